@@ -44,6 +44,16 @@ func calls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Stream, wo
 		"SortAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return SortAxis(s, Radix{}, Axis{2, n / 2, 1}, y, w...)
 		},
+		"SortPairsAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return SortPairsAxis(s, Radix{}, Axis{2, n / 2, 1}, y, values, w...)
+		},
+		"SortPairsSegments": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return SortPairsSegments(s, Radix{}, y, values, ends, w...)
+		},
+		"ArgSort": func(s *gpu.Stream, w ...*gpu.Workspace) error { return ArgSort(s, Radix{}, index, x, w...) },
+		"ArgSortAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return ArgSortAxis(s, Radix{}, Axis{1, n / 2, 2}, index, x, w...)
+		},
 		"SortSegments": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return SortSegments(s, Radix{}, y, ends, w...)
 		},
@@ -114,6 +124,7 @@ func TestBadArguments(t *testing.T) {
 	s := d.DefaultStream()
 	four, five, one := gputest.Alloc[float32](t, d, 4), gputest.Alloc[float32](t, d, 5), gputest.Alloc[float32](t, d, 1)
 	empty, count := gputest.Alloc[float32](t, d, 0), gputest.Alloc[int](t, d, 1)
+	nine, indices := gputest.Alloc[float32](t, d, 9), gputest.Upload(t, d, []uint32{0, 1, 2, 3})
 	for _, tt := range []struct {
 		err  error
 		want string
@@ -129,6 +140,14 @@ func TestBadArguments(t *testing.T) {
 		{SortRadix(s, Radix{Bits: 8}, five), "algo: SortRadix: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
 		{SortRadix(s, Radix{FirstBit: 30, Bits: 3}, gputest.Alloc[int32](t, d, 3)), "algo: SortRadix: r: bits 30 to 33 of keys of 32 bits"},
 		{SortAxis(s, Radix{}, Axis{2, 2, 1}, five), "algo: SortAxis: keys: 5 elements, but 2x[2]x1 are 4"},
+		{SortPairsAxis(s, Radix{}, Axis{2, 2, 1}, four, five), "algo: SortPairsAxis: values: 5 elements, want 4"},
+		{SortPairsAxis(s, Radix{}, Axis{-1, -2, 2}, four, four), "algo: SortPairsAxis: axis: negative extent in -1x[-2]x2"},
+		{SortPairsAxis[float32, float32](s, Radix{}, Axis{}, nil, five), "algo: SortPairsAxis: keys: the buffer is nil"},
+		{SortPairsSegments(s, Radix{}, four, five, gputest.Upload(t, d, []int32{0, 4})), "algo: SortPairsSegments: values: 5 elements, want 4"},
+		{SortPairsSegments(s, Radix{}, four, four, nil), "algo: SortPairsSegments: ends: no elements; want one more than there are segments"},
+		{ArgSort(s, Radix{}, gputest.Alloc[uint32](t, d, 5), four), "algo: ArgSort: dst: 5 elements, want 4"},
+		{ArgSort(s, Radix{Bits: 8}, gputest.Alloc[uint32](t, d, 4), four), "algo: ArgSort: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
+		{ArgSortAxis(s, Radix{}, Axis{2, 2, 1}, nil, four), "algo: ArgSortAxis: dst: the buffer is nil"},
 		{SortSegments[float32](s, Radix{}, nil, nil), "algo: SortSegments: keys: the buffer is nil"},
 		{SortSegments(s, Radix{}, five, nil), "algo: SortSegments: ends: no elements; want one more than there are segments"},
 		{SortAxis[float32](s, Radix{}, Axis{2, 2, 1}, nil), "algo: SortAxis: keys: the buffer is nil"},
@@ -145,11 +164,22 @@ func TestBadArguments(t *testing.T) {
 		{HistogramEven(s, 1, 0, gputest.Alloc[uint32](t, d, 3), five), "algo: HistogramEven: low and high: 1 to 0; want finite numbers, the first below the second"},
 		{HistogramEdges(s, four, gputest.Alloc[uint32](t, d, 4), five), "algo: HistogramEdges: edges: 4 elements, want 5"},
 		{HistogramEven(s, 0, 1, gputest.Alloc[uint32](t, d, 0), five), "algo: HistogramEven: counts: no bins"},
+		{Select(s, NonZero[float32](), five, count, five), "algo: Select: dst: it shares memory with src"},
+		{Partition(s, NonZero[float32](), nine.Slice(0, 5), nine.Slice(4, 9), count, five), "algo: Partition: rejected: it shares memory with dst"},
+		{Gather(s, nine.Slice(0, 4), nine.Slice(3, 7), gputest.Alloc[uint32](t, d, 4)), "algo: Gather: dst: it shares memory with src"},
+		{Gather(s, indices, gputest.Alloc[uint32](t, d, 5), indices), "algo: Gather: dst: it shares memory with at"},
+		{Scatter(s, nine.Slice(3, 7), nine.Slice(0, 4), indices), "algo: Scatter: dst: it shares memory with src"},
+		{TopK(s, Radix{}, nine.Slice(0, 1), nine), "algo: TopK: dst: it shares memory with src"},
+		{TopKAxis(s, Radix{}, Axis{3, 3, 1}, nine.Slice(0, 3), nine), "algo: TopKAxis: dst: it shares memory with src"},
+		{ArgSort(s, Radix{}, indices, indices), "algo: ArgSort: dst: it shares memory with keys"},
 		{Gather(s, four, five, gputest.Alloc[uint32](t, d, 5)), "algo: Gather: at: 5 elements, want 4"},
 	} {
 		if tt.err == nil || tt.err.Error() != tt.want || !errors.Is(tt.err, gpu.ErrInvalid) {
 			t.Errorf("got  %v\nwant %s", tt.err, tt.want)
 		}
+	}
+	if err := Scatter(s, nine.Slice(4, 8), nine.Slice(0, 4), indices); err != nil {
+		t.Errorf("neighbouring parts of a buffer: %v", err)
 	}
 	if err := Sort(nil, five); !errors.Is(err, gpu.ErrInvalid) {
 		t.Errorf("no stream: %v", err)

@@ -50,3 +50,12 @@ func length[T any](op, arg string, b *gpu.Buffer[T], n int) error {
 	}
 	return nil
 }
+
+// apart returns an error if a buffer that is written shares memory with one that is read.
+func apart[A, B any](op, arg string, written *gpu.Buffer[A], other string, read *gpu.Buffer[B]) error {
+	distance, ok := gpu.Distance(read, written)
+	if ok && distance < read.Len()*sizeOf[B]() && -distance < written.Len()*sizeOf[A]() {
+		return invalid(op, arg, "it shares memory with %s", other)
+	}
+	return nil
+}

@@ -116,6 +116,62 @@ func ExampleSortAxis() {
 	// Output: [1 2 3 4 5 6]
 }
 
+func ExampleSortPairsAxis() {
+	dev, s := open()
+	defer dev.Close()
+	distances := must(gpu.Upload(s, []float32{3, 1, 2, 6, 5, 4}))
+	defer distances.Close()
+	names := must(gpu.Upload(s, []int32{10, 11, 12, 20, 21, 22}))
+	defer names.Close()
+
+	rows := must(algo.AxisOf(-1, 2, 3))
+	check(algo.SortPairsAxis(s, algo.Radix{}, rows, distances, names))
+	fmt.Println(read(s, distances), read(s, names))
+	// Output: [1 2 3 4 5 6] [11 12 10 22 21 20]
+}
+
+func ExampleArgSort() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 1, 2, 1}))
+	defer x.Close()
+	at := must(gpu.Alloc[uint32](dev, 4))
+	defer at.Close()
+
+	check(algo.ArgSort(s, algo.Radix{}, at, x))
+	fmt.Println(read(s, at))
+	// Output: [1 3 2 0]
+}
+
+func ExampleArgSortAxis() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 1, 2, 6, 5, 4}))
+	defer x.Close()
+	at := must(gpu.Alloc[uint32](dev, 6))
+	defer at.Close()
+
+	columns := must(algo.AxisOf(0, 3, 2))
+	check(algo.ArgSortAxis(s, algo.Radix{Descending: true}, columns, at, x))
+	fmt.Println(read(s, at))
+	// Output: [2 1 0 2 1 0]
+}
+
+func ExampleSortPairsSegments() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 1, 2, 6, 5, 4}))
+	defer x.Close()
+	names := must(gpu.Upload(s, []int32{10, 11, 12, 20, 21, 22}))
+	defer names.Close()
+	ends := must(gpu.Upload(s, []int32{0, 3, 3, 5})) // 3 keys, none, and 2
+	defer ends.Close()
+
+	check(algo.SortPairsSegments(s, algo.Radix{}, x, names, ends))
+	fmt.Println(read(s, x), read(s, names))
+	// Output: [1 2 3 5 6 4] [11 12 10 21 20 22]
+}
+
 func ExampleSortSegments() {
 	dev, s := open()
 	defer dev.Close()

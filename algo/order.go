@@ -308,16 +308,17 @@ func (m *merger[T]) sortParts(to *gpu.Buffer[T], index *gpu.Buffer[uint32]) erro
 	return l.End()
 }
 
-// merge merges lists of width elements of a, or, if width is 0, a and b.
+// merge merges lists of width elements of a, or, if width is 0, a and b. Unless moved is nil, it
+// moves the elements of index to it, or, if that is empty, writes where the elements were.
 func (m *merger[T]) merge(width int, a, b, to *gpu.Buffer[T], index, moved *gpu.Buffer[uint32]) error {
 	n := to.Len()
 	k, grid := m.Kernels.MergeTiles, tiles[T](n)
-	if index != nil {
+	if moved != nil {
 		k = m.Kernels.MergePairTiles
 	}
 	if m.paths == nil {
 		k, grid = m.Kernels.MergeParts, hostGrid(n, m.part)
-		if index != nil {
+		if moved != nil {
 			k = m.Kernels.MergePairParts
 		}
 	} else {
@@ -346,46 +347,11 @@ func (m *merger[T]) merge(width int, a, b, to *gpu.Buffer[T], index, moved *gpu.
 		gpu.SliceArg(l, m.paths)
 	}
 	gpu.SliceArg(l, a)
-	if index == nil {
-		gpu.SliceArg(l, b)
-	}
+	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, to)
-	if index != nil {
+	if moved != nil {
 		gpu.SliceArg(l, index)
 		gpu.SliceArg(l, moved)
 	}
 	return l.End()
-}
-
-// Merge merges two buffers sorted in the given order into dst, which has as many elements as
-// both together and shares no memory with them. Elements of a come before equal ones of b.
-func Merge[T any](s *gpu.Stream, order Less[T], dst, a, b *gpu.Buffer[T], work ...*gpu.Workspace) error {
-	const name = "Merge"
-	if err := order.check(name); err != nil {
-		return err
-	}
-	if err := present(name, "a", a); err != nil {
-		return err
-	}
-	if err := present(name, "b", b); err != nil {
-		return err
-	}
-	n := a.Len() + b.Len()
-	if err := length(name, "dst", dst, n); err != nil {
-		return err
-	}
-	tmp, err := gpu.OpenScratch(s, work)
-	if err != nil {
-		return failed(name, err)
-	}
-	defer tmp.Close()
-	m := merger[T]{Less: order, s: s, part: hostPart}
-	if s.Device().Backend() != gpu.CPU {
-		m.part = mergeTile[T]()
-		m.paths = gpu.Take[int](tmp, (n+m.part-1)/m.part)
-	}
-	if run, err := tmp.Ready(); !run || n == 0 {
-		return failed(name, err)
-	}
-	return failed(name, m.merge(0, a, b, dst, nil, nil))
 }

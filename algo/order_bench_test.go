@@ -2,6 +2,7 @@ package algo
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"quern.dev/gpu"
@@ -75,4 +76,24 @@ func BenchmarkPlainSortFunc(b *testing.B) {
 		slices.SortFunc(y, ascending)
 	}
 	b.ReportMetric(float64(sortLength)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Melements/s")
+}
+
+// BenchmarkTopK finds 100 to a sixteenth of the keys; a CPU sorts all of them if one more is wanted.
+func BenchmarkTopK(b *testing.B) {
+	x := random[float32](sortLength, 1<<20)
+	for _, k := range []int{100, 10000, sortLength / 16, sortLength/16 + 1} {
+		b.Run(strconv.Itoa(k), func(b *testing.B) {
+			benchmarkOn(b, sortLength, func(d *gpu.Device, s *gpu.Stream) (reset, run func() error) {
+				src, err := gpu.Upload(s, x)
+				if err != nil {
+					b.Fatal(err)
+				}
+				dst, err := gpu.Alloc[float32](d, k)
+				if err != nil {
+					b.Fatal(err)
+				}
+				return func() error { return nil }, func() error { return TopK(s, Radix{Descending: true}, dst, src) }
+			})
+		})
+	}
 }

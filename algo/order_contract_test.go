@@ -13,6 +13,7 @@ func orderCalls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 	x, y := gputest.Upload(t, d, random[float32](n, 100)), gputest.Upload(t, d, random[float32](n, 100))
 	twice, same, again := gputest.Alloc[float32](t, d, 2*n), gputest.Alloc[float32](t, d, n), gputest.Alloc[float32](t, d, n)
 	values, at, lengths := gputest.Upload(t, d, make([][3]int32, n)), gputest.Alloc[int](t, d, n), gputest.Alloc[int](t, d, n)
+	twiceValues := gputest.Alloc[[3]int32](t, d, 2*n)
 	one, two, sorted := gputest.Alloc[int](t, d, 1), gputest.Alloc[float32](t, d, 2), gputest.Alloc[uint32](t, d, 1)
 	up, equal, sum := Ascending[float32](), Same[float32](), Sum[float32]()
 	axis, ends := Axis{1, n, 1}, gputest.Upload(t, d, []int32{0, int32(n)})
@@ -26,7 +27,10 @@ func orderCalls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 		"SortBy":      func(s *gpu.Stream, w ...*gpu.Workspace) error { return SortBy(s, up, y, w...) },
 		"SortPairsBy": func(s *gpu.Stream, w ...*gpu.Workspace) error { return SortPairsBy(s, up, y, values, w...) },
 		"Merge":       func(s *gpu.Stream, w ...*gpu.Workspace) error { return Merge(s, up, twice, a, b, w...) },
-		"Union":       func(s *gpu.Stream, w ...*gpu.Workspace) error { return Union(s, up, twice, one, a, b, w...) },
+		"MergePairs": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return MergePairs(s, up, twice, twiceValues, a, values, b, values, w...)
+		},
+		"Union": func(s *gpu.Stream, w ...*gpu.Workspace) error { return Union(s, up, twice, one, a, b, w...) },
 		"Intersection": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return Intersection(s, up, same, one, a, b, w...)
 		},
@@ -67,6 +71,8 @@ func TestBadArgumentsOfOrders(t *testing.T) {
 	d := gputest.Open(t, gpu.Config{Device: "cpu"})
 	s := d.DefaultStream()
 	four, five, nine := gputest.Alloc[float32](t, d, 4), gputest.Alloc[float32](t, d, 5), gputest.Alloc[float32](t, d, 9)
+	more := gputest.Alloc[float32](t, d, 9)
+	other := gputest.Alloc[float32](t, d, 5)
 	empty, count, flag := gputest.Alloc[float32](t, d, 0), gputest.Alloc[int](t, d, 1), gputest.Alloc[uint32](t, d, 2)
 	up, equal, sum := Ascending[float32](), Same[float32](), Sum[float32]()
 	for _, tt := range []struct {
@@ -78,6 +84,16 @@ func TestBadArgumentsOfOrders(t *testing.T) {
 		{SortPairsBy(s, up, five, four), "algo: SortPairsBy: values: 4 elements, want 5"},
 		{Merge(s, up, nine, four, nil), "algo: Merge: b: the buffer is nil"},
 		{Merge(s, up, five, four, five), "algo: Merge: dst: 5 elements, want 9"},
+		{MergePairs(s, up, nine, five, four, four, five, five), "algo: MergePairs: dstValues: 5 elements, want 9"},
+		{MergePairs(s, up, nine, nine, four, five, five, five), "algo: MergePairs: aValues: 5 elements, want 4"},
+		{MergePairs(s, up, nine, nine, four, four, five, nil), "algo: MergePairs: bValues: the buffer is nil"},
+		{MergePairs(s, up, five, nine, four, four, five, five), "algo: MergePairs: dst: 5 elements, want 9"},
+		{MergePairs(s, up, nine, more, nine.Slice(0, 4), four, five, five), "algo: MergePairs: dst: it shares memory with a"},
+		{MergePairs(s, up, nine, more, four, four, five, more.Slice(4, 9)), "algo: MergePairs: dstValues: it shares memory with bValues"},
+		{Merge(s, up, nine, four, nine.Slice(4, 9)), "algo: Merge: dst: it shares memory with b"},
+		{Union(s, up, nine, count, four, nine.Slice(0, 5)), "algo: Union: dst: it shares memory with b"},
+		{MinMax(s, up, nine.Slice(7, 9), nine), "algo: MinMax: dst: it shares memory with src"},
+		{Unique(s, equal, five, count, five), "algo: Unique: dst: it shares memory with src"},
 		{Union(s, up, five, count, four, five), "algo: Union: dst: 5 elements, want 9"},
 		{Union(s, up, nine, nil, four, five), "algo: Union: count: the buffer is nil"},
 		{Intersection(s, up, five, count, four, five), "algo: Intersection: dst: 5 elements, want 4"},
@@ -92,10 +108,11 @@ func TestBadArgumentsOfOrders(t *testing.T) {
 		{ArgMaxAxis(s, up, Axis{5, 1, 1}, count, five), "algo: ArgMaxAxis: dst: 1 elements, want 5"},
 		{MinMax(s, up, four, five), "algo: MinMax: dst: 4 elements, want 2"},
 		{Unique(s, equal, four, count, five), "algo: Unique: dst: 4 elements, want 5"},
-		{Unique(s, Equal[float32]{}, five, count, five), "algo: Unique: operator: it has no kernels for type float32: declare it with //quern:op, list the type in instantiate=, and run go generate"},
-		{RunLengths(s, equal, five, count, count, five), "algo: RunLengths: lengths: 1 elements, want 5"},
-		{ReduceByKey(s, equal, sum, four, five, count, five, five), "algo: ReduceByKey: dstKeys: 4 elements, want 5"},
-		{ReduceByKey(s, equal, sum, five, five, count, four, five), "algo: ReduceByKey: keys: 4 elements, want 5"},
+		{Unique(s, Equal[float32]{}, other, count, five), "algo: Unique: operator: it has no kernels for type float32: declare it with //quern:op, list the type in instantiate=, and run go generate"},
+		{RunLengths(s, equal, other, count, count, five), "algo: RunLengths: lengths: 1 elements, want 5"},
+		{ReduceByKey(s, equal, sum, four, other, count, five, five), "algo: ReduceByKey: dstKeys: 4 elements, want 5"},
+		{ReduceByKey(s, equal, sum, five, other, count, five, five), "algo: ReduceByKey: dstKeys: it shares memory with keys"},
+		{ReduceByKey(s, equal, sum, more.Slice(4, 9), other, count, four, five), "algo: ReduceByKey: keys: 4 elements, want 5"},
 		{ScanByKey(s, equal, sum, five, five, nil), "algo: ScanByKey: src: the buffer is nil"},
 		{ScanExclusiveByKey(s, equal, sum, 0, four, five, five), "algo: ScanExclusiveByKey: dst: 4 elements, want 5"},
 	} {
@@ -109,7 +126,7 @@ func TestBadArgumentsOfOrders(t *testing.T) {
 		"LowerBound": LowerBound(nil, up, gputest.Alloc[int](t, d, 5), four, five),
 		"IsSorted":   IsSorted(nil, up, gputest.Alloc[uint32](t, d, 1), five),
 		"ArgMin":     ArgMin(nil, up, count, five),
-		"Unique":     Unique(nil, equal, five, count, five),
+		"Unique":     Unique(nil, equal, other, count, five),
 		"ScanByKey":  ScanByKey(nil, equal, sum, five, five, five),
 	} {
 		if !errors.Is(err, gpu.ErrInvalid) {

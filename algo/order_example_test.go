@@ -21,6 +21,28 @@ func ExampleSortPairsBy() {
 	// [9 9 5 2] [101 103 102 100]
 }
 
+func ExampleMergePairs() {
+	dev, s := open()
+	defer dev.Close()
+	morning := must(gpu.Upload(s, []float32{8, 9.5, 11}))
+	defer morning.Close()
+	readings := must(gpu.Upload(s, []int32{20, 21, 22}))
+	defer readings.Close()
+	late := must(gpu.Upload(s, []float32{9.5, 10}))
+	defer late.Close()
+	more := must(gpu.Upload(s, []int32{30, 31}))
+	defer more.Close()
+	times := must(gpu.Alloc[float32](dev, 5))
+	defer times.Close()
+	all := must(gpu.Alloc[int32](dev, 5))
+	defer all.Close()
+
+	check(algo.MergePairs(s, algo.Ascending[float32](), times, all, morning, readings, late, more))
+	fmt.Println(read(s, times), read(s, all))
+	// Output:
+	// [8 9.5 9.5 10 11] [20 21 30 31 22]
+}
+
 func ExampleIntersection() {
 	dev, s := open()
 	defer dev.Close()

@@ -185,27 +185,3 @@ func sortPairsBy[V comparable](t *testing.T, d *gpu.Device, s *gpu.Stream, n int
 		}
 	}
 }
-
-func TestMerge(t *testing.T) {
-	each(t, func(t *testing.T, d *gpu.Device, s *gpu.Stream) {
-		for _, n := range sortLengths(d) {
-			for _, m := range []int{0, 1, n / 3, mergeTile[float32]() + 5} {
-				a, b := fewer(d, n+m, inputs[float32](n)), inputs[float32](m)
-				for name, x := range a {
-					y := b[name]
-					slices.SortStableFunc(x, ascending)
-					slices.SortStableFunc(y, ascending)
-					want := append(slices.Clone(x), y...)
-					slices.SortStableFunc(want, ascending)
-					dst := gputest.Upload(t, d, make([]float32, n+m))
-					if err := Merge(s, Ascending[float32](), dst, gputest.Upload(t, d, x), gputest.Upload(t, d, y)); err != nil {
-						t.Fatal(err)
-					}
-					if !gputest.Equal(t, gputest.Download(t, d, dst), want, gputest.Bits, gputest.Name(fmt.Sprintf("%d and %d %s", n, m, name))) {
-						return
-					}
-				}
-			}
-		}
-	})
-}

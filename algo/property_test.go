@@ -105,6 +105,27 @@ func TestProperties(t *testing.T) {
 				}
 			}
 
+			// Values that are the positions of the keys say which key is where after sorting and merging.
+			positions, index := make([]uint32, n), gputest.Alloc[uint32](t, d, n)
+			for i := range positions {
+				positions[i] = uint32(i)
+			}
+			keys, at := gputest.Upload(t, d, x), gputest.Upload(t, d, positions)
+			cut := rand.IntN(n + 1)
+			ends := gputest.Upload(t, d, []int32{0, int32(cut), int32(n)})
+			check(SortPairsSegments(s, Radix{}, keys, at, ends))
+			check(MergePairs(s, Ascending[int32](), out, index, keys.Slice(0, cut), at.Slice(0, cut), keys.Slice(cut, n), at.Slice(cut, n)))
+			order := gputest.Download(t, d, index)
+			check(ArgSort(s, Radix{}, index, in))
+			if !slices.Equal(gputest.Download(t, d, index), order) {
+				t.Fatalf("%d elements, cut at %d: two parts, sorted and merged, are not in the order of the whole", n, cut)
+			}
+			for i, v := range gputest.Download(t, d, out) {
+				if v != x[order[i]] {
+					t.Fatalf("%d elements: %d is not the key at position %d", n, v, order[i])
+				}
+			}
+
 			check(Sort(s, in))
 			if slices.Sort(x); !slices.Equal(gputest.Download(t, d, in), x) {
 				t.Fatalf("%d elements of %d values: not sorted", n, values)

@@ -18,338 +18,251 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "25ef1e7e2e91cb1e81dec4fd5a31269788f339423cb8043785ad1ee3737fcb4f",
+	Sum:     "cb8249450e60844c3176339911dcd8eba83f7fd014ad92e73f1e8265fa9e5e3b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__sumCompensated_float32 func(t kernel.Thread, part int, in []float32, out []Compensated[float32])
-	quern_gen_is_stale__run_go_generate__Compensated_float32    struct {
-		Sum  float32
-		Rest float32
-	}
-	quern_gen_is_stale__run_go_generate__sumCompensated_float64 func(t kernel.Thread, part int, in []float64, out []Compensated[float64])
-	quern_gen_is_stale__run_go_generate__Compensated_float64    struct {
-		Sum  float64
-		Rest float64
-	}
-	quern_gen_is_stale__run_go_generate__addParts                    func(t kernel.Thread, parts int, partial []uint32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEven_float32       func(t kernel.Thread, copies int, bins int, low float32, high float32, scale float32, in []float32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEven_float64       func(t kernel.Thread, copies int, bins int, low float64, high float64, scale float64, in []float64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEvenParts_float32  func(t kernel.Thread, part int, bins int, low float32, high float32, scale float32, in []float32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEvenParts_float64  func(t kernel.Thread, part int, bins int, low float64, high float64, scale float64, in []float64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdges_int32        func(t kernel.Thread, copies int, bins int, edges []int32, in []int32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdges_float32      func(t kernel.Thread, copies int, bins int, edges []float32, in []float32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdges_float64      func(t kernel.Thread, copies int, bins int, edges []float64, in []float64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdgesParts_int32   func(t kernel.Thread, part int, bins int, edges []int32, in []int32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdgesParts_float32 func(t kernel.Thread, part int, bins int, edges []float32, in []float32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdgesParts_float64 func(t kernel.Thread, part int, bins int, edges []float64, in []float64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValues_uint8       func(t kernel.Thread, copies int, bins int, in []uint8, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValues_uint16      func(t kernel.Thread, copies int, bins int, in []uint16, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValues_int32       func(t kernel.Thread, copies int, bins int, in []int32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValues_int64       func(t kernel.Thread, copies int, bins int, in []int64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValuesParts_uint8  func(t kernel.Thread, part int, bins int, in []uint8, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValuesParts_uint16 func(t kernel.Thread, part int, bins int, in []uint16, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValuesParts_int32  func(t kernel.Thread, part int, bins int, in []int32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValuesParts_int64  func(t kernel.Thread, part int, bins int, in []int64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_int32         func(t kernel.Thread, part int, swap bool, in []int32, out []int32)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_int64         func(t kernel.Thread, part int, swap bool, in []int64, out []int64)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32        func(t kernel.Thread, part int, swap bool, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64        func(t kernel.Thread, part int, swap bool, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_float32       func(t kernel.Thread, part int, swap bool, in []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_float64       func(t kernel.Thread, part int, swap bool, in []float64, out []float64)
-	quern_gen_is_stale__run_go_generate__momentsOfParts_int32        func(t kernel.Thread, part int, in []int32, out []Moments)
-	quern_gen_is_stale__run_go_generate__Moments                     struct {
-		Count int64
-		Mean  float64
-		M2    float64
-	}
-	quern_gen_is_stale__run_go_generate__momentsOfParts_float32 func(t kernel.Thread, part int, in []float32, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfParts_float64 func(t kernel.Thread, part int, in []float64, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfLines_int32   func(t kernel.Thread, l struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}, ends []int32, in []int32, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfLines_float32 func(t kernel.Thread, l struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}, ends []int32, in []float32, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfLines_float64 func(t kernel.Thread, l struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}, ends []int32, in []float64, out []Moments)
-	quern_gen_is_stale__run_go_generate__keepFlagged_uint8       func(t kernel.Thread, flags []uint8, in []uint8, kept []uint8, count []int, status []uint64)
-	quern_gen_is_stale__run_go_generate__keepFlagged_uint16      func(t kernel.Thread, flags []uint8, in []uint16, kept []uint16, count []int, status []uint64)
-	quern_gen_is_stale__run_go_generate__keepFlagged_uint32      func(t kernel.Thread, flags []uint8, in []uint32, kept []uint32, count []int, status []uint64)
-	quern_gen_is_stale__run_go_generate__keepFlagged_uint64      func(t kernel.Thread, flags []uint8, in []uint64, kept []uint64, count []int, status []uint64)
-	quern_gen_is_stale__run_go_generate__countFlags              func(t kernel.Thread, part int, flags []uint8, before []uint32)
-	quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint8  func(t kernel.Thread, part int, before []uint32, flags []uint8, in []uint8, kept []uint8)
-	quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint16 func(t kernel.Thread, part int, before []uint32, flags []uint8, in []uint16, kept []uint16)
-	quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint32 func(t kernel.Thread, part int, before []uint32, flags []uint8, in []uint32, kept []uint32)
-	quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint64 func(t kernel.Thread, part int, before []uint32, flags []uint8, in []uint64, kept []uint64)
-	quern_gen_is_stale__run_go_generate__placeCounts             func(t kernel.Thread, before []uint32, count []int)
-	quern_gen_is_stale__run_go_generate__sortHistogram_uint32    func(t kernel.Thread, o digitOrder[uint32], passes int32, last uint32, keys []uint32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__digitOrder_uint32       struct {
-		Sign     uint32
-		Infinity uint32
-		Flip     uint32
-		Shift    uint32
-		Mask     uint32
-	}
-	quern_gen_is_stale__run_go_generate__sortHistogram_uint64 func(t kernel.Thread, o digitOrder[uint64], passes int32, last uint32, keys []uint64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__digitOrder_uint64    struct {
-		Sign     uint64
-		Infinity uint64
-		Flip     uint64
-		Shift    uint32
-		Mask     uint32
-	}
-	quern_gen_is_stale__run_go_generate__sortBases       func(t kernel.Thread, portions int32, counts []uint32, bases []uint32)
-	quern_gen_is_stale__run_go_generate__sortKeys_uint32 func(t kernel.Thread, o digitOrder[uint32], l sortLaunch, status []uint32, bases []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__sortLaunch      struct {
-		Begin  uint32
-		Count  uint32
-		Bases  uint32
-		Ticket uint32
-		Taken  uint32
-		Status uint32
-		All    uint32
-		More   bool
-	}
-	quern_gen_is_stale__run_go_generate__sortKeys_uint64         func(t kernel.Thread, o digitOrder[uint64], l sortLaunch, status []uint32, bases []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint32 func(t kernel.Thread, o digitOrder[uint32], l sortLaunch, status []uint32, bases []uint32, in []uint32, out []uint32, values []uint32, outValues []uint32)
-	quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint64 func(t kernel.Thread, o digitOrder[uint32], l sortLaunch, status []uint32, bases []uint32, in []uint32, out []uint32, values []uint64, outValues []uint64)
-	quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint32 func(t kernel.Thread, o digitOrder[uint64], l sortLaunch, status []uint32, bases []uint32, in []uint64, out []uint64, values []uint32, outValues []uint32)
-	quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint64 func(t kernel.Thread, o digitOrder[uint64], l sortLaunch, status []uint32, bases []uint32, in []uint64, out []uint64, values []uint64, outValues []uint64)
-	quern_gen_is_stale__run_go_generate__sortLines_uint32        func(t kernel.Thread, o digitOrder[uint32], passes int32, last uint32, n uint32, inner uint32, keys []uint32, values []uint32)
-	quern_gen_is_stale__run_go_generate__sortLines_uint64        func(t kernel.Thread, o digitOrder[uint64], passes int32, last uint32, n uint32, inner uint32, keys []uint64, values []uint32)
-	quern_gen_is_stale__run_go_generate__countParts_uint32       func(t kernel.Thread, o digitOrder[uint32], part int, keys []uint32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__countParts_uint64       func(t kernel.Thread, o digitOrder[uint64], part int, keys []uint64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__placeParts              func(t kernel.Thread, parts int, counts []uint32)
-	quern_gen_is_stale__run_go_generate__moveParts_uint32        func(t kernel.Thread, o digitOrder[uint32], part int, counts []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__moveParts_uint64        func(t kernel.Thread, o digitOrder[uint64], part int, counts []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32 func(t kernel.Thread, o digitOrder[uint32], part int, counts []uint32, in []uint32, out []uint32, values []uint32, outValues []uint32)
-	quern_gen_is_stale__run_go_generate__movePairs_uint32_uint64 func(t kernel.Thread, o digitOrder[uint32], part int, counts []uint32, in []uint32, out []uint32, values []uint64, outValues []uint64)
-	quern_gen_is_stale__run_go_generate__movePairs_uint64_uint32 func(t kernel.Thread, o digitOrder[uint64], part int, counts []uint32, in []uint64, out []uint64, values []uint32, outValues []uint32)
-	quern_gen_is_stale__run_go_generate__movePairs_uint64_uint64 func(t kernel.Thread, o digitOrder[uint64], part int, counts []uint32, in []uint64, out []uint64, values []uint64, outValues []uint64)
-	quern_gen_is_stale__run_go_generate__sortLineParts_uint32    func(t kernel.Thread, o digitOrder[uint32], passes int32, last uint32, n int, inner int, keys []uint32, spare []uint32)
-	quern_gen_is_stale__run_go_generate__sortLineParts_uint64    func(t kernel.Thread, o digitOrder[uint64], passes int32, last uint32, n int, inner int, keys []uint64, spare []uint64)
-	quern_gen_is_stale__run_go_generate__linesOf                 func(t kernel.Thread, n uint32, inner uint32, at []uint32, lines []uint32)
-	quern_gen_is_stale__run_go_generate__placeLines_uint8        func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__placeLines_uint16       func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__placeLines_uint32       func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__placeLines_uint64       func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__numbers                 func(t kernel.Thread, out []uint32)
-	quern_gen_is_stale__run_go_generate__widen_uint8             func(t kernel.Thread, keys []uint8, words []uint32)
-	quern_gen_is_stale__run_go_generate__widen_uint16            func(t kernel.Thread, keys []uint16, words []uint32)
-	quern_gen_is_stale__run_go_generate__narrow_uint8            func(t kernel.Thread, words []uint32, keys []uint8)
-	quern_gen_is_stale__run_go_generate__narrow_uint16           func(t kernel.Thread, words []uint32, keys []uint16)
-	quern_gen_is_stale__run_go_generate__gather_uint8            func(t kernel.Thread, words int, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__gather_uint16           func(t kernel.Thread, words int, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__gather_uint32           func(t kernel.Thread, words int, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__gather_uint64           func(t kernel.Thread, words int, at []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__scatter_uint8           func(t kernel.Thread, words int, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__scatter_uint16          func(t kernel.Thread, words int, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__scatter_uint32          func(t kernel.Thread, words int, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__scatter_uint64          func(t kernel.Thread, words int, at []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__sortRegisters_uint32    func(t kernel.Thread, o digitOrder[uint32], n uint32, inner uint32, shift uint32, keys []uint32)
-	quern_gen_is_stale__run_go_generate__sortRegisters_uint64    func(t kernel.Thread, o digitOrder[uint64], n uint32, inner uint32, shift uint32, keys []uint64)
-	quern_gen_is_stale__run_go_generate__segmentsOf              func(t kernel.Thread, ends []int32, at []uint32, segments []uint32)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint8     func(t kernel.Thread, ends []int32, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint16    func(t kernel.Thread, ends []int32, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint32    func(t kernel.Thread, ends []int32, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint64    func(t kernel.Thread, ends []int32, at []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__limitCount_uint32       func(t kernel.Thread, o digitOrder[uint32], bits uint32, l limitLevel, keys []uint32, limit []uint64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__limitLevel              struct {
-		Shift uint32
-		Bits  uint32
-	}
-	quern_gen_is_stale__run_go_generate__limitCount_uint64                    func(t kernel.Thread, o digitOrder[uint64], bits uint64, l limitLevel, keys []uint64, limit []uint64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__limitDigit                           func(t kernel.Thread, bits uint32, counts []uint32, limit []uint64)
-	quern_gen_is_stale__run_go_generate__keepFirst_uint32                     func(t kernel.Thread, o digitOrder[uint32], bits uint32, limit []uint64, in []uint32, kept []uint32, index []uint32, status []uint64)
-	quern_gen_is_stale__run_go_generate__keepFirst_uint64                     func(t kernel.Thread, o digitOrder[uint64], bits uint64, limit []uint64, in []uint64, kept []uint64, index []uint32, status []uint64)
-	quern_gen_is_stale__run_go_generate__setRank                              func(t kernel.Thread, rank uint32, limit []uint64)
-	quern_gen_is_stale__run_go_generate__copyFirst                            func(t kernel.Thread, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint8, out []uint8, index []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint16, out []uint16, index []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint32, out []uint32, index []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint64, out []uint64, index []uint32)
-	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 func(a Compensated[float32], b Compensated[float32]) Compensated[float32]
-	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 func(a Compensated[float64], b Compensated[float64]) Compensated[float64]
-	quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           func(a Moments, b Moments) Moments
-	quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int32   func(a int32, b int32, flip int32) int32
-	quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int64   func(a int64, b int64, flip int64) int64
-	quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float32   func(a float32, b float32, sign float32) float32
-	quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float64   func(a float64, b float64, sign float64) float64
-	quern_gen_is_stale__run_go_generate__op_addReduceParts_int32              func(a int32, b int32) int32
-	quern_gen_is_stale__run_go_generate__op_addReduceParts_int64              func(a int64, b int64) int64
-	quern_gen_is_stale__run_go_generate__op_addReduceParts_float32            func(a float32, b float32) float32
-	quern_gen_is_stale__run_go_generate__op_addReduceParts_float64            func(a float64, b float64) float64
-	quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int32         func(a int32, b int32) int32
-	quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int64         func(a int64, b int64) int64
-	quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float32       func(a float32, b float32) float32
-	quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float64       func(a float64, b float64) float64
-	quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int32     func(a int32, b int32, how uint32) bool
-	quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int64     func(a int64, b int64, how uint32) bool
-	quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float32     func(a float32, b float32, how uint32) bool
-	quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float64     func(a float64, b float64, how uint32) bool
-	quern_gen_is_stale__run_go_generate__op_sameRunTiles_int32                func(a int32, b int32) bool
-	quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64                func(a int64, b int64) bool
-	quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32              func(a float32, b float32) bool
-	quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64              func(a float64, b float64) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32           func(x int32) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64           func(x int64) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32         func(x float32) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64         func(x float64) bool
-)
 
-var (
-	quern_sumCompensated_float32      quern_gen_is_stale__run_go_generate__sumCompensated_float32               = sumCompensated[float32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__Compensated_float32)((*Compensated[float32])(nil))
-	quern_sumCompensated_float64      quern_gen_is_stale__run_go_generate__sumCompensated_float64               = sumCompensated[float64]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__Compensated_float64)((*Compensated[float64])(nil))
-	quern_addParts                    quern_gen_is_stale__run_go_generate__addParts                             = addParts
-	quern_histogramEven_float32       quern_gen_is_stale__run_go_generate__histogramEven_float32                = histogramEven[float32]
-	quern_histogramEven_float64       quern_gen_is_stale__run_go_generate__histogramEven_float64                = histogramEven[float64]
-	quern_histogramEvenParts_float32  quern_gen_is_stale__run_go_generate__histogramEvenParts_float32           = histogramEvenParts[float32]
-	quern_histogramEvenParts_float64  quern_gen_is_stale__run_go_generate__histogramEvenParts_float64           = histogramEvenParts[float64]
-	quern_histogramEdges_int32        quern_gen_is_stale__run_go_generate__histogramEdges_int32                 = histogramEdges[int32]
-	quern_histogramEdges_float32      quern_gen_is_stale__run_go_generate__histogramEdges_float32               = histogramEdges[float32]
-	quern_histogramEdges_float64      quern_gen_is_stale__run_go_generate__histogramEdges_float64               = histogramEdges[float64]
-	quern_histogramEdgesParts_int32   quern_gen_is_stale__run_go_generate__histogramEdgesParts_int32            = histogramEdgesParts[int32]
-	quern_histogramEdgesParts_float32 quern_gen_is_stale__run_go_generate__histogramEdgesParts_float32          = histogramEdgesParts[float32]
-	quern_histogramEdgesParts_float64 quern_gen_is_stale__run_go_generate__histogramEdgesParts_float64          = histogramEdgesParts[float64]
-	quern_histogramValues_uint8       quern_gen_is_stale__run_go_generate__histogramValues_uint8                = histogramValues[uint8]
-	quern_histogramValues_uint16      quern_gen_is_stale__run_go_generate__histogramValues_uint16               = histogramValues[uint16]
-	quern_histogramValues_int32       quern_gen_is_stale__run_go_generate__histogramValues_int32                = histogramValues[int32]
-	quern_histogramValues_int64       quern_gen_is_stale__run_go_generate__histogramValues_int64                = histogramValues[int64]
-	quern_histogramValuesParts_uint8  quern_gen_is_stale__run_go_generate__histogramValuesParts_uint8           = histogramValuesParts[uint8]
-	quern_histogramValuesParts_uint16 quern_gen_is_stale__run_go_generate__histogramValuesParts_uint16          = histogramValuesParts[uint16]
-	quern_histogramValuesParts_int32  quern_gen_is_stale__run_go_generate__histogramValuesParts_int32           = histogramValuesParts[int32]
-	quern_histogramValuesParts_int64  quern_gen_is_stale__run_go_generate__histogramValuesParts_int64           = histogramValuesParts[int64]
-	quern_minMaxOfParts_int32         quern_gen_is_stale__run_go_generate__minMaxOfParts_int32                  = minMaxOfParts[int32]
-	quern_minMaxOfParts_int64         quern_gen_is_stale__run_go_generate__minMaxOfParts_int64                  = minMaxOfParts[int64]
-	quern_minMaxOfParts_uint32        quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32                 = minMaxOfParts[uint32]
-	quern_minMaxOfParts_uint64        quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64                 = minMaxOfParts[uint64]
-	quern_minMaxOfParts_float32       quern_gen_is_stale__run_go_generate__minMaxOfParts_float32                = minMaxOfParts[float32]
-	quern_minMaxOfParts_float64       quern_gen_is_stale__run_go_generate__minMaxOfParts_float64                = minMaxOfParts[float64]
-	quern_momentsOfParts_int32        quern_gen_is_stale__run_go_generate__momentsOfParts_int32                 = momentsOfParts[int32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__Moments)((*Moments)(nil))
-	quern_momentsOfParts_float32      quern_gen_is_stale__run_go_generate__momentsOfParts_float32               = momentsOfParts[float32]
-	quern_momentsOfParts_float64      quern_gen_is_stale__run_go_generate__momentsOfParts_float64               = momentsOfParts[float64]
-	quern_momentsOfLines_int32        quern_gen_is_stale__run_go_generate__momentsOfLines_int32                 = momentsOfLines[int32]
-	quern_momentsOfLines_float32      quern_gen_is_stale__run_go_generate__momentsOfLines_float32               = momentsOfLines[float32]
-	quern_momentsOfLines_float64      quern_gen_is_stale__run_go_generate__momentsOfLines_float64               = momentsOfLines[float64]
-	quern_keepFlagged_uint8           quern_gen_is_stale__run_go_generate__keepFlagged_uint8                    = keepFlagged[uint8]
-	quern_keepFlagged_uint16          quern_gen_is_stale__run_go_generate__keepFlagged_uint16                   = keepFlagged[uint16]
-	quern_keepFlagged_uint32          quern_gen_is_stale__run_go_generate__keepFlagged_uint32                   = keepFlagged[uint32]
-	quern_keepFlagged_uint64          quern_gen_is_stale__run_go_generate__keepFlagged_uint64                   = keepFlagged[uint64]
-	quern_countFlags                  quern_gen_is_stale__run_go_generate__countFlags                           = countFlags
-	quern_keepFlaggedParts_uint8      quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint8               = keepFlaggedParts[uint8]
-	quern_keepFlaggedParts_uint16     quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint16              = keepFlaggedParts[uint16]
-	quern_keepFlaggedParts_uint32     quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint32              = keepFlaggedParts[uint32]
-	quern_keepFlaggedParts_uint64     quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint64              = keepFlaggedParts[uint64]
-	quern_placeCounts                 quern_gen_is_stale__run_go_generate__placeCounts                          = placeCounts
-	quern_sortHistogram_uint32        quern_gen_is_stale__run_go_generate__sortHistogram_uint32                 = sortHistogram[uint32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__digitOrder_uint32)((*digitOrder[uint32])(nil))
-	quern_sortHistogram_uint64        quern_gen_is_stale__run_go_generate__sortHistogram_uint64                 = sortHistogram[uint64]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__digitOrder_uint64)((*digitOrder[uint64])(nil))
-	quern_sortBases                   quern_gen_is_stale__run_go_generate__sortBases                            = sortBases
-	quern_sortKeys_uint32             quern_gen_is_stale__run_go_generate__sortKeys_uint32                      = sortKeys[uint32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__sortLaunch)((*sortLaunch)(nil))
-	quern_sortKeys_uint64             quern_gen_is_stale__run_go_generate__sortKeys_uint64                      = sortKeys[uint64]
-	quern_sortPairs_uint32_uint32     quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint32              = sortPairs[uint32, uint32]
-	quern_sortPairs_uint32_uint64     quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint64              = sortPairs[uint32, uint64]
-	quern_sortPairs_uint64_uint32     quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint32              = sortPairs[uint64, uint32]
-	quern_sortPairs_uint64_uint64     quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint64              = sortPairs[uint64, uint64]
-	quern_sortLines_uint32            quern_gen_is_stale__run_go_generate__sortLines_uint32                     = sortLines[uint32]
-	quern_sortLines_uint64            quern_gen_is_stale__run_go_generate__sortLines_uint64                     = sortLines[uint64]
-	quern_countParts_uint32           quern_gen_is_stale__run_go_generate__countParts_uint32                    = countParts[uint32]
-	quern_countParts_uint64           quern_gen_is_stale__run_go_generate__countParts_uint64                    = countParts[uint64]
-	quern_placeParts                  quern_gen_is_stale__run_go_generate__placeParts                           = placeParts
-	quern_moveParts_uint32            quern_gen_is_stale__run_go_generate__moveParts_uint32                     = moveParts[uint32]
-	quern_moveParts_uint64            quern_gen_is_stale__run_go_generate__moveParts_uint64                     = moveParts[uint64]
-	quern_movePairs_uint32_uint32     quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32              = movePairs[uint32, uint32]
-	quern_movePairs_uint32_uint64     quern_gen_is_stale__run_go_generate__movePairs_uint32_uint64              = movePairs[uint32, uint64]
-	quern_movePairs_uint64_uint32     quern_gen_is_stale__run_go_generate__movePairs_uint64_uint32              = movePairs[uint64, uint32]
-	quern_movePairs_uint64_uint64     quern_gen_is_stale__run_go_generate__movePairs_uint64_uint64              = movePairs[uint64, uint64]
-	quern_sortLineParts_uint32        quern_gen_is_stale__run_go_generate__sortLineParts_uint32                 = sortLineParts[uint32]
-	quern_sortLineParts_uint64        quern_gen_is_stale__run_go_generate__sortLineParts_uint64                 = sortLineParts[uint64]
-	quern_linesOf                     quern_gen_is_stale__run_go_generate__linesOf                              = linesOf
-	quern_placeLines_uint8            quern_gen_is_stale__run_go_generate__placeLines_uint8                     = placeLines[uint8]
-	quern_placeLines_uint16           quern_gen_is_stale__run_go_generate__placeLines_uint16                    = placeLines[uint16]
-	quern_placeLines_uint32           quern_gen_is_stale__run_go_generate__placeLines_uint32                    = placeLines[uint32]
-	quern_placeLines_uint64           quern_gen_is_stale__run_go_generate__placeLines_uint64                    = placeLines[uint64]
-	quern_numbers                     quern_gen_is_stale__run_go_generate__numbers                              = numbers
-	quern_widen_uint8                 quern_gen_is_stale__run_go_generate__widen_uint8                          = widen[uint8]
-	quern_widen_uint16                quern_gen_is_stale__run_go_generate__widen_uint16                         = widen[uint16]
-	quern_narrow_uint8                quern_gen_is_stale__run_go_generate__narrow_uint8                         = narrow[uint8]
-	quern_narrow_uint16               quern_gen_is_stale__run_go_generate__narrow_uint16                        = narrow[uint16]
-	quern_gather_uint8                quern_gen_is_stale__run_go_generate__gather_uint8                         = gather[uint8]
-	quern_gather_uint16               quern_gen_is_stale__run_go_generate__gather_uint16                        = gather[uint16]
-	quern_gather_uint32               quern_gen_is_stale__run_go_generate__gather_uint32                        = gather[uint32]
-	quern_gather_uint64               quern_gen_is_stale__run_go_generate__gather_uint64                        = gather[uint64]
-	quern_scatter_uint8               quern_gen_is_stale__run_go_generate__scatter_uint8                        = scatter[uint8]
-	quern_scatter_uint16              quern_gen_is_stale__run_go_generate__scatter_uint16                       = scatter[uint16]
-	quern_scatter_uint32              quern_gen_is_stale__run_go_generate__scatter_uint32                       = scatter[uint32]
-	quern_scatter_uint64              quern_gen_is_stale__run_go_generate__scatter_uint64                       = scatter[uint64]
-	quern_sortRegisters_uint32        quern_gen_is_stale__run_go_generate__sortRegisters_uint32                 = sortRegisters[uint32]
-	quern_sortRegisters_uint64        quern_gen_is_stale__run_go_generate__sortRegisters_uint64                 = sortRegisters[uint64]
-	quern_segmentsOf                  quern_gen_is_stale__run_go_generate__segmentsOf                           = segmentsOf
-	quern_placeSegments_uint8         quern_gen_is_stale__run_go_generate__placeSegments_uint8                  = placeSegments[uint8]
-	quern_placeSegments_uint16        quern_gen_is_stale__run_go_generate__placeSegments_uint16                 = placeSegments[uint16]
-	quern_placeSegments_uint32        quern_gen_is_stale__run_go_generate__placeSegments_uint32                 = placeSegments[uint32]
-	quern_placeSegments_uint64        quern_gen_is_stale__run_go_generate__placeSegments_uint64                 = placeSegments[uint64]
-	quern_limitCount_uint32           quern_gen_is_stale__run_go_generate__limitCount_uint32                    = limitCount[uint32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__limitLevel)((*limitLevel)(nil))
-	quern_limitCount_uint64           quern_gen_is_stale__run_go_generate__limitCount_uint64                    = limitCount[uint64]
-	quern_limitDigit                  quern_gen_is_stale__run_go_generate__limitDigit                           = limitDigit
-	quern_keepFirst_uint32            quern_gen_is_stale__run_go_generate__keepFirst_uint32                     = keepFirst[uint32]
-	quern_keepFirst_uint64            quern_gen_is_stale__run_go_generate__keepFirst_uint64                     = keepFirst[uint64]
-	quern_setRank                     quern_gen_is_stale__run_go_generate__setRank                              = setRank
-	quern_copyFirst                   quern_gen_is_stale__run_go_generate__copyFirst                            = copyFirst
-	quern_firstOfLines_uint8          quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   = firstOfLines[uint8]
-	quern_firstOfLines_uint16         quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  = firstOfLines[uint16]
-	quern_firstOfLines_uint32         quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  = firstOfLines[uint32]
-	quern_firstOfLines_uint64         quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  = firstOfLines[uint64]
-	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 = addCompensated[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 = addCompensated[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           = mergeMoments
-	_                                 quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int32   = extremeInteger[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int64   = extremeInteger[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float32   = extremeFloat[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float64   = extremeFloat[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_addReduceParts_int32              = add[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_addReduceParts_int64              = add[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_addReduceParts_float32            = add[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_addReduceParts_float64            = add[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int32         = multiply[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int64         = multiply[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float32       = multiply[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float64       = multiply[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int32     = orderedIntegers[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int64     = orderedIntegers[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float32     = orderedFloats[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float64     = orderedFloats[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_int32                = same[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64                = same[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32              = same[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64              = same[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32           = nonZero[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64           = nonZero[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32         = nonZero[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64         = nonZero[float64]
-)
+type quern_gen_is_stale__run_go_generate__Compensated_float32 struct {
+	Sum  float32
+	Rest float32
+}
+type quern_gen_is_stale__run_go_generate__sumCompensated_float32 func(kernel.Thread, int, []float32, []Compensated[float32])
+type quern_gen_is_stale__run_go_generate__Compensated_float64 struct {
+	Sum  float64
+	Rest float64
+}
+type quern_gen_is_stale__run_go_generate__addParts func(kernel.Thread, int, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEven_float32 func(kernel.Thread, int, int, float32, float32, float32, []float32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEven_float64 func(kernel.Thread, int, int, float64, float64, float64, []float64, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEvenParts_float32 func(kernel.Thread, int, int, float32, float32, float32, []float32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEdges_int32 func(kernel.Thread, int, int, []int32, []int32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEdges_float32 func(kernel.Thread, int, int, []float32, []float32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEdges_float64 func(kernel.Thread, int, int, []float64, []float64, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEdgesParts_int32 func(kernel.Thread, int, int, []int32, []int32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValues_uint8 func(kernel.Thread, int, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValues_uint16 func(kernel.Thread, int, int, []uint16, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValues_int32 func(kernel.Thread, int, int, []int32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValues_int64 func(kernel.Thread, int, int, []int64, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValuesParts_uint8 func(kernel.Thread, int, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_int32 func(kernel.Thread, int, bool, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_int64 func(kernel.Thread, int, bool, []int64, []int64)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32 func(kernel.Thread, int, bool, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64 func(kernel.Thread, int, bool, []uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_float32 func(kernel.Thread, int, bool, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_float64 func(kernel.Thread, int, bool, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__Moments struct {
+	Count int64
+	Mean  float64
+	M2    float64
+}
+type quern_gen_is_stale__run_go_generate__momentsOfParts_int32 func(kernel.Thread, int, []int32, []Moments)
+type quern_gen_is_stale__run_go_generate__momentsOfLines_int32 func(kernel.Thread, struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, []int32, []int32, []Moments)
+type quern_gen_is_stale__run_go_generate__keepFlagged_uint8 func(kernel.Thread, []uint8, []uint8, []uint8, []int, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFlagged_uint16 func(kernel.Thread, []uint8, []uint16, []uint16, []int, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFlagged_uint32 func(kernel.Thread, []uint8, []uint32, []uint32, []int, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFlagged_uint64 func(kernel.Thread, []uint8, []uint64, []uint64, []int, []uint64)
+type quern_gen_is_stale__run_go_generate__countFlags func(kernel.Thread, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint8 func(kernel.Thread, int, []uint32, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__placeCounts func(kernel.Thread, []uint32, []int)
+type quern_gen_is_stale__run_go_generate__digitOrder_uint32 struct {
+	Sign     uint32
+	Infinity uint32
+	Flip     uint32
+	Shift    uint32
+	Mask     uint32
+}
+type quern_gen_is_stale__run_go_generate__sortHistogram_uint32 func(kernel.Thread, digitOrder[uint32], int32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__digitOrder_uint64 struct {
+	Sign     uint64
+	Infinity uint64
+	Flip     uint64
+	Shift    uint32
+	Mask     uint32
+}
+type quern_gen_is_stale__run_go_generate__sortHistogram_uint64 func(kernel.Thread, digitOrder[uint64], int32, uint32, []uint64, []uint32)
+type quern_gen_is_stale__run_go_generate__sortBases func(kernel.Thread, int32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortLaunch struct {
+	Begin  uint32
+	Count  uint32
+	Bases  uint32
+	Ticket uint32
+	Taken  uint32
+	Status uint32
+	All    uint32
+	More   bool
+}
+type quern_gen_is_stale__run_go_generate__sortKeys_uint32 func(kernel.Thread, digitOrder[uint32], sortLaunch, []uint32, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortKeys_uint64 func(kernel.Thread, digitOrder[uint64], sortLaunch, []uint32, []uint32, []uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint32 func(kernel.Thread, digitOrder[uint32], sortLaunch, []uint32, []uint32, []uint32, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint64 func(kernel.Thread, digitOrder[uint32], sortLaunch, []uint32, []uint32, []uint32, []uint32, []uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint32 func(kernel.Thread, digitOrder[uint64], sortLaunch, []uint32, []uint32, []uint64, []uint64, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint64 func(kernel.Thread, digitOrder[uint64], sortLaunch, []uint32, []uint32, []uint64, []uint64, []uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__sortLines_uint32 func(kernel.Thread, digitOrder[uint32], int32, uint32, uint32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortLines_uint64 func(kernel.Thread, digitOrder[uint64], int32, uint32, uint32, uint32, []uint64, []uint32)
+type quern_gen_is_stale__run_go_generate__countParts_uint32 func(kernel.Thread, digitOrder[uint32], int, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__placeParts func(kernel.Thread, int, []uint32)
+type quern_gen_is_stale__run_go_generate__moveParts_uint32 func(kernel.Thread, digitOrder[uint32], int, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32 func(kernel.Thread, digitOrder[uint32], int, []uint32, []uint32, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortLineParts_uint32 func(kernel.Thread, digitOrder[uint32], int32, uint32, int, int, []uint32, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__linesOf func(kernel.Thread, uint32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__placeLines func(kernel.Thread, uint32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__numbers func(kernel.Thread, []uint32)
+type quern_gen_is_stale__run_go_generate__widen_uint8 func(kernel.Thread, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__narrow_uint8 func(kernel.Thread, []uint32, []uint8)
+type quern_gen_is_stale__run_go_generate__gatherFrom_uint8 func(kernel.Thread, int, int, []uint32, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__scatter_uint8 func(kernel.Thread, int, []uint32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__sortRegisters_uint32 func(kernel.Thread, digitOrder[uint32], uint32, uint32, uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortRegisters_uint64 func(kernel.Thread, digitOrder[uint64], uint32, uint32, uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__segmentsOf func(kernel.Thread, []int32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__keepOutside func(kernel.Thread, []int32, []uint32)
+type quern_gen_is_stale__run_go_generate__limitLevel struct {
+	Shift uint32
+	Bits  uint32
+}
+type quern_gen_is_stale__run_go_generate__limitCount_uint32 func(kernel.Thread, digitOrder[uint32], uint32, limitLevel, []uint32, []uint64, []uint32)
+type quern_gen_is_stale__run_go_generate__limitCount_uint64 func(kernel.Thread, digitOrder[uint64], uint64, limitLevel, []uint64, []uint64, []uint32)
+type quern_gen_is_stale__run_go_generate__limitDigit func(kernel.Thread, uint32, []uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFirst_uint32 func(kernel.Thread, digitOrder[uint32], uint32, []uint64, []uint32, []uint32, []uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFirst_uint64 func(kernel.Thread, digitOrder[uint64], uint64, []uint64, []uint64, []uint64, []uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__setRank func(kernel.Thread, uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__firstOfParts_uint32 func(kernel.Thread, digitOrder[uint32], int, int, int, int, []uint32, []uint32, []uint32, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__firstOfLines func(kernel.Thread, uint32, uint32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__indicesInLines func(kernel.Thread, uint32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 func(Compensated[float32], Compensated[float32]) Compensated[float32]
+type quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 func(Compensated[float64], Compensated[float64]) Compensated[float64]
+type quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts func(Moments, Moments) Moments
+type quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int32 func(int32, int32, int32) int32
+type quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int64 func(int64, int64, int64) int64
+type quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float32 func(float32, float32, float32) float32
+type quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float64 func(float64, float64, float64) float64
+type quern_gen_is_stale__run_go_generate__op_addReduceParts_int32 func(int32, int32) int32
+type quern_gen_is_stale__run_go_generate__op_addReduceParts_int64 func(int64, int64) int64
+type quern_gen_is_stale__run_go_generate__op_addReduceParts_float32 func(float32, float32) float32
+type quern_gen_is_stale__run_go_generate__op_addReduceParts_float64 func(float64, float64) float64
+type quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int32 func(int32, int32) int32
+type quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int64 func(int64, int64) int64
+type quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float32 func(float32, float32) float32
+type quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float64 func(float64, float64) float64
+type quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int32 func(int32, int32, uint32) bool
+type quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int64 func(int64, int64, uint32) bool
+type quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float32 func(float32, float32, uint32) bool
+type quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float64 func(float64, float64, uint32) bool
+type quern_gen_is_stale__run_go_generate__op_sameRunTiles_int32 func(int32, int32) bool
+type quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64 func(int64, int64) bool
+type quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32 func(float32, float32) bool
+type quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64 func(float64, float64) bool
+type quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32 func(int32) bool
+type quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64 func(int64) bool
+type quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32 func(float32) bool
+type quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64 func(float64) bool
+
+var _ = (*quern_gen_is_stale__run_go_generate__Compensated_float32)((*Compensated[float32])(nil))
+var quern_sumCompensated_float32 quern_gen_is_stale__run_go_generate__sumCompensated_float32 = sumCompensated[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__Compensated_float64)((*Compensated[float64])(nil))
+var quern_addParts quern_gen_is_stale__run_go_generate__addParts = addParts
+var quern_histogramEven_float32 quern_gen_is_stale__run_go_generate__histogramEven_float32 = histogramEven[float32]
+var quern_histogramEven_float64 quern_gen_is_stale__run_go_generate__histogramEven_float64 = histogramEven[float64]
+var quern_histogramEvenParts_float32 quern_gen_is_stale__run_go_generate__histogramEvenParts_float32 = histogramEvenParts[float32]
+var quern_histogramEdges_int32 quern_gen_is_stale__run_go_generate__histogramEdges_int32 = histogramEdges[int32]
+var quern_histogramEdges_float32 quern_gen_is_stale__run_go_generate__histogramEdges_float32 = histogramEdges[float32]
+var quern_histogramEdges_float64 quern_gen_is_stale__run_go_generate__histogramEdges_float64 = histogramEdges[float64]
+var quern_histogramEdgesParts_int32 quern_gen_is_stale__run_go_generate__histogramEdgesParts_int32 = histogramEdgesParts[int32]
+var quern_histogramValues_uint8 quern_gen_is_stale__run_go_generate__histogramValues_uint8 = histogramValues[uint8]
+var quern_histogramValues_uint16 quern_gen_is_stale__run_go_generate__histogramValues_uint16 = histogramValues[uint16]
+var quern_histogramValues_int32 quern_gen_is_stale__run_go_generate__histogramValues_int32 = histogramValues[int32]
+var quern_histogramValues_int64 quern_gen_is_stale__run_go_generate__histogramValues_int64 = histogramValues[int64]
+var quern_histogramValuesParts_uint8 quern_gen_is_stale__run_go_generate__histogramValuesParts_uint8 = histogramValuesParts[uint8]
+var quern_minMaxOfParts_int32 quern_gen_is_stale__run_go_generate__minMaxOfParts_int32 = minMaxOfParts[int32]
+var quern_minMaxOfParts_int64 quern_gen_is_stale__run_go_generate__minMaxOfParts_int64 = minMaxOfParts[int64]
+var quern_minMaxOfParts_uint32 quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32 = minMaxOfParts[uint32]
+var quern_minMaxOfParts_uint64 quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64 = minMaxOfParts[uint64]
+var quern_minMaxOfParts_float32 quern_gen_is_stale__run_go_generate__minMaxOfParts_float32 = minMaxOfParts[float32]
+var quern_minMaxOfParts_float64 quern_gen_is_stale__run_go_generate__minMaxOfParts_float64 = minMaxOfParts[float64]
+var _ = (*quern_gen_is_stale__run_go_generate__Moments)((*Moments)(nil))
+var quern_momentsOfParts_int32 quern_gen_is_stale__run_go_generate__momentsOfParts_int32 = momentsOfParts[int32]
+var quern_momentsOfLines_int32 quern_gen_is_stale__run_go_generate__momentsOfLines_int32 = momentsOfLines[int32]
+var quern_keepFlagged_uint8 quern_gen_is_stale__run_go_generate__keepFlagged_uint8 = keepFlagged[uint8]
+var quern_keepFlagged_uint16 quern_gen_is_stale__run_go_generate__keepFlagged_uint16 = keepFlagged[uint16]
+var quern_keepFlagged_uint32 quern_gen_is_stale__run_go_generate__keepFlagged_uint32 = keepFlagged[uint32]
+var quern_keepFlagged_uint64 quern_gen_is_stale__run_go_generate__keepFlagged_uint64 = keepFlagged[uint64]
+var quern_countFlags quern_gen_is_stale__run_go_generate__countFlags = countFlags
+var quern_keepFlaggedParts_uint8 quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint8 = keepFlaggedParts[uint8]
+var quern_placeCounts quern_gen_is_stale__run_go_generate__placeCounts = placeCounts
+var _ = (*quern_gen_is_stale__run_go_generate__digitOrder_uint32)((*digitOrder[uint32])(nil))
+var quern_sortHistogram_uint32 quern_gen_is_stale__run_go_generate__sortHistogram_uint32 = sortHistogram[uint32]
+var _ = (*quern_gen_is_stale__run_go_generate__digitOrder_uint64)((*digitOrder[uint64])(nil))
+var quern_sortHistogram_uint64 quern_gen_is_stale__run_go_generate__sortHistogram_uint64 = sortHistogram[uint64]
+var quern_sortBases quern_gen_is_stale__run_go_generate__sortBases = sortBases
+var _ = (*quern_gen_is_stale__run_go_generate__sortLaunch)((*sortLaunch)(nil))
+var quern_sortKeys_uint32 quern_gen_is_stale__run_go_generate__sortKeys_uint32 = sortKeys[uint32]
+var quern_sortKeys_uint64 quern_gen_is_stale__run_go_generate__sortKeys_uint64 = sortKeys[uint64]
+var quern_sortPairs_uint32_uint32 quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint32 = sortPairs[uint32, uint32]
+var quern_sortPairs_uint32_uint64 quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint64 = sortPairs[uint32, uint64]
+var quern_sortPairs_uint64_uint32 quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint32 = sortPairs[uint64, uint32]
+var quern_sortPairs_uint64_uint64 quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint64 = sortPairs[uint64, uint64]
+var quern_sortLines_uint32 quern_gen_is_stale__run_go_generate__sortLines_uint32 = sortLines[uint32]
+var quern_sortLines_uint64 quern_gen_is_stale__run_go_generate__sortLines_uint64 = sortLines[uint64]
+var quern_countParts_uint32 quern_gen_is_stale__run_go_generate__countParts_uint32 = countParts[uint32]
+var quern_placeParts quern_gen_is_stale__run_go_generate__placeParts = placeParts
+var quern_moveParts_uint32 quern_gen_is_stale__run_go_generate__moveParts_uint32 = moveParts[uint32]
+var quern_movePairs_uint32_uint32 quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32 = movePairs[uint32, uint32]
+var quern_sortLineParts_uint32 quern_gen_is_stale__run_go_generate__sortLineParts_uint32 = sortLineParts[uint32]
+var quern_linesOf quern_gen_is_stale__run_go_generate__linesOf = linesOf
+var quern_placeLines quern_gen_is_stale__run_go_generate__placeLines = placeLines
+var quern_numbers quern_gen_is_stale__run_go_generate__numbers = numbers
+var quern_widen_uint8 quern_gen_is_stale__run_go_generate__widen_uint8 = widen[uint8]
+var quern_narrow_uint8 quern_gen_is_stale__run_go_generate__narrow_uint8 = narrow[uint8]
+var quern_gatherFrom_uint8 quern_gen_is_stale__run_go_generate__gatherFrom_uint8 = gatherFrom[uint8]
+var quern_scatter_uint8 quern_gen_is_stale__run_go_generate__scatter_uint8 = scatter[uint8]
+var quern_sortRegisters_uint32 quern_gen_is_stale__run_go_generate__sortRegisters_uint32 = sortRegisters[uint32]
+var quern_sortRegisters_uint64 quern_gen_is_stale__run_go_generate__sortRegisters_uint64 = sortRegisters[uint64]
+var quern_segmentsOf quern_gen_is_stale__run_go_generate__segmentsOf = segmentsOf
+var quern_keepOutside quern_gen_is_stale__run_go_generate__keepOutside = keepOutside
+var _ = (*quern_gen_is_stale__run_go_generate__limitLevel)((*limitLevel)(nil))
+var quern_limitCount_uint32 quern_gen_is_stale__run_go_generate__limitCount_uint32 = limitCount[uint32]
+var quern_limitCount_uint64 quern_gen_is_stale__run_go_generate__limitCount_uint64 = limitCount[uint64]
+var quern_limitDigit quern_gen_is_stale__run_go_generate__limitDigit = limitDigit
+var quern_keepFirst_uint32 quern_gen_is_stale__run_go_generate__keepFirst_uint32 = keepFirst[uint32]
+var quern_keepFirst_uint64 quern_gen_is_stale__run_go_generate__keepFirst_uint64 = keepFirst[uint64]
+var quern_setRank quern_gen_is_stale__run_go_generate__setRank = setRank
+var quern_firstOfParts_uint32 quern_gen_is_stale__run_go_generate__firstOfParts_uint32 = firstOfParts[uint32]
+var quern_firstOfLines quern_gen_is_stale__run_go_generate__firstOfLines = firstOfLines
+var quern_indicesInLines quern_gen_is_stale__run_go_generate__indicesInLines = indicesInLines
+var _ quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 = addCompensated[float32]
+var _ quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 = addCompensated[float64]
+var _ quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts = mergeMoments
+var _ quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int32 = extremeInteger[int32]
+var _ quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int64 = extremeInteger[int64]
+var _ quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float32 = extremeFloat[float32]
+var _ quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float64 = extremeFloat[float64]
+var _ quern_gen_is_stale__run_go_generate__op_addReduceParts_int32 = add[int32]
+var _ quern_gen_is_stale__run_go_generate__op_addReduceParts_int64 = add[int64]
+var _ quern_gen_is_stale__run_go_generate__op_addReduceParts_float32 = add[float32]
+var _ quern_gen_is_stale__run_go_generate__op_addReduceParts_float64 = add[float64]
+var _ quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int32 = multiply[int32]
+var _ quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int64 = multiply[int64]
+var _ quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float32 = multiply[float32]
+var _ quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float64 = multiply[float64]
+var _ quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int32 = orderedIntegers[int32]
+var _ quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int64 = orderedIntegers[int64]
+var _ quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float32 = orderedFloats[float32]
+var _ quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float64 = orderedFloats[float64]
+var _ quern_gen_is_stale__run_go_generate__op_sameRunTiles_int32 = same[int32]
+var _ quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64 = same[int64]
+var _ quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32 = same[float32]
+var _ quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64 = same[float64]
+var _ quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32 = nonZero[int32]
+var _ quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64 = nonZero[int64]
+var _ quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32 = nonZero[float32]
+var _ quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64 = nonZero[float64]
 
 var quernSumCompensated_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumCompensated[float32]", Code: &quernPTX, Host: quernHostSumCompensated[float32], Plain: quernPlainSumCompensated[float32]}}
 var quernSumCompensated_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumCompensated[float64]", Code: &quernPTX, Host: quernHostSumCompensated[float64], Plain: quernPlainSumCompensated[float64]}}
@@ -881,8 +794,8 @@ func LaunchSortLines[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[
 	return l.End()
 }
 
-var quernCountParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts[uint32]", Code: &quernPTX, Host: quernHostCountParts_uint32, Plain: quernPlainCountParts_uint32}}
-var quernCountParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts[uint64]", Code: &quernPTX, Host: quernHostCountParts_uint64, Plain: quernPlainCountParts_uint64}}
+var quernCountParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts[uint32]", Code: &quernPTX, Host: quernHostCountParts_uint32, Plain: quernPlainCountParts[uint32]}}
+var quernCountParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts[uint64]", Code: &quernPTX, Host: quernHostCountParts_uint64, Plain: quernPlainCountParts[uint64]}}
 
 // LaunchCountParts runs countParts on the grid g.
 //
@@ -981,13 +894,14 @@ func LaunchMovePairs[K uint32 | uint64, V uint32 | uint64](s *gpu.Stream, g gpu.
 	return l.End()
 }
 
-var quernSortLineParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLineParts[uint32]", Code: &quernPTX, Host: quernHostSortLineParts_uint32, Plain: quernPlainSortLineParts_uint32}}
-var quernSortLineParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLineParts[uint64]", Code: &quernPTX, Host: quernHostSortLineParts_uint64, Plain: quernPlainSortLineParts_uint64}}
+var quernSortLineParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLineParts[uint32]", Code: &quernPTX, Host: quernHostSortLineParts_uint32, Plain: quernPlainSortLineParts[uint32]}}
+var quernSortLineParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLineParts[uint64]", Code: &quernPTX, Host: quernHostSortLineParts_uint64, Plain: quernPlainSortLineParts[uint64]}}
 
 // LaunchSortLineParts runs sortLineParts on the grid g.
 //
-// sortLineParts is sortLines for one thread per line.
-func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], passes int32, last uint32, n, inner int, keys, spare *gpu.Buffer[K]) error {
+// sortLineParts is sortLines for one thread per line. spare and spareValues have as many elements as
+// keys and values.
+func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], passes int32, last uint32, n, inner int, keys, spare *gpu.Buffer[K], values, spareValues *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
 	switch interface{}((*K)(nil)).(type) {
 	case *uint32:
@@ -1006,6 +920,8 @@ func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOr
 	gpu.Arg(l, inner)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, spare)
+	gpu.SliceArg(l, values)
+	gpu.SliceArg(l, spareValues)
 	return l.End()
 }
 
@@ -1027,33 +943,18 @@ func LaunchLinesOf(s *gpu.Stream, g gpu.Grid, n, inner uint32, at, lines *gpu.Bu
 	return l.End()
 }
 
-var quernPlaceLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint8]", Code: &quernPTX, Host: quernHostPlaceLines_uint8, Plain: quernPlainPlaceLines_uint8}}
-var quernPlaceLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint16]", Code: &quernPTX, Host: quernHostPlaceLines_uint16, Plain: quernPlainPlaceLines_uint16}}
-var quernPlaceLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint32]", Code: &quernPTX, Host: quernHostPlaceLines_uint32, Plain: quernPlainPlaceLines_uint32}}
-var quernPlaceLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint64]", Code: &quernPTX, Host: quernHostPlaceLines_uint64, Plain: quernPlainPlaceLines_uint64}}
+var quernPlaceLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines", Code: &quernPTX, Host: quernHostPlaceLines, Plain: quernPlainPlaceLines}}
 
 // LaunchPlaceLines runs placeLines on the grid g.
 //
-// placeLines copies the keys at the positions at to lines, one line after another.
-func LaunchPlaceLines[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, n, inner uint32, at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
-	var k *gpu.Kernel
-	switch interface{}((*W)(nil)).(type) {
-	case *uint8:
-		k = quernPlaceLines_uint8
-	case *uint16:
-		k = quernPlaceLines_uint16
-	case *uint32:
-		k = quernPlaceLines_uint32
-	case *uint64:
-		k = quernPlaceLines_uint64
-	}
-	l, err := k.Begin(s, g)
+// placeLines copies the elements of lines, which in has one after another, to their places.
+func LaunchPlaceLines(s *gpu.Stream, g gpu.Grid, n, inner uint32, in, out *gpu.Buffer[uint32]) error {
+	l, err := quernPlaceLines.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, inner)
-	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
@@ -1119,41 +1020,44 @@ func LaunchNarrow[K uint8 | uint16](s *gpu.Stream, g gpu.Grid, words *gpu.Buffer
 	return l.End()
 }
 
-var quernGather_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint8]", Code: &quernPTX, Host: quernHostGather_uint8, Plain: quernPlainGather_uint8}}
-var quernGather_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint16]", Code: &quernPTX, Host: quernHostGather_uint16, Plain: quernPlainGather_uint16}}
-var quernGather_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint32]", Code: &quernPTX, Host: quernHostGather_uint32, Plain: quernPlainGather_uint32}}
-var quernGather_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint64]", Code: &quernPTX, Host: quernHostGather_uint64, Plain: quernPlainGather_uint64}}
+var quernGatherFrom_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint8]", Code: &quernPTX, Host: quernHostGatherFrom[uint8], Plain: quernPlainGatherFrom[uint8]}}
+var quernGatherFrom_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint16]", Code: &quernPTX, Host: quernHostGatherFrom[uint16], Plain: quernPlainGatherFrom[uint16]}}
+var quernGatherFrom_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint32]", Code: &quernPTX, Host: quernHostGatherFrom[uint32], Plain: quernPlainGatherFrom[uint32]}}
+var quernGatherFrom_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint64]", Code: &quernPTX, Host: quernHostGatherFrom[uint64], Plain: quernPlainGatherFrom[uint64]}}
 
-// LaunchGather runs gather on the grid g.
+// LaunchGatherFrom runs gatherFrom on the grid g.
 //
-// gather copies the elements of in at the indices at. An element has words words.
-func LaunchGather[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, words int, at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
+// gatherFrom copies the elements at the indices at: those of in, and from word split on those of
+// more. An element has words words.
+func LaunchGatherFrom[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, words, split int, at *gpu.Buffer[uint32], in, more, out *gpu.Buffer[W]) error {
 	var k *gpu.Kernel
 	switch interface{}((*W)(nil)).(type) {
 	case *uint8:
-		k = quernGather_uint8
+		k = quernGatherFrom_uint8
 	case *uint16:
-		k = quernGather_uint16
+		k = quernGatherFrom_uint16
 	case *uint32:
-		k = quernGather_uint32
+		k = quernGatherFrom_uint32
 	case *uint64:
-		k = quernGather_uint64
+		k = quernGatherFrom_uint64
 	}
 	l, err := k.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.Arg(l, words)
+	gpu.Arg(l, split)
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, more)
 	gpu.SliceArg(l, out)
 	return l.End()
 }
 
-var quernScatter_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint8]", Code: &quernPTX, Host: quernHostScatter_uint8, Plain: quernPlainScatter_uint8}}
-var quernScatter_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint16]", Code: &quernPTX, Host: quernHostScatter_uint16, Plain: quernPlainScatter_uint16}}
-var quernScatter_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint32]", Code: &quernPTX, Host: quernHostScatter_uint32, Plain: quernPlainScatter_uint32}}
-var quernScatter_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint64]", Code: &quernPTX, Host: quernHostScatter_uint64, Plain: quernPlainScatter_uint64}}
+var quernScatter_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint8]", Code: &quernPTX, Host: quernHostScatter_uint8, Plain: quernPlainScatter[uint8]}}
+var quernScatter_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint16]", Code: &quernPTX, Host: quernHostScatter_uint16, Plain: quernPlainScatter[uint16]}}
+var quernScatter_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint32]", Code: &quernPTX, Host: quernHostScatter_uint32, Plain: quernPlainScatter[uint32]}}
+var quernScatter_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint64]", Code: &quernPTX, Host: quernHostScatter_uint64, Plain: quernPlainScatter[uint64]}}
 
 // LaunchScatter runs scatter on the grid g.
 //
@@ -1227,35 +1131,19 @@ func LaunchSegmentsOf(s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at, se
 	return l.End()
 }
 
-var quernPlaceSegments_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint8]", Code: &quernPTX, Host: quernHostPlaceSegments[uint8], Plain: quernPlainPlaceSegments[uint8]}}
-var quernPlaceSegments_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint16]", Code: &quernPTX, Host: quernHostPlaceSegments[uint16], Plain: quernPlainPlaceSegments[uint16]}}
-var quernPlaceSegments_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint32]", Code: &quernPTX, Host: quernHostPlaceSegments[uint32], Plain: quernPlainPlaceSegments[uint32]}}
-var quernPlaceSegments_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint64]", Code: &quernPTX, Host: quernHostPlaceSegments[uint64], Plain: quernPlainPlaceSegments[uint64]}}
+var quernKeepOutside = &gpu.Kernel{Declared: compiled.Declaration{Name: "keepOutside", Code: &quernPTX, Host: quernHostKeepOutside, Plain: quernPlainKeepOutside}}
 
-// LaunchPlaceSegments runs placeSegments on the grid g.
+// LaunchKeepOutside runs keepOutside on the grid g.
 //
-// placeSegments copies the keys at the positions at to out, one after another. Places before the
-// first segment and behind the last one keep what they have.
-func LaunchPlaceSegments[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
-	var k *gpu.Kernel
-	switch interface{}((*W)(nil)).(type) {
-	case *uint8:
-		k = quernPlaceSegments_uint8
-	case *uint16:
-		k = quernPlaceSegments_uint16
-	case *uint32:
-		k = quernPlaceSegments_uint32
-	case *uint64:
-		k = quernPlaceSegments_uint64
-	}
-	l, err := k.Begin(s, g)
+// keepOutside makes the positions before the first segment and behind the last one those of the
+// elements that are there.
+func LaunchKeepOutside(s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at *gpu.Buffer[uint32]) error {
+	l, err := quernKeepOutside.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.SliceArg(l, ends)
 	gpu.SliceArg(l, at)
-	gpu.SliceArg(l, in)
-	gpu.SliceArg(l, out)
 	return l.End()
 }
 
@@ -1347,54 +1235,74 @@ func LaunchSetRank(s *gpu.Stream, g gpu.Grid, rank uint32, limit *gpu.Buffer[uin
 	return l.End()
 }
 
-var quernCopyFirst = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyFirst", Code: &quernPTX, Host: quernHostCopyFirst, Plain: quernPlainCopyFirst}}
+var quernFirstOfParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfParts[uint32]", Code: &quernPTX, Host: quernHostFirstOfParts_uint32, Plain: quernPlainFirstOfParts[uint32]}}
+var quernFirstOfParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfParts[uint64]", Code: &quernPTX, Host: quernHostFirstOfParts_uint64, Plain: quernPlainFirstOfParts[uint64]}}
 
-// LaunchCopyFirst runs copyFirst on the grid g.
+// LaunchFirstOfParts runs firstOfParts on the grid g.
 //
-// copyFirst copies the first elements of in.
-func LaunchCopyFirst(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]) error {
-	l, err := quernCopyFirst.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.SliceArg(l, in)
-	gpu.SliceArg(l, out)
-	return l.End()
-}
-
-var quernFirstOfLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint8]", Code: &quernPTX, Host: quernHostFirstOfLines[uint8], Plain: quernPlainFirstOfLines[uint8]}}
-var quernFirstOfLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint16]", Code: &quernPTX, Host: quernHostFirstOfLines[uint16], Plain: quernPlainFirstOfLines[uint16]}}
-var quernFirstOfLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint32]", Code: &quernPTX, Host: quernHostFirstOfLines[uint32], Plain: quernPlainFirstOfLines[uint32]}}
-var quernFirstOfLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint64]", Code: &quernPTX, Host: quernHostFirstOfLines[uint64], Plain: quernPlainFirstOfLines[uint64]}}
-
-// LaunchFirstOfLines runs firstOfLines on the grid g.
-//
-// firstOfLines copies the first k elements of lines of n elements, which are inner apart, in an
-// order that is given by their positions: those of a line are one after another, or, if inPlace is
-// set, inner apart. It writes their indices in the lines to index, unless that is empty.
-func LaunchFirstOfLines[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, n, k_, inner uint32, inPlace bool, positions *gpu.Buffer[uint32], in, out *gpu.Buffer[W], index *gpu.Buffer[uint32]) error {
+// firstOfParts finds the first k keys of parts of part keys, one thread per part, and writes them to
+// out, in the order in which they are in the part. The keys of a part are inner apart, as are the
+// results; see Axis. The last part of a single axis has the rest of the keys. The positions of the
+// keys are at, or, if that is empty, where they are. A thread has memory for 2*k keys in kept: a key
+// that comes before the k first ones of those so far is kept, and as often as the memory is full, k
+// of them stay.
+func LaunchFirstOfParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], bits, k_, part, inner int, keys *gpu.Buffer[K], at *gpu.Buffer[uint32], kept *gpu.Buffer[K], keptAt *gpu.Buffer[uint32], out *gpu.Buffer[K], outAt *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
-	switch interface{}((*W)(nil)).(type) {
-	case *uint8:
-		k = quernFirstOfLines_uint8
-	case *uint16:
-		k = quernFirstOfLines_uint16
+	switch interface{}((*K)(nil)).(type) {
 	case *uint32:
-		k = quernFirstOfLines_uint32
+		k = quernFirstOfParts_uint32
 	case *uint64:
-		k = quernFirstOfLines_uint64
+		k = quernFirstOfParts_uint64
 	}
 	l, err := k.Begin(s, g)
 	if err != nil {
 		return err
 	}
-	gpu.Arg(l, n)
+	gpu.Arg(l, o)
+	gpu.Arg(l, bits)
 	gpu.Arg(l, k_)
+	gpu.Arg(l, part)
 	gpu.Arg(l, inner)
-	gpu.Arg(l, inPlace)
-	gpu.SliceArg(l, positions)
-	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, keys)
+	gpu.SliceArg(l, at)
+	gpu.SliceArg(l, kept)
+	gpu.SliceArg(l, keptAt)
 	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, outAt)
+	return l.End()
+}
+
+var quernFirstOfLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines", Code: &quernPTX, Host: quernHostFirstOfLines, Plain: quernPlainFirstOfLines}}
+
+// LaunchFirstOfLines runs firstOfLines on the grid g.
+//
+// firstOfLines copies the first k positions of lines of n positions, which are inner apart.
+func LaunchFirstOfLines(s *gpu.Stream, g gpu.Grid, n, k, inner uint32, positions, first *gpu.Buffer[uint32]) error {
+	l, err := quernFirstOfLines.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, inner)
+	gpu.SliceArg(l, positions)
+	gpu.SliceArg(l, first)
+	return l.End()
+}
+
+var quernIndicesInLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "indicesInLines", Code: &quernPTX, Host: quernHostIndicesInLines, Plain: quernPlainIndicesInLines}}
+
+// LaunchIndicesInLines runs indicesInLines on the grid g.
+//
+// indicesInLines writes which elements of their lines the positions at are to index.
+func LaunchIndicesInLines(s *gpu.Stream, g gpu.Grid, n, inner uint32, at, index *gpu.Buffer[uint32]) error {
+	l, err := quernIndicesInLines.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, inner)
+	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, index)
 	return l.End()
 }
@@ -1891,26 +1799,22 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 	group := 32
 	results := host.Scratch[Compensated[T]](r, 1, r.BlockDim.Count())
 	var d int
-	var t22 int
-	t3s := host.Scratch[Compensated[T]](r, 2, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[Compensated[T]](r, 3, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 13, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[T](r, 14, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[Compensated[T]](r, 12, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[Compensated[T]](r, 2, r.BlockDim.Count())
+	givens := host.Scratch[T](r, 11, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 3, r.BlockDim.Count())
+	givens2 := host.Scratch[T](r, 12, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[T](r, 4, r.BlockDim.Count())
+	vs2 := host.Scratch[Compensated[T]](r, 10, r.BlockDim.Count())
 	partial := host.Shared[[8]Compensated[T]](r, 0)
-	vs3 := host.Scratch[Compensated[T]](r, 6, r.BlockDim.Count())
+	vs3 := host.Scratch[Compensated[T]](r, 5, r.BlockDim.Count())
 	group2 := 8
-	results2 := host.Scratch[Compensated[T]](r, 7, r.BlockDim.Count())
+	results2 := host.Scratch[Compensated[T]](r, 6, r.BlockDim.Count())
 	var d2 int
-	var t23 int
-	t3s2 := host.Scratch[Compensated[T]](r, 8, r.BlockDim.Count())
-	shuffleDowns4 := host.Scratch[Compensated[T]](r, 9, r.BlockDim.Count())
-	givens3 := host.Scratch[T](r, 15, r.BlockDim.Count())
-	shuffleDowns5 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	givens4 := host.Scratch[T](r, 16, r.BlockDim.Count())
-	shuffleDowns6 := host.Scratch[T](r, 11, r.BlockDim.Count())
+	shuffleDowns4 := host.Scratch[Compensated[T]](r, 7, r.BlockDim.Count())
+	givens3 := host.Scratch[T](r, 13, r.BlockDim.Count())
+	shuffleDowns5 := host.Scratch[T](r, 8, r.BlockDim.Count())
+	givens4 := host.Scratch[T](r, 14, r.BlockDim.Count())
+	shuffleDowns6 := host.Scratch[T](r, 9, r.BlockDim.Count())
 	threads13 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -1941,45 +1845,44 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t22 = d
 				/*line :245:10000*/ for threadZ := range 1 {
 					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
-						quernRow3SumCompensated[T](r, vs, first4, t3s, shuffleDowns, givens)
+						quernRow3SumCompensated[T](r, vs, first4, shuffleDowns, givens)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line :252:10000*/ for threadZ := range 1 {
-					/*line :253:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
-						quernRow4SumCompensated[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
+						quernRow4SumCompensated[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
-				/*line :260:10000*/ for threadZ := range 1 {
-					/*line :261:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5SumCompensated[T](r, vs, first6, shuffleDowns, shuffleDowns3, d, group, count3, start)
 					}
 				}
 			}
-			/*line :268:10000*/ for threadZ := range 1 {
-				/*line :269:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6SumCompensated[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :275:10000*/ for threadZ := range 1 {
-			/*line :276:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7SumCompensated[T](r, results, first8, vs2, partial)
 			}
 		}
-		/*line :282:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
+		/*line :275:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
 			lanes := min(32, threads13-first9)
 			/*line :230:10000*/ if first9>>5 == 0 {
 //line :231:10000
@@ -2010,23 +1913,22 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 						/*line :245:10000*/ if r.Halted() {
 							/*line :243:10000*/ r.Halt()
 						}
-						/*line :244:10000*/ t23 = d2
 //line :245:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
-							quernRow10SumCompensated[T](r, vs3, at, t3s2, shuffleDowns4, givens3)
+							quernRow10SumCompensated[T](r, vs3, at, shuffleDowns4, givens3)
 						}
-						/*line :250:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t23)
-//line :251:10000
+						/*line :244:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], d2)
+//line :245:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
-							quernRow11SumCompensated[T](r, t3s2, at, shuffleDowns4, shuffleDowns5, givens4)
+							quernRow11SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns5, givens4)
 						}
-						/*line :256:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t23)
+						/*line :250:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], d2)
 						start2 := 2*d2 - 1
-//line :258:10000
+//line :252:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
@@ -2038,21 +1940,21 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 							quernRow12SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
 						}
 					}
-//line :269:10000
+//line :263:10000
 					{
 						at, n, startX := first9, lanes, first9
 						_, _, _ = at, n, startX
 						quernRow13SumCompensated[T](r, vs3, at, results2)
 					}
 				}
-//line :275:10000
+//line :269:10000
 				{
 					at, n, startX := first9, lanes, first9
 					_, _, _ = at, n, startX
 					quernRow14SumCompensated[T](r, results2, at, vs2)
 				}
 			}
-//line :281:10000
+//line :275:10000
 			{
 				at, n, startX := first9, lanes, first9
 				_, _, _ = at, n, startX
@@ -2064,7 +1966,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				quernRow15SumCompensated[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2067:1*/
+	} /*line quern_gen.go:1969:1*/
 }
 
 //go:noinline
@@ -2074,121 +1976,104 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		r.ThreadIdx.X = threadX
 		/*line compensated.go:34*/ sum := Compensated[T]{}
 		for j := threadX; j < count; j += 256 {
-			t1 := sum
-			/*line compensated.go:36*/ t2 := Compensated[T]{Sum: in[first2+j]}
-			/*line compensated.go:36*/ result0 := addCompensated[T](t1, t2)
-			sum = result0
+			t2 := Compensated[T]{Sum: in[first2+j]}
+			/*line compensated.go:36*/ sum = addCompensated[T](sum, t2)
 		}
-		/*line compensated.go:38*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
-		/*line :225:10000*/ v3 := v2
-		vRow[threadX] = v3
-	} /*line quern_gen.go:2086:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := sum
+		vRow[threadX] = v
+	} /*line quern_gen.go:1984:1*/
 }
 
 //go:noinline
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2093:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1991:1*/
 }
 
 //go:noinline
-func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first4 int, t3s []Compensated[T], shuffleDowns []Compensated[T], givens []T) {
+func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first4 int, shuffleDowns []Compensated[T], givens []T) {
 	vRow := (*[256]Compensated[T])(vs[first4:])
-	t3Row := (*[256]Compensated[T])(t3s[first4:])
 	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first4:])
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v3
-		t3 := t12
-		shuffleDown := Compensated[T]{}
-		given := t3.Sum
-		t3Row[threadX] = t3
+		v := vRow[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Compensated[T]{}
+		given := v.Sum
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 		{
 			threadX := threadX + 1
-			v3 := vRow[threadX]
-			t12 := v3
-			t3 := t12
+			v := vRow[threadX]
 			shuffleDown := Compensated[T]{}
-			given := t3.Sum
-			t3Row[threadX] = t3
+			given := v.Sum
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 2
-			v3 := vRow[threadX]
-			t12 := v3
-			t3 := t12
+			v := vRow[threadX]
 			shuffleDown := Compensated[T]{}
-			given := t3.Sum
-			t3Row[threadX] = t3
+			given := v.Sum
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 3
-			v3 := vRow[threadX]
-			t12 := v3
-			t3 := t12
+			v := vRow[threadX]
 			shuffleDown := Compensated[T]{}
-			given := t3.Sum
-			t3Row[threadX] = t3
+			given := v.Sum
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2144:1*/
+	} /*line quern_gen.go:2029:1*/
 }
 
 //go:noinline
-func quernRow4SumCompensated[T float32 | float64](r *host.Run, t3s []Compensated[T], first5 int, shuffleDowns []Compensated[T], shuffleDowns2 []T, givens2 []T) {
-	t3Row := (*[256]Compensated[T])(t3s[first5:])
+func quernRow4SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first5 int, shuffleDowns []Compensated[T], shuffleDowns2 []T, givens2 []T) {
+	vRow := (*[256]Compensated[T])(vs[first5:])
 	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]T)(givens2[first5:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Sum = shuffleDown2
-		given2 := t3.Rest
+		given2 := v.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 		{
 			threadX := threadX + 1
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.Sum = shuffleDown2
-			given2 := t3.Rest
+			given2 := v.Rest
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 2
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.Sum = shuffleDown2
-			given2 := t3.Rest
+			given2 := v.Rest
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 3
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.Sum = shuffleDown2
-			given2 := t3.Rest
+			given2 := v.Rest
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2191:1*/
+	} /*line quern_gen.go:2076:1*/
 }
 
 //go:noinline
@@ -2198,29 +2083,25 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 	shuffleDownRow3 := (*[256]T)(shuffleDowns3[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := vRow[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := threadX & 31 & (group - 1)
 		count2 := count3 - threadX + threadX&31
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Rest = shuffleDown3
-		other := shuffleDown
-		/*line :245:10000*/ if d < group && lane+d < count2 && lane&start == 0 {
-			t6 := v3
-			t7 := other
-			/*line :246:10000*/ result02 := addCompensated[T](t6, t7)
-			v3 = result02
+		if d < group && lane+d < count2 && lane&start == 0 {
+			v = addCompensated[T](v, shuffleDown)
 		}
-		/*line :249:10000*/ vRow[threadX] = v3
+		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2216:1*/
+	} /*line quern_gen.go:2097:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2223:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2104:1*/
 }
 
 //go:noinline
@@ -2230,12 +2111,12 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v4 := result
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v2 := result
 		if threadX&31 == 0 {
-			partial[threadX/32] = v4
+			partial[threadX/32] = v2
 		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:2238:1*/
+		vRow2[threadX] = v2
+	} /*line quern_gen.go:2119:1*/
 }
 
 //go:noinline
@@ -2244,114 +2125,101 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:231*/ v5 := partial[lane2%8]
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:2249:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
+		vRow3[lane2] = v3
+	} /*line quern_gen.go:2130:1*/
 }
 
 //go:noinline
 func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2256:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2137:1*/
 }
 
 //go:noinline
-func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, t3s2 []Compensated[T], shuffleDowns4 []Compensated[T], givens3 []T) {
+func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], givens3 []T) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
-	t3Row2 := (*[32]Compensated[T])(t3s2[at:])
 	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
 	givenRow3 := (*[32]T)(givens3[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v5
-		t32 := t13
-		shuffleDown4 := Compensated[T]{}
-		given3 := t32.Sum
-		t3Row2[lane2] = t32
+		v3 := vRow3[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4 := Compensated[T]{}
+		given3 := v3.Sum
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
 		{
 			lane2 := lane2 + 1
-			v5 := vRow3[lane2]
-			t13 := v5
-			t32 := t13
+			v3 := vRow3[lane2]
 			shuffleDown4 := Compensated[T]{}
-			given3 := t32.Sum
-			t3Row2[lane2] = t32
+			given3 := v3.Sum
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow3[lane2] = given3
 		}
 		{
 			lane2 := lane2 + 2
-			v5 := vRow3[lane2]
-			t13 := v5
-			t32 := t13
+			v3 := vRow3[lane2]
 			shuffleDown4 := Compensated[T]{}
-			given3 := t32.Sum
-			t3Row2[lane2] = t32
+			given3 := v3.Sum
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow3[lane2] = given3
 		}
 		{
 			lane2 := lane2 + 3
-			v5 := vRow3[lane2]
-			t13 := v5
-			t32 := t13
+			v3 := vRow3[lane2]
 			shuffleDown4 := Compensated[T]{}
-			given3 := t32.Sum
-			t3Row2[lane2] = t32
+			given3 := v3.Sum
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow3[lane2] = given3
 		}
-	} /*line quern_gen.go:2307:1*/
+	} /*line quern_gen.go:2175:1*/
 }
 
 //go:noinline
-func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
-	t3Row2 := (*[32]Compensated[T])(t3s2[at:])
+func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
 	shuffleDownRow5 := (*[32]T)(shuffleDowns5[at:])
 	givenRow4 := (*[32]T)(givens4[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		t32 := t3Row2[lane2]
+		v3 := vRow3[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Sum = shuffleDown5
-		given4 := t32.Rest
+		given4 := v3.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
 		{
 			lane2 := lane2 + 1
-			t32 := t3Row2[lane2]
+			v3 := vRow3[lane2]
 			shuffleDown4 := shuffleDownRow4[lane2]
 			shuffleDown5 := shuffleDownRow5[lane2]
 			shuffleDown4.Sum = shuffleDown5
-			given4 := t32.Rest
+			given4 := v3.Rest
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow4[lane2] = given4
 		}
 		{
 			lane2 := lane2 + 2
-			t32 := t3Row2[lane2]
+			v3 := vRow3[lane2]
 			shuffleDown4 := shuffleDownRow4[lane2]
 			shuffleDown5 := shuffleDownRow5[lane2]
 			shuffleDown4.Sum = shuffleDown5
-			given4 := t32.Rest
+			given4 := v3.Rest
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow4[lane2] = given4
 		}
 		{
 			lane2 := lane2 + 3
-			t32 := t3Row2[lane2]
+			v3 := vRow3[lane2]
 			shuffleDown4 := shuffleDownRow4[lane2]
 			shuffleDown5 := shuffleDownRow5[lane2]
 			shuffleDown4.Sum = shuffleDown5
-			given4 := t32.Rest
+			given4 := v3.Rest
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:2354:1*/
+	} /*line quern_gen.go:2222:1*/
 }
 
 //go:noinline
@@ -2362,35 +2230,31 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		v5 := vRow3[lane2]
+		v3 := vRow3[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
 		lane3 := lane2 & (group2 - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Rest = shuffleDown6
-		other2 := shuffleDown4
-		/*line :245:10000*/ if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
-			t62 := v5
-			t72 := other2
-			/*line :246:10000*/ result03 := addCompensated[T](t62, t72)
-			v5 = result03
+		if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
+			v3 = addCompensated[T](v3, shuffleDown4)
 		}
-		/*line :249:10000*/ vRow3[lane2] = v5
+		vRow3[lane2] = v3
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:2379:1*/
+	} /*line quern_gen.go:2243:1*/
 }
 
 //go:noinline
 func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2386:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2250:1*/
 }
 
 //go:noinline
 func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
 	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2393:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2257:1*/
 }
 
 //go:noinline
@@ -2399,14 +2263,11 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:233*/ result2 := v4
-		/*line :256:10000*/ result3 := result2
-		/*line compensated.go:38*/ sum2 := result3
-		if threadX == 0 {
-			out[blockX] = sum2
+		v2 := vRow2[lane2]
+		/*line compensated.go:39*/ if threadX == 0 {
+			out[blockX] = v2
 		}
-	} /*line quern_gen.go:2409:1*/
+	} /*line quern_gen.go:2270:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2455,7 +2316,7 @@ func quernHostAddParts(r *host.Run) {
 				quernRow4AddParts(r, ns, width, base, counts)
 			}
 		}
-	} /*line quern_gen.go:2458:1*/
+	} /*line quern_gen.go:2319:1*/
 }
 
 //go:noinline
@@ -2477,7 +2338,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2480:1*/
+	} /*line quern_gen.go:2341:1*/
 }
 
 //go:noinline
@@ -2516,7 +2377,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start4+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2519:1*/
+	} /*line quern_gen.go:2380:1*/
 }
 
 //go:noinline
@@ -2546,7 +2407,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start9+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2549:1*/
+	} /*line quern_gen.go:2410:1*/
 }
 
 //go:noinline
@@ -2571,7 +2432,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		if i < len(counts) {
 			/*line histogram_kernels.go:72*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2574:1*/
+	} /*line quern_gen.go:2435:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2615,9 +2476,8 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 			continue
 		}
 		own := counts[t1:t2]
-		t3 := own
-		for i := 0; i < len(t3); i++ {
-			/*line histogram_kernels.go:121*/ t3[i] = 0
+		for i := 0; i < len(own); i++ {
+			/*line histogram_kernels.go:121*/ own[i] = 0
 		}
 		/*line histogram_kernels.go:122*/ t7 := in[t5:t6]
 		for i2 := 0; i2 < len(t7); i2++ {
@@ -2629,7 +2489,7 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 				own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2632:1*/
+	} /*line quern_gen.go:2492:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2674,9 +2534,8 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				break
 			}
 			own := counts[t1:t2]
-			t3 := own
-			for i := 0; i < len(t3); i++ {
-				/*line histogram_kernels.go:52*/ t3[i] = 0
+			for i := 0; i < len(own); i++ {
+				/*line histogram_kernels.go:52*/ own[i] = 0
 			}
 			/*line histogram_kernels.go:53*/ t7 := in[t5:t6]
 			for i2 := 0; i2 < len(t7); i2++ {
@@ -2684,9 +2543,8 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 					/*line histogram_kernels.go:53*/ r.Halt()
 				}
 				/*line histogram_kernels.go:53*/ x := t7[i2]
-				/*line histogram_kernels.go:140*/ t12 := x
 				var result0 int
-				/*line histogram_kernels.go:87*/ if !(t12 >= edges[0] && t12 <= edges[last]) {
+				/*line histogram_kernels.go:87*/ if !(x >= edges[0] && x <= edges[last]) {
 					result0 = -1
 				} else {
 					low := 0
@@ -2695,7 +2553,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 							/*line histogram_kernels.go:91*/ r.Halt()
 						}
 						/*line histogram_kernels.go:92*/ mid := int(uint(low+high) / 2)
-						/*line histogram_kernels.go:92*/ if t12 >= edges[mid] {
+						/*line histogram_kernels.go:92*/ if x >= edges[mid] {
 							low = mid
 						} else {
 							high = mid
@@ -2703,14 +2561,12 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 					}
 					result0 = low
 				}
-				/*line histogram_kernels.go:140*/ result := result0
-				/*line histogram_kernels.go:54*/ b := result
-				if b >= 0 {
-					/*line histogram_kernels.go:55*/ own[b]++
+				/*line histogram_kernels.go:54*/ if result0 >= 0 {
+					own[result0]++
 				}
 			}
 		}
-	} /*line quern_gen.go:2713:1*/
+	} /*line quern_gen.go:2569:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2753,23 +2609,19 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				break
 			}
 			own := counts[t1:t2]
-			t3 := own
-			for i := 0; i < len(t3); i++ {
-				/*line histogram_kernels.go:52*/ t3[i] = 0
+			for i := 0; i < len(own); i++ {
+				/*line histogram_kernels.go:52*/ own[i] = 0
 			}
 			/*line histogram_kernels.go:53*/ t7 := in[t5:t6]
 			for i2 := 0; i2 < len(t7); i2++ {
 				/*line histogram_kernels.go:53*/ x := t7[i2]
-				/*line histogram_kernels.go:150*/ t12 := x
-				/*line histogram_kernels.go:150*/ result0 := valueBin[T](t12, bins)
-				result := result0
-				/*line histogram_kernels.go:54*/ b := result
-				if b >= 0 {
-					/*line histogram_kernels.go:55*/ own[b]++
+				/*line histogram_kernels.go:150*/ result := valueBin[T](x, bins)
+				/*line histogram_kernels.go:54*/ if result >= 0 {
+					own[result]++
 				}
 			}
 		}
-	} /*line quern_gen.go:2772:1*/
+	} /*line quern_gen.go:2624:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2785,30 +2637,26 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 	group := 32
 	results := host.Scratch[Moments](r, 1, r.BlockDim.Count())
 	var d2 int
-	var t2 int
-	t3s := host.Scratch[Moments](r, 2, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[Moments](r, 3, r.BlockDim.Count())
-	givens := host.Scratch[int64](r, 15, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[int64](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 16, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 17, r.BlockDim.Count())
-	shuffleDowns4 := host.Scratch[float64](r, 6, r.BlockDim.Count())
-	vs2 := host.Scratch[Moments](r, 14, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[Moments](r, 2, r.BlockDim.Count())
+	givens := host.Scratch[int64](r, 13, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[int64](r, 3, r.BlockDim.Count())
+	givens2 := host.Scratch[float64](r, 14, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	givens3 := host.Scratch[float64](r, 15, r.BlockDim.Count())
+	shuffleDowns4 := host.Scratch[float64](r, 5, r.BlockDim.Count())
+	vs2 := host.Scratch[Moments](r, 12, r.BlockDim.Count())
 	partial := host.Shared[[8]Moments](r, 0)
-	vs3 := host.Scratch[Moments](r, 7, r.BlockDim.Count())
+	vs3 := host.Scratch[Moments](r, 6, r.BlockDim.Count())
 	group2 := 8
-	results2 := host.Scratch[Moments](r, 8, r.BlockDim.Count())
+	results2 := host.Scratch[Moments](r, 7, r.BlockDim.Count())
 	var d3 int
-	var t22 int
-	t3s2 := host.Scratch[Moments](r, 9, r.BlockDim.Count())
-	shuffleDowns5 := host.Scratch[Moments](r, 10, r.BlockDim.Count())
-	givens4 := host.Scratch[int64](r, 18, r.BlockDim.Count())
-	shuffleDowns6 := host.Scratch[int64](r, 11, r.BlockDim.Count())
-	givens5 := host.Scratch[float64](r, 19, r.BlockDim.Count())
-	shuffleDowns7 := host.Scratch[float64](r, 12, r.BlockDim.Count())
-	givens6 := host.Scratch[float64](r, 20, r.BlockDim.Count())
-	shuffleDowns8 := host.Scratch[float64](r, 13, r.BlockDim.Count())
+	shuffleDowns5 := host.Scratch[Moments](r, 8, r.BlockDim.Count())
+	givens4 := host.Scratch[int64](r, 16, r.BlockDim.Count())
+	shuffleDowns6 := host.Scratch[int64](r, 9, r.BlockDim.Count())
+	givens5 := host.Scratch[float64](r, 17, r.BlockDim.Count())
+	shuffleDowns7 := host.Scratch[float64](r, 10, r.BlockDim.Count())
+	givens6 := host.Scratch[float64](r, 18, r.BlockDim.Count())
+	shuffleDowns8 := host.Scratch[float64](r, 11, r.BlockDim.Count())
 	threads17 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -2839,52 +2687,51 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t2 = d2
 				/*line :245:10000*/ for threadZ := range 1 {
 					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
-						quernRow3MomentsOfParts[T](r, vs, first4, t3s, shuffleDowns, givens)
+						quernRow3MomentsOfParts[T](r, vs, first4, shuffleDowns, givens)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t2)
+				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d2)
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4MomentsOfParts[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
+					}
+				}
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d2)
 				/*line :252:10000*/ for threadZ := range 1 {
 					/*line :253:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4MomentsOfParts[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-					}
-				}
-				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t2)
-				/*line :259:10000*/ for threadZ := range 1 {
-					/*line :260:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
-						quernRow5MomentsOfParts[T](r, t3s, first6, shuffleDowns, shuffleDowns3, givens3)
+						quernRow5MomentsOfParts[T](r, vs, first6, shuffleDowns, shuffleDowns3, givens3)
 					}
 				}
-				/*line :265:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t2)
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns4, givens3, d2)
 				start := 2*d2 - 1
-				/*line :267:10000*/ for threadZ := range 1 {
-					/*line :268:10000*/ for threadY := range 1 {
+				/*line :260:10000*/ for threadZ := range 1 {
+					/*line :261:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6MomentsOfParts[T](r, vs, first7, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 					}
 				}
 			}
-			/*line :275:10000*/ for threadZ := range 1 {
-				/*line :276:10000*/ for threadY := range 1 {
+			/*line :268:10000*/ for threadZ := range 1 {
+				/*line :269:10000*/ for threadY := range 1 {
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow7MomentsOfParts[T](r, vs, first8, results)
 				}
 			}
 		}
-		/*line :282:10000*/ for threadZ := range 1 {
-			/*line :283:10000*/ for threadY := range 1 {
+		/*line :275:10000*/ for threadZ := range 1 {
+			/*line :276:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow8MomentsOfParts[T](r, results, first9, vs2, partial)
 			}
 		}
-		/*line :289:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
+		/*line :282:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
 			lanes := min(32, threads17-first10)
 			/*line :230:10000*/ if first10>>5 == 0 {
 //line :231:10000
@@ -2915,30 +2762,29 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 						/*line :245:10000*/ if r.Halted() {
 							/*line :243:10000*/ r.Halt()
 						}
-						/*line :244:10000*/ t22 = d3
 //line :245:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
-							quernRow11MomentsOfParts[T](r, vs3, at, t3s2, shuffleDowns5, givens4)
+							quernRow11MomentsOfParts[T](r, vs3, at, shuffleDowns5, givens4)
 						}
-						/*line :250:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t22)
+						/*line :244:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], d3)
+//line :245:10000
+						{
+							at, n2, startX := first10, lanes, first10
+							_, _, _ = at, n2, startX
+							quernRow12MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns6, givens5)
+						}
+						/*line :250:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], d3)
 //line :251:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
-							quernRow12MomentsOfParts[T](r, t3s2, at, shuffleDowns5, shuffleDowns6, givens5)
+							quernRow13MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns7, givens6)
 						}
-						/*line :256:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t22)
-//line :257:10000
-						{
-							at, n2, startX := first10, lanes, first10
-							_, _, _ = at, n2, startX
-							quernRow13MomentsOfParts[T](r, t3s2, at, shuffleDowns5, shuffleDowns7, givens6)
-						}
-						/*line :262:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t22)
+						/*line :256:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], d3)
 						start2 := 2*d3 - 1
-//line :264:10000
+//line :258:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
@@ -2950,21 +2796,21 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 							quernRow14MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
 						}
 					}
-//line :275:10000
+//line :269:10000
 					{
 						at, n2, startX := first10, lanes, first10
 						_, _, _ = at, n2, startX
 						quernRow15MomentsOfParts[T](r, vs3, at, results2)
 					}
 				}
-//line :281:10000
+//line :275:10000
 				{
 					at, n2, startX := first10, lanes, first10
 					_, _, _ = at, n2, startX
 					quernRow16MomentsOfParts[T](r, results2, at, vs2)
 				}
 			}
-//line :287:10000
+//line :281:10000
 			{
 				at, n2, startX := first10, lanes, first10
 				_, _, _ = at, n2, startX
@@ -2976,7 +2822,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				quernRow17MomentsOfParts[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2979:1*/
+	} /*line quern_gen.go:2825:1*/
 }
 
 //go:noinline
@@ -2987,7 +2833,7 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			/*line moments.go:51*/ m := Moments{}
-			if threadX < count {
+			/*line moments.go:52:20000*/ if threadX < count {
 				origin := float64(row[threadX])
 				var sum float64
 				var squares float64
@@ -3001,17 +2847,15 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 				mean := sum / float64(n)
 				m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 			}
-			v := m
-			/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
-			/*line :225:10000*/ v3 := v2
-			vRow[threadX] = v3
+			/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
+			vRow[threadX] = v
 		}
-		/*line :228:10000*/ return
+		return
 	}
-	/*line :230:10000*/ for threadX := range 256 {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line moments.go:51*/ m := Moments{}
-		if threadX < count {
+		/*line moments.go:52:20000*/ if threadX < count {
 			origin := float64(in[first2+threadX])
 			var sum float64
 			var squares float64
@@ -3025,163 +2869,148 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			mean := sum / float64(n)
 			m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 		}
-		v := m
-		/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
-		/*line :225:10000*/ v3 := v2
-		vRow[threadX] = v3
-	} /*line quern_gen.go:3032:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
+		vRow[threadX] = v
+	} /*line quern_gen.go:2874:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3039:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2881:1*/
 }
 
 //go:noinline
-func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first4 int, t3s []Moments, shuffleDowns []Moments, givens []int64) {
+func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first4 int, shuffleDowns []Moments, givens []int64) {
 	vRow := (*[256]Moments)(vs[first4:])
-	t3Row := (*[256]Moments)(t3s[first4:])
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
 	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ t1 := v3
-		t3 := t1
-		shuffleDown := Moments{}
-		given := t3.Count
-		t3Row[threadX] = t3
+		v := vRow[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Moments{}
+		given := v.Count
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 		{
 			threadX := threadX + 1
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
+			v := vRow[threadX]
 			shuffleDown := Moments{}
-			given := t3.Count
-			t3Row[threadX] = t3
+			given := v.Count
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 2
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
+			v := vRow[threadX]
 			shuffleDown := Moments{}
-			given := t3.Count
-			t3Row[threadX] = t3
+			given := v.Count
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 3
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
+			v := vRow[threadX]
 			shuffleDown := Moments{}
-			given := t3.Count
-			t3Row[threadX] = t3
+			given := v.Count
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:3090:1*/
+	} /*line quern_gen.go:2919:1*/
 }
 
 //go:noinline
-func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Moments, first5 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	t3Row := (*[256]Moments)(t3s[first5:])
+func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first5 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
+	vRow := (*[256]Moments)(vs[first5:])
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]float64)(givens2[first5:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
-		given2 := t3.Mean
+		given2 := v.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 		{
 			threadX := threadX + 1
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.Count = shuffleDown2
-			given2 := t3.Mean
+			given2 := v.Mean
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 2
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.Count = shuffleDown2
-			given2 := t3.Mean
+			given2 := v.Mean
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 3
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.Count = shuffleDown2
-			given2 := t3.Mean
+			given2 := v.Mean
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:3137:1*/
+	} /*line quern_gen.go:2966:1*/
 }
 
 //go:noinline
-func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
-	t3Row := (*[256]Moments)(t3s[first6:])
+func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first6 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
+	vRow := (*[256]Moments)(vs[first6:])
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
 	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
 	givenRow3 := (*[256]float64)(givens3[first6:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
-		given3 := t3.M2
+		given3 := v.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
 		{
 			threadX := threadX + 1
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown3 := shuffleDownRow3[threadX]
 			shuffleDown.Mean = shuffleDown3
-			given3 := t3.M2
+			given3 := v.M2
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
 		{
 			threadX := threadX + 2
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown3 := shuffleDownRow3[threadX]
 			shuffleDown.Mean = shuffleDown3
-			given3 := t3.M2
+			given3 := v.M2
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
 		{
 			threadX := threadX + 3
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown3 := shuffleDownRow3[threadX]
 			shuffleDown.Mean = shuffleDown3
-			given3 := t3.M2
+			given3 := v.M2
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3184:1*/
+	} /*line quern_gen.go:3013:1*/
 }
 
 //go:noinline
@@ -3191,29 +3020,25 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v3 := vRow[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
 		count3 := count4 - threadX + threadX&31
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
-		other := shuffleDown
-		/*line :245:10000*/ if d2 < group && lane+d2 < count3 && lane&start == 0 {
-			t7 := v3
-			t8 := other
-			/*line :246:10000*/ result0 := mergeMoments(t7, t8)
-			v3 = result0
+		if d2 < group && lane+d2 < count3 && lane&start == 0 {
+			v = mergeMoments(v, shuffleDown)
 		}
-		/*line :249:10000*/ vRow[threadX] = v3
+		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3209:1*/
+	} /*line quern_gen.go:3034:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3216:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3041:1*/
 }
 
 //go:noinline
@@ -3223,12 +3048,12 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v4 := result
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v2 := result
 		if threadX&31 == 0 {
-			partial[threadX/32] = v4
+			partial[threadX/32] = v2
 		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:3231:1*/
+		vRow2[threadX] = v2
+	} /*line quern_gen.go:3056:1*/
 }
 
 //go:noinline
@@ -3237,161 +3062,148 @@ func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mom
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:231*/ v5 := partial[lane2%8]
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:3242:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
+		vRow3[lane2] = v3
+	} /*line quern_gen.go:3067:1*/
 }
 
 //go:noinline
 func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3249:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3074:1*/
 }
 
 //go:noinline
-func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, t3s2 []Moments, shuffleDowns5 []Moments, givens4 []int64) {
+func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, givens4 []int64) {
 	vRow3 := (*[32]Moments)(vs3[at:])
-	t3Row2 := (*[32]Moments)(t3s2[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	givenRow4 := (*[32]int64)(givens4[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v5
-		t32 := t12
-		shuffleDown5 := Moments{}
-		given4 := t32.Count
-		t3Row2[lane2] = t32
+		v3 := vRow3[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5 := Moments{}
+		given4 := v3.Count
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow4[lane2] = given4
 		{
 			lane2 := lane2 + 1
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
+			v3 := vRow3[lane2]
 			shuffleDown5 := Moments{}
-			given4 := t32.Count
-			t3Row2[lane2] = t32
+			given4 := v3.Count
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
 		{
 			lane2 := lane2 + 2
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
+			v3 := vRow3[lane2]
 			shuffleDown5 := Moments{}
-			given4 := t32.Count
-			t3Row2[lane2] = t32
+			given4 := v3.Count
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
 		{
 			lane2 := lane2 + 3
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
+			v3 := vRow3[lane2]
 			shuffleDown5 := Moments{}
-			given4 := t32.Count
-			t3Row2[lane2] = t32
+			given4 := v3.Count
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:3300:1*/
+	} /*line quern_gen.go:3112:1*/
 }
 
 //go:noinline
-func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
-	t3Row2 := (*[32]Moments)(t3s2[at:])
+func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
+	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	shuffleDownRow6 := (*[32]int64)(shuffleDowns6[at:])
 	givenRow5 := (*[32]float64)(givens5[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		t32 := t3Row2[lane2]
+		v3 := vRow3[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Count = shuffleDown6
-		given5 := t32.Mean
+		given5 := v3.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
 		{
 			lane2 := lane2 + 1
-			t32 := t3Row2[lane2]
+			v3 := vRow3[lane2]
 			shuffleDown5 := shuffleDownRow5[lane2]
 			shuffleDown6 := shuffleDownRow6[lane2]
 			shuffleDown5.Count = shuffleDown6
-			given5 := t32.Mean
+			given5 := v3.Mean
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
 		{
 			lane2 := lane2 + 2
-			t32 := t3Row2[lane2]
+			v3 := vRow3[lane2]
 			shuffleDown5 := shuffleDownRow5[lane2]
 			shuffleDown6 := shuffleDownRow6[lane2]
 			shuffleDown5.Count = shuffleDown6
-			given5 := t32.Mean
+			given5 := v3.Mean
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
 		{
 			lane2 := lane2 + 3
-			t32 := t3Row2[lane2]
+			v3 := vRow3[lane2]
 			shuffleDown5 := shuffleDownRow5[lane2]
 			shuffleDown6 := shuffleDownRow6[lane2]
 			shuffleDown5.Count = shuffleDown6
-			given5 := t32.Mean
+			given5 := v3.Mean
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
-	} /*line quern_gen.go:3347:1*/
+	} /*line quern_gen.go:3159:1*/
 }
 
 //go:noinline
-func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
-	t3Row2 := (*[32]Moments)(t3s2[at:])
+func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
+	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	shuffleDownRow7 := (*[32]float64)(shuffleDowns7[at:])
 	givenRow6 := (*[32]float64)(givens6[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		t32 := t3Row2[lane2]
+		v3 := vRow3[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown7 := shuffleDownRow7[lane2]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Mean = shuffleDown7
-		given6 := t32.M2
+		given6 := v3.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
 		{
 			lane2 := lane2 + 1
-			t32 := t3Row2[lane2]
+			v3 := vRow3[lane2]
 			shuffleDown5 := shuffleDownRow5[lane2]
 			shuffleDown7 := shuffleDownRow7[lane2]
 			shuffleDown5.Mean = shuffleDown7
-			given6 := t32.M2
+			given6 := v3.M2
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
 		{
 			lane2 := lane2 + 2
-			t32 := t3Row2[lane2]
+			v3 := vRow3[lane2]
 			shuffleDown5 := shuffleDownRow5[lane2]
 			shuffleDown7 := shuffleDownRow7[lane2]
 			shuffleDown5.Mean = shuffleDown7
-			given6 := t32.M2
+			given6 := v3.M2
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
 		{
 			lane2 := lane2 + 3
-			t32 := t3Row2[lane2]
+			v3 := vRow3[lane2]
 			shuffleDown5 := shuffleDownRow5[lane2]
 			shuffleDown7 := shuffleDownRow7[lane2]
 			shuffleDown5.Mean = shuffleDown7
-			given6 := t32.M2
+			given6 := v3.M2
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
-	} /*line quern_gen.go:3394:1*/
+	} /*line quern_gen.go:3206:1*/
 }
 
 //go:noinline
@@ -3402,35 +3214,31 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		v5 := vRow3[lane2]
+		v3 := vRow3[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown8 := shuffleDownRow8[lane2]
 		lane3 := lane2 & (group2 - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.M2 = shuffleDown8
-		other2 := shuffleDown5
-		/*line :245:10000*/ if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
-			t72 := v5
-			t82 := other2
-			/*line :246:10000*/ result02 := mergeMoments(t72, t82)
-			v5 = result02
+		if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
+			v3 = mergeMoments(v3, shuffleDown5)
 		}
-		/*line :249:10000*/ vRow3[lane2] = v5
+		vRow3[lane2] = v3
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:3419:1*/
+	} /*line quern_gen.go:3227:1*/
 }
 
 //go:noinline
 func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3426:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3234:1*/
 }
 
 //go:noinline
 func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, vs2 []Moments) {
 	resultRow2 := (*[32]Moments)(results2[at:])
 	vRow2 := (*[32]Moments)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3433:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3241:1*/
 }
 
 //go:noinline
@@ -3439,14 +3247,11 @@ func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Mo
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:233*/ result2 := v4
-		/*line :256:10000*/ result3 := result2
-		/*line moments.go:65*/ m2 := result3
-		if threadX == 0 {
-			out[blockX] = m2
+		v2 := vRow2[lane2]
+		/*line moments.go:66*/ if threadX == 0 {
+			out[blockX] = v2
 		}
-	} /*line quern_gen.go:3449:1*/
+	} /*line quern_gen.go:3254:1*/
 }
 
 func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
@@ -3466,7 +3271,6 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 	in := host.Slice[T](r, 2)
 	out := host.Slice[Moments](r, 3)
 	var lines int
-	var t2 int
 	ps := host.Scratch[struct {
 		Line   int
 		Part   int
@@ -3475,45 +3279,41 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 		From   int
 		To     int
 	}](r, 0, r.BlockDim.Count())
-	vs := host.Scratch[Moments](r, 1, r.BlockDim.Count())
-	t22 := l.Inner
+	ms := host.Scratch[Moments](r, 1, r.BlockDim.Count())
+	t2 := l.Inner
 	c := int(1)
 	var group int
 	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs2 := host.Scratch[Moments](r, 3, r.BlockDim.Count())
+	vs := host.Scratch[Moments](r, 3, r.BlockDim.Count())
 	results := host.Scratch[Moments](r, 4, r.BlockDim.Count())
 	var d2 int
-	var t23 int
-	t3s := host.Scratch[Moments](r, 5, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[Moments](r, 6, r.BlockDim.Count())
-	givens := host.Scratch[int64](r, 10, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[int64](r, 7, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 11, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[float64](r, 8, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 12, r.BlockDim.Count())
-	shuffleDowns4 := host.Scratch[float64](r, 9, r.BlockDim.Count())
-	var t6 int
+	shuffleDowns := host.Scratch[Moments](r, 5, r.BlockDim.Count())
+	givens := host.Scratch[int64](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[int64](r, 6, r.BlockDim.Count())
+	givens2 := host.Scratch[float64](r, 10, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[float64](r, 7, r.BlockDim.Count())
+	givens3 := host.Scratch[float64](r, 11, r.BlockDim.Count())
+	shuffleDowns4 := host.Scratch[float64](r, 8, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		r.ThreadIdx = kernel.Dim3{}
 		/*line moments.go:75*/ lines = host.Div(len(out), l.Parts)
-		t2 = lines
-		start := t2 * l.Parts
-		for threadZ := range 1 {
-			/*line moments.go:79:20000*/ for threadY := range 1 {
+		start := lines * l.Parts
+		/*line moments.go:77:20000*/ for threadZ := range 1 {
+			/*line moments.go:78*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1MomentsOfLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, in)
+				quernRow1MomentsOfLines[T](r, ps, first, ms, base, l, start, lines, ends, t2, c, in)
 			}
 		}
-		/*line moments.go:85*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/lines.go:47*/ group = c << l.Group
 		/*line :48:30000*/ for threadZ := range 1 {
 			/*line :49:30000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow2MomentsOfLines[T](r, ps, first3, vs, counts, vs2, c, l)
+				quernRow2MomentsOfLines[T](r, ps, first3, ms, counts, vs, c, l)
 			}
 		}
 		/*line :55:30000*/ switch {
@@ -3523,7 +3323,7 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
-						quernRow3MomentsOfLines[T](r, vs2, first4, results)
+						quernRow3MomentsOfLines[T](r, vs, first4, results)
 					}
 				}
 				break
@@ -3533,54 +3333,52 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t23 = d2
 				/*line :245:10000*/ for threadZ := range 1 {
 					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
-						quernRow4MomentsOfLines[T](r, vs2, first5, t3s, shuffleDowns, givens)
+						quernRow4MomentsOfLines[T](r, vs, first5, shuffleDowns, givens)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
+				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d2)
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow5MomentsOfLines[T](r, vs, first6, shuffleDowns, shuffleDowns2, givens2)
+					}
+				}
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d2)
 				/*line :252:10000*/ for threadZ := range 1 {
 					/*line :253:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5MomentsOfLines[T](r, t3s, first6, shuffleDowns, shuffleDowns2, givens2)
-					}
-				}
-				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
-				/*line :259:10000*/ for threadZ := range 1 {
-					/*line :260:10000*/ for threadY := range 1 {
 						first7 := (threadZ*1 + threadY) * 256
-						quernRow6MomentsOfLines[T](r, t3s, first7, shuffleDowns, shuffleDowns3, givens3)
+						quernRow6MomentsOfLines[T](r, vs, first7, shuffleDowns, shuffleDowns3, givens3)
 					}
 				}
-				/*line :265:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t23)
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns4, givens3, d2)
 				start2 := 2*d2 - 1
-				/*line :267:10000*/ for threadZ := range 1 {
-					/*line :268:10000*/ for threadY := range 1 {
+				/*line :260:10000*/ for threadZ := range 1 {
+					/*line :261:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 256
-						quernRow7MomentsOfLines[T](r, counts, first8, vs2, shuffleDowns, shuffleDowns4, d2, group, start2)
+						quernRow7MomentsOfLines[T](r, counts, first8, vs, shuffleDowns, shuffleDowns4, d2, group, start2)
 					}
 				}
 			}
-			/*line :275:10000*/ for threadZ := range 1 {
-				/*line :276:10000*/ for threadY := range 1 {
+			/*line :268:10000*/ for threadZ := range 1 {
+				/*line :269:10000*/ for threadY := range 1 {
 					first9 := (threadZ*1 + threadY) * 256
-					quernRow8MomentsOfLines[T](r, vs2, first9, results)
+					quernRow8MomentsOfLines[T](r, vs, first9, results)
 				}
 			}
 		}
-		/*line moments.go:93*/ t6 = lines
-		start3 := t6 * l.Parts
-		/*line moments.go:95:20000*/ for threadZ := range 1 {
-			/*line moments.go:96*/ for threadY := range 1 {
+		/*line :275:10000*/ start3 := lines * l.Parts
+		/*line :276:10000*/ for threadZ := range 1 {
+			/*line :277:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow9MomentsOfLines[T](r, ps, first10, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:3583:1*/
+	} /*line quern_gen.go:3381:1*/
 }
 
 //go:noinline
@@ -3591,13 +3389,13 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 	Stride int
 	From   int
 	To     int
-}, first int, vs []Moments, base int, l struct {
+}, first int, ms []Moments, base int, l struct {
 	N     int
 	Inner int
 	Parts int
 	Part  int
 	Group int
-}, start int, t2 int, ends []int32, t22 int, c int, in []T) {
+}, start int, lines int, ends []int32, t2 int, c int, in []T) {
 	pRow := (*[256]struct {
 		Line   int
 		Part   int
@@ -3606,10 +3404,10 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		From   int
 		To     int
 	})(ps[first:])
-	vRow := (*[256]Moments)(vs[first:])
+	mRow := (*[256]Moments)(ms[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
+		p2 := &pRow[threadX]
 		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
 			Line   int
 			Part   int
@@ -3619,50 +3417,38 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 			To     int
 		}{}
 		of := (base + threadX) >> l.Group
-		var p2 struct {
-			Line   int
-			Part   int
-			First  int
-			Stride int
-			From   int
-			To     int
-		}
-		/*line :20:30000*/ if of >= start {
-			p2 = p
-//line :22:30000
+		if of >= start {
+			*p2 = p
 		} else {
-			/*line :23:30000*/ p.Part = host.Div(of, t2)
-			p.Line = of - p.Part*t2
+			p.Part = host.Div(of, lines)
+			p.Line = of - p.Part*lines
 			p.Stride = 1
 			n := l.N
-			/*line :27:30000*/ if len(ends) > 0 {
+			if len(ends) > 0 {
 				p.First = int(ends[p.Line])
 				n = int(ends[p.Line+1]) - p.First
-//line :30:30000
 			} else {
-				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				plane := host.Div(p.Line, l.Inner)
 				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
 				p.First = t1
-				p.Stride = t22
+				p.Stride = t2
 			}
 			/*line :34:30000*/ p.From = min(p.Part*l.Part, n)
 			p.To = min(p.From+l.Part, n)
-			p2 = p
+			*p2 = p
 		}
-//line moments.go:76:20000
-		*p3 = p2
-		first2 := p3.From + threadX&31&(c<<l.Group-1)
+		/*line moments.go:77:20000*/ first2 := p2.From + threadX&31&(c<<l.Group-1)
 		m := Moments{}
-		/*line moments.go:79:20000*/ if first2 < p3.To {
-			origin := float64(in[p3.First+first2*p3.Stride])
+		/*line moments.go:79:20000*/ if first2 < p2.To {
+			origin := float64(in[p2.First+first2*p2.Stride])
 			var sum float64
 			var squares float64
 			/*line moments.go:82*/ n2 := 0
-			/*line moments.go:83:20000*/ for i := first2; i < p3.To; i += c << l.Group {
+			/*line moments.go:83:20000*/ for i := first2; i < p2.To; i += c << l.Group {
 				/*line moments.go:84*/ if r.Halted() {
 					/*line moments.go:83*/ r.Halt()
 				}
-				/*line moments.go:84*/ d := float64(in[p3.First+i*p3.Stride]) - origin
+				/*line moments.go:84*/ d := float64(in[p2.First+i*p2.Stride]) - origin
 				sum += d
 				squares += d * d
 				n2++
@@ -3670,9 +3456,8 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 			/*line moments.go:89:20000*/ mean := sum / float64(n2)
 			m = Moments{Count: int64(n2), Mean: origin + mean, M2: squares - sum*mean}
 		}
-		/*line moments.go:92:20000*/ v := m
-		vRow[threadX] = v
-	} /*line quern_gen.go:3675:1*/
+		/*line moments.go:92:20000*/ mRow[threadX] = m
+	} /*line quern_gen.go:3460:1*/
 }
 
 //go:noinline
@@ -3683,7 +3468,7 @@ func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 	Stride int
 	From   int
 	To     int
-}, first3 int, vs []Moments, counts []int, vs2 []Moments, c int, l struct {
+}, first3 int, ms []Moments, counts []int, vs []Moments, c int, l struct {
 	N     int
 	Inner int
 	Parts int
@@ -3698,203 +3483,186 @@ func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		From   int
 		To     int
 	})(ps[first3:])
-	vRow := (*[256]Moments)(vs[first3:])
+	mRow := (*[256]Moments)(ms[first3:])
 	countRow := (*[256]int)(counts[first3:])
-	vRow2 := (*[256]Moments)(vs2[first3:])
+	vRow := (*[256]Moments)(vs[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
-		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:47*/ count := min(p3.To-p3.From, c<<l.Group)
-		v2 := v
+		p2 := &pRow[threadX]
+		m := mRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ count := min(p2.To-p2.From, c<<l.Group)
+		v := m
 		countRow[threadX] = count
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:3712:1*/
+		vRow[threadX] = v
+	} /*line quern_gen.go:3497:1*/
 }
 
 //go:noinline
-func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first4 int, results []Moments) {
-	vRow2 := (*[256]Moments)(vs2[first4:])
+func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first4 int, results []Moments) {
+	vRow := (*[256]Moments)(vs[first4:])
 	resultRow := (*[256]Moments)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3719:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3504:1*/
 }
 
 //go:noinline
-func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first5 int, t3s []Moments, shuffleDowns []Moments, givens []int64) {
-	vRow2 := (*[256]Moments)(vs2[first5:])
-	t3Row := (*[256]Moments)(t3s[first5:])
+func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first5 int, shuffleDowns []Moments, givens []int64) {
+	vRow := (*[256]Moments)(vs[first5:])
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
 	givenRow := (*[256]int64)(givens[first5:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		v2 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v2
-		t3 := t12
-		shuffleDown := Moments{}
-		given := t3.Count
-		t3Row[threadX] = t3
+		v := vRow[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Moments{}
+		given := v.Count
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 		{
 			threadX := threadX + 1
-			v2 := vRow2[threadX]
-			t12 := v2
-			t3 := t12
+			v := vRow[threadX]
 			shuffleDown := Moments{}
-			given := t3.Count
-			t3Row[threadX] = t3
+			given := v.Count
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 2
-			v2 := vRow2[threadX]
-			t12 := v2
-			t3 := t12
+			v := vRow[threadX]
 			shuffleDown := Moments{}
-			given := t3.Count
-			t3Row[threadX] = t3
+			given := v.Count
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 3
-			v2 := vRow2[threadX]
-			t12 := v2
-			t3 := t12
+			v := vRow[threadX]
 			shuffleDown := Moments{}
-			given := t3.Count
-			t3Row[threadX] = t3
+			given := v.Count
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:3770:1*/
+	} /*line quern_gen.go:3542:1*/
 }
 
 //go:noinline
-func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	t3Row := (*[256]Moments)(t3s[first6:])
+func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first6 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
+	vRow := (*[256]Moments)(vs[first6:])
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
 	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first6:])
 	givenRow2 := (*[256]float64)(givens2[first6:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
-		given2 := t3.Mean
+		given2 := v.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 		{
 			threadX := threadX + 1
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.Count = shuffleDown2
-			given2 := t3.Mean
+			given2 := v.Mean
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 2
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.Count = shuffleDown2
-			given2 := t3.Mean
+			given2 := v.Mean
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 3
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.Count = shuffleDown2
-			given2 := t3.Mean
+			given2 := v.Mean
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:3817:1*/
+	} /*line quern_gen.go:3589:1*/
 }
 
 //go:noinline
-func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Moments, first7 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
-	t3Row := (*[256]Moments)(t3s[first7:])
+func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first7 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
+	vRow := (*[256]Moments)(vs[first7:])
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
 	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first7:])
 	givenRow3 := (*[256]float64)(givens3[first7:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
-		given3 := t3.M2
+		given3 := v.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
 		{
 			threadX := threadX + 1
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown3 := shuffleDownRow3[threadX]
 			shuffleDown.Mean = shuffleDown3
-			given3 := t3.M2
+			given3 := v.M2
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
 		{
 			threadX := threadX + 2
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown3 := shuffleDownRow3[threadX]
 			shuffleDown.Mean = shuffleDown3
-			given3 := t3.M2
+			given3 := v.M2
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
 		{
 			threadX := threadX + 3
-			t3 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown3 := shuffleDownRow3[threadX]
 			shuffleDown.Mean = shuffleDown3
-			given3 := t3.M2
+			given3 := v.M2
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3864:1*/
+	} /*line quern_gen.go:3636:1*/
 }
 
 //go:noinline
-func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []int, first8 int, vs2 []Moments, shuffleDowns []Moments, shuffleDowns4 []float64, d2 int, group int, start2 int) {
+func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []int, first8 int, vs []Moments, shuffleDowns []Moments, shuffleDowns4 []float64, d2 int, group int, start2 int) {
 	countRow := (*[256]int)(counts[first8:])
-	vRow2 := (*[256]Moments)(vs2[first8:])
+	vRow := (*[256]Moments)(vs[first8:])
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first8:])
 	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
-		v2 := vRow2[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
-		other := shuffleDown
-		/*line :245:10000*/ if d2 < group && lane+d2 < count && lane&start2 == 0 {
-			t7 := v2
-			t8 := other
-			/*line :246:10000*/ result0 := mergeMoments(t7, t8)
-			v2 = result0
+		if d2 < group && lane+d2 < count && lane&start2 == 0 {
+			v = mergeMoments(v, shuffleDown)
 		}
-		/*line :249:10000*/ vRow2[threadX] = v2
+		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3890:1*/
+	} /*line quern_gen.go:3658:1*/
 }
 
 //go:noinline
-func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first9 int, results []Moments) {
-	vRow2 := (*[256]Moments)(vs2[first9:])
+func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first9 int, results []Moments) {
+	vRow := (*[256]Moments)(vs[first9:])
 	resultRow := (*[256]Moments)(results[first9:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3897:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3665:1*/
 }
 
 //go:noinline
@@ -3923,15 +3691,13 @@ func quernRow9MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 	resultRow := (*[256]Moments)(results[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
-		result2 := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:47*/ result := result2
-		/*line moments.go:92*/ m2 := result
-		/*line quern.dev/algo/internal/template/lines.go:41*/ result02 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
-		/*line moments.go:93*/ if result02 {
-			out[p3.Line*l.Parts+p3.Part] = m2
+		p2 := &pRow[threadX]
+		result := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:41*/ result0 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
+		/*line moments.go:93*/ if result0 {
+			out[p2.Line*l.Parts+p2.Part] = result
 		}
-	} /*line quern_gen.go:3934:1*/
+	} /*line quern_gen.go:3700:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -4010,7 +3776,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:4013:1*/
+	} /*line quern_gen.go:3779:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4052,11 +3818,11 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				p := base + threadX
-				t1 := min(p*part, len(in))
-				t2 := min((p+1)*part, len(in))
+				first := min(p*part, len(in))
+				last := min((p+1)*part, len(in))
 				/*line select_kernels.go:31*/ n := int(row[threadX])
-				x := in[t1:t2]
-				t7 := flags[t1:t2]
+				x := in[first:last]
+				t7 := flags[first:last]
 				/*line select_kernels.go:34:50000*/ for i := 0; i < len(t7); i++ {
 					/*line select_kernels.go:33*/ f := t7[i]
 					/*line select_kernels.go:34:50000*/ if f != 0 {
@@ -4071,14 +3837,14 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
-		t1 := min(p*part, len(in))
-		t2 := min((p+1)*part, len(in))
+		first := min(p*part, len(in))
+		last := min((p+1)*part, len(in))
 		/*line select_kernels.go:27:50000*/ if p+1 >= len(before) {
 			continue
 		}
-		/*line select_kernels.go:31:50000*/ n := int(before[p])
-		x := in[t1:t2]
-		t7 := flags[t1:t2]
+		/*line select_kernels.go:31*/ n := int(before[p])
+		x := in[first:last]
+		t7 := flags[first:last]
 		/*line select_kernels.go:34:50000*/ for i := 0; i < len(t7); i++ {
 			/*line select_kernels.go:33*/ f := t7[i]
 			/*line select_kernels.go:34:50000*/ if f != 0 {
@@ -4086,7 +3852,7 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				n++
 			}
 		}
-	} /*line quern_gen.go:4089:1*/
+	} /*line quern_gen.go:3855:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -4147,12 +3913,12 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 			before[i] = sum
 		}
 		/*line select_kernels.go:55:50000*/ count[0] = int(sum)
-	} /*line quern_gen.go:4150:1*/
+	} /*line quern_gen.go:3916:1*/
 }
 
-func quernPlainCountParts_uint32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[digitOrder[uint32]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { countParts[uint32](t, v0, v1, v2, v3) })
+func quernPlainCountParts[T uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[digitOrder[T]](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { countParts[T](t, v0, v1, v2, v3) })
 }
 
 func quernHostCountParts_uint32(r *host.Run) {
@@ -4192,19 +3958,13 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		t3 := keys[t1:t2]
 		for i := 0; i < len(t3); i++ {
 			/*line sort_kernels.go:539*/ k := t3[i]
-			t4 := k
-			/*line sort_kernels.go:540*/ result0 := o2.digit(t4)
+			result0 := o2.digit(k)
 			n[uint8(result0)]++
 		}
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:4202:1*/
-}
-
-func quernPlainCountParts_uint64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[digitOrder[uint64]](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2), host.Slice[uint32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { countParts[uint64](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:3967:1*/
 }
 
 func quernHostCountParts_uint64(r *host.Run) {
@@ -4244,14 +4004,13 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		t3 := keys[t1:t2]
 		for i := 0; i < len(t3); i++ {
 			/*line sort_kernels.go:539*/ k := t3[i]
-			t4 := k
-			/*line sort_kernels.go:540*/ result0 := o2.digit(t4)
+			result0 := o2.digit(k)
 			n[uint8(result0)]++
 		}
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:4254:1*/
+	} /*line quern_gen.go:4013:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -4317,7 +4076,7 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 				at += n
 			}
 		}
-	} /*line quern_gen.go:4320:1*/
+	} /*line quern_gen.go:4079:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -4366,13 +4125,12 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 		t8 := in[t6:t7]
 		for i := 0; i < len(t8); i++ {
 			/*line sort_kernels.go:572*/ k := t8[i]
-			t9 := k
-			/*line sort_kernels.go:573*/ result0 := o2.digit(t9)
+			result0 := o2.digit(k)
 			d := uint8(result0)
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:4375:1*/
+	} /*line quern_gen.go:4133:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -4410,8 +4168,8 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 		p := base + threadX
 		t2 := p * 256
 		t3 := (p + 1) * 256
-		t6 := min(p*part, len(in))
-		t7 := min((p+1)*part, len(in))
+		first := min(p*part, len(in))
+		last := min((p+1)*part, len(in))
 		/*line sort_kernels.go:582*/ o2 := o
 		/*line sort_kernels.go:584*/ if (p+1)*256 > len(counts) {
 			continue
@@ -4420,23 +4178,22 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 		t1 := at[:]
 		/*line sort_kernels.go:588*/ t4 := counts[t2:t3]
 		/*line sort_kernels.go:588*/ copy(t1, t4)
-		/*line sort_kernels.go:590*/ v := values[t6:t7]
-		t12 := in[t6:t7]
+		/*line sort_kernels.go:590*/ v := values[first:last]
+		t12 := in[first:last]
 		for i := 0; i < len(t12); i++ {
 			/*line sort_kernels.go:591*/ k := t12[i]
-			t13 := k
-			/*line sort_kernels.go:592*/ result0 := o2.digit(t13)
+			result0 := o2.digit(k)
 			d := uint8(result0)
 			/*line sort_kernels.go:593*/ out[at[d]] = k
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:4434:1*/
+	} /*line quern_gen.go:4191:1*/
 }
 
-func quernPlainSortLineParts_uint32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint32]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { sortLineParts[uint32](t, v0, v1, v2, v3, v4, v5, v6) })
+func quernPlainSortLineParts[T uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[digitOrder[T]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[uint32](r, 7), host.Slice[uint32](r, 8)
+	host.Plain(r, func(t kernel.Thread) { sortLineParts[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
 
 func quernHostSortLineParts_uint32(r *host.Run) {
@@ -4447,10 +4204,13 @@ func quernHostSortLineParts_uint32(r *host.Run) {
 	inner := host.Value[int](r, 4)
 	keys := host.Slice[uint32](r, 5)
 	spare := host.Slice[uint32](r, 6)
+	values := host.Slice[uint32](r, 7)
+	spareValues := host.Slice[uint32](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	size := (n - 1) * inner
+	pairs := len(values) > 0
 	c := uint32(1)
 	size2 := 8 * (passes - 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -4459,67 +4219,76 @@ func quernHostSortLineParts_uint32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SortLineParts_uint32(r, o, base, inner, n, size, keys, spare, c, size2, last, passes, width)
+				quernRow1SortLineParts_uint32(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, inner int, n int, size int, keys []uint32, spare []uint32, c uint32, size2 int32, last uint32, passes int32, width int) {
+func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, inner int, n int, size int, keys []uint32, spare []uint32, pairs bool, values []uint32, spareValues []uint32, c uint32, size2 int32, last uint32, passes int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
-		/*line sort_kernels.go:602*/ o2 := o
-		/*line sort_kernels.go:604*/ plane := host.Div(line, inner)
+		/*line sort_kernels.go:603*/ o2 := o
+		/*line sort_kernels.go:605*/ plane := host.Div(line, inner)
 		first := plane*n*inner + line - plane*inner
-		if n == 0 || first+size >= len(keys) || len(spare) != len(keys) {
+		/*line sort_kernels.go:608*/ if n == 0 || first+size >= len(keys) || len(spare) != len(keys) || pairs && len(values) != len(keys) || len(spareValues) != len(values) {
 			continue
 		}
 		if n <= 32 {
 			mask := c<<size2*(last+1) - 1
 			for i := 1; i < n; i++ {
 				if r.Halted() {
-					/*line sort_kernels.go:611*/ r.Halt()
+					/*line sort_kernels.go:613*/ r.Halt()
 				}
-				/*line sort_kernels.go:612*/ k := keys[first+i*inner]
-				t1 := k
-				/*line sort_kernels.go:613*/ result0 := o2.ordered(t1)
+				/*line sort_kernels.go:614*/ k := keys[first+i*inner]
+				result0 := o2.ordered(k)
 				v := result0 >> o2.Shift & mask
-				/*line sort_kernels.go:614*/ j := i
+//line sort_kernels.go:616
+				var value uint32
+				if pairs {
+					value = values[first+i*inner]
+				}
+				j := i
 				for ; j > 0; j-- {
 					if r.Halted() {
-						/*line sort_kernels.go:615*/ r.Halt()
+						/*line sort_kernels.go:621*/ r.Halt()
 					}
-					/*line sort_kernels.go:616*/ before := keys[first+(j-1)*inner]
-					t3 := before
-					/*line sort_kernels.go:617*/ result02 := o2.ordered(t3)
+					/*line sort_kernels.go:622*/ before := keys[first+(j-1)*inner]
+					result02 := o2.ordered(before)
 					if result02>>o2.Shift&mask <= v {
 						break
 					}
-					/*line sort_kernels.go:620*/ keys[first+j*inner] = before
+					/*line sort_kernels.go:626*/ keys[first+j*inner] = before
+					if pairs {
+						values[first+j*inner] = values[first+(j-1)*inner]
+					}
 				}
 				keys[first+j*inner] = k
+				if pairs {
+					values[first+j*inner] = value
+				}
 			}
 			continue
 		}
 		for pass := int32(0); pass < passes; pass++ {
 			if r.Halted() {
-				/*line sort_kernels.go:626*/ r.Halt()
+				/*line sort_kernels.go:638*/ r.Halt()
 			}
-			/*line sort_kernels.go:627*/ if pass == passes-1 {
+			/*line sort_kernels.go:639*/ if pass == passes-1 {
 				o2.Mask = last
 			}
 			at := [256]int{}
 			for i2 := 0; i2 < n; i2++ {
 				if r.Halted() {
-					/*line sort_kernels.go:631*/ r.Halt()
+					/*line sort_kernels.go:643*/ r.Halt()
 				}
-				/*line sort_kernels.go:632*/ t7 := keys[first+i2*inner]
-				/*line sort_kernels.go:632*/ result03 := o2.digit(t7)
+				/*line sort_kernels.go:644*/ t7 := keys[first+i2*inner]
+				/*line sort_kernels.go:644*/ result03 := o2.digit(t7)
 				at[uint8(result03)]++
 			}
-			/*line sort_kernels.go:634*/ sum := 0
+			/*line sort_kernels.go:646*/ sum := 0
 			for d := 0; d < 256; d++ {
 				count := at[d]
 				at[d] = sum
@@ -4527,29 +4296,34 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			}
 			for i3 := 0; i3 < n; i3++ {
 				if r.Halted() {
-					/*line sort_kernels.go:640*/ r.Halt()
+					/*line sort_kernels.go:652*/ r.Halt()
 				}
-				/*line sort_kernels.go:641*/ k2 := keys[first+i3*inner]
-				t10 := k2
-				/*line sort_kernels.go:642*/ result04 := o2.digit(t10)
+				/*line sort_kernels.go:653*/ k2 := keys[first+i3*inner]
+				result04 := o2.digit(k2)
 				d2 := uint8(result04)
-				/*line sort_kernels.go:643*/ spare[first+at[d2]*inner] = k2
+				/*line sort_kernels.go:655*/ spare[first+at[d2]*inner] = k2
+				if pairs {
+					spareValues[first+at[d2]*inner] = values[first+i3*inner]
+				}
 				at[d2]++
 			}
 			for i4 := 0; i4 < n; i4++ {
 				if r.Halted() {
-					/*line sort_kernels.go:646*/ r.Halt()
+					/*line sort_kernels.go:661*/ r.Halt()
 				}
-				/*line sort_kernels.go:647*/ keys[first+i4*inner] = spare[first+i4*inner]
+				/*line sort_kernels.go:662*/ keys[first+i4*inner] = spare[first+i4*inner]
+			}
+			if pairs {
+				for i5 := 0; i5 < n; i5++ {
+					if r.Halted() {
+						/*line sort_kernels.go:665*/ r.Halt()
+					}
+					/*line sort_kernels.go:666*/ values[first+i5*inner] = spareValues[first+i5*inner]
+				}
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4547:1*/
-}
-
-func quernPlainSortLineParts_uint64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint64]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint64](r, 5), host.Slice[uint64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { sortLineParts[uint64](t, v0, v1, v2, v3, v4, v5, v6) })
+	} /*line quern_gen.go:4326:1*/
 }
 
 func quernHostSortLineParts_uint64(r *host.Run) {
@@ -4560,10 +4334,13 @@ func quernHostSortLineParts_uint64(r *host.Run) {
 	inner := host.Value[int](r, 4)
 	keys := host.Slice[uint64](r, 5)
 	spare := host.Slice[uint64](r, 6)
+	values := host.Slice[uint32](r, 7)
+	spareValues := host.Slice[uint32](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	size := (n - 1) * inner
+	pairs := len(values) > 0
 	c := uint64(1)
 	size2 := 8 * (passes - 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -4572,67 +4349,76 @@ func quernHostSortLineParts_uint64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SortLineParts_uint64(r, o, base, inner, n, size, keys, spare, c, size2, last, passes, width)
+				quernRow1SortLineParts_uint64(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, inner int, n int, size int, keys []uint64, spare []uint64, c uint64, size2 int32, last uint32, passes int32, width int) {
+func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, inner int, n int, size int, keys []uint64, spare []uint64, pairs bool, values []uint32, spareValues []uint32, c uint64, size2 int32, last uint32, passes int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
-		/*line sort_kernels.go:602*/ o2 := o
-		/*line sort_kernels.go:604*/ plane := host.Div(line, inner)
+		/*line sort_kernels.go:603*/ o2 := o
+		/*line sort_kernels.go:605*/ plane := host.Div(line, inner)
 		first := plane*n*inner + line - plane*inner
-		if n == 0 || first+size >= len(keys) || len(spare) != len(keys) {
+		/*line sort_kernels.go:608*/ if n == 0 || first+size >= len(keys) || len(spare) != len(keys) || pairs && len(values) != len(keys) || len(spareValues) != len(values) {
 			continue
 		}
 		if n <= 32 {
 			mask := c<<size2*uint64(last+1) - 1
 			for i := 1; i < n; i++ {
 				if r.Halted() {
-					/*line sort_kernels.go:611*/ r.Halt()
+					/*line sort_kernels.go:613*/ r.Halt()
 				}
-				/*line sort_kernels.go:612*/ k := keys[first+i*inner]
-				t1 := k
-				/*line sort_kernels.go:613*/ result0 := o2.ordered(t1)
+				/*line sort_kernels.go:614*/ k := keys[first+i*inner]
+				result0 := o2.ordered(k)
 				v := result0 >> o2.Shift & mask
-				/*line sort_kernels.go:614*/ j := i
+//line sort_kernels.go:616
+				var value uint32
+				if pairs {
+					value = values[first+i*inner]
+				}
+				j := i
 				for ; j > 0; j-- {
 					if r.Halted() {
-						/*line sort_kernels.go:615*/ r.Halt()
+						/*line sort_kernels.go:621*/ r.Halt()
 					}
-					/*line sort_kernels.go:616*/ before := keys[first+(j-1)*inner]
-					t3 := before
-					/*line sort_kernels.go:617*/ result02 := o2.ordered(t3)
+					/*line sort_kernels.go:622*/ before := keys[first+(j-1)*inner]
+					result02 := o2.ordered(before)
 					if result02>>o2.Shift&mask <= v {
 						break
 					}
-					/*line sort_kernels.go:620*/ keys[first+j*inner] = before
+					/*line sort_kernels.go:626*/ keys[first+j*inner] = before
+					if pairs {
+						values[first+j*inner] = values[first+(j-1)*inner]
+					}
 				}
 				keys[first+j*inner] = k
+				if pairs {
+					values[first+j*inner] = value
+				}
 			}
 			continue
 		}
 		for pass := int32(0); pass < passes; pass++ {
 			if r.Halted() {
-				/*line sort_kernels.go:626*/ r.Halt()
+				/*line sort_kernels.go:638*/ r.Halt()
 			}
-			/*line sort_kernels.go:627*/ if pass == passes-1 {
+			/*line sort_kernels.go:639*/ if pass == passes-1 {
 				o2.Mask = last
 			}
 			at := [256]int{}
 			for i2 := 0; i2 < n; i2++ {
 				if r.Halted() {
-					/*line sort_kernels.go:631*/ r.Halt()
+					/*line sort_kernels.go:643*/ r.Halt()
 				}
-				/*line sort_kernels.go:632*/ t7 := keys[first+i2*inner]
-				/*line sort_kernels.go:632*/ result03 := o2.digit(t7)
+				/*line sort_kernels.go:644*/ t7 := keys[first+i2*inner]
+				/*line sort_kernels.go:644*/ result03 := o2.digit(t7)
 				at[uint8(result03)]++
 			}
-			/*line sort_kernels.go:634*/ sum := 0
+			/*line sort_kernels.go:646*/ sum := 0
 			for d := 0; d < 256; d++ {
 				count := at[d]
 				at[d] = sum
@@ -4640,24 +4426,34 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			}
 			for i3 := 0; i3 < n; i3++ {
 				if r.Halted() {
-					/*line sort_kernels.go:640*/ r.Halt()
+					/*line sort_kernels.go:652*/ r.Halt()
 				}
-				/*line sort_kernels.go:641*/ k2 := keys[first+i3*inner]
-				t10 := k2
-				/*line sort_kernels.go:642*/ result04 := o2.digit(t10)
+				/*line sort_kernels.go:653*/ k2 := keys[first+i3*inner]
+				result04 := o2.digit(k2)
 				d2 := uint8(result04)
-				/*line sort_kernels.go:643*/ spare[first+at[d2]*inner] = k2
+				/*line sort_kernels.go:655*/ spare[first+at[d2]*inner] = k2
+				if pairs {
+					spareValues[first+at[d2]*inner] = values[first+i3*inner]
+				}
 				at[d2]++
 			}
 			for i4 := 0; i4 < n; i4++ {
 				if r.Halted() {
-					/*line sort_kernels.go:646*/ r.Halt()
+					/*line sort_kernels.go:661*/ r.Halt()
 				}
-				/*line sort_kernels.go:647*/ keys[first+i4*inner] = spare[first+i4*inner]
+				/*line sort_kernels.go:662*/ keys[first+i4*inner] = spare[first+i4*inner]
+			}
+			if pairs {
+				for i5 := 0; i5 < n; i5++ {
+					if r.Halted() {
+						/*line sort_kernels.go:665*/ r.Halt()
+					}
+					/*line sort_kernels.go:666*/ values[first+i5*inner] = spareValues[first+i5*inner]
+				}
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4660:1*/
+	} /*line quern_gen.go:4456:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -4698,7 +4494,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			row2 := lines[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line sort_kernels.go:659*/ plane := row[threadX] / size
+				/*line sort_kernels.go:679*/ plane := row[threadX] / size
 				row2[threadX] = plane*inner + (row[threadX]-plane*n*inner)%inner
 			}
 			return
@@ -4707,24 +4503,23 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:658*/ if i < len(at) {
+		/*line sort_kernels.go:678*/ if i < len(at) {
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:4714:1*/
+	} /*line quern_gen.go:4510:1*/
 }
 
-func quernPlainPlaceLines_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint8](r, 3), host.Slice[uint8](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint8](t, v0, v1, v2, v3, v4) })
+func quernPlainPlaceLines(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_placeLines(t, v0, v1, v2, v3) })
 }
 
-func quernHostPlaceLines_uint8(r *host.Run) {
+func quernHostPlaceLines(r *host.Run) {
 	n := host.Value[uint32](r, 0)
 	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint8](r, 3)
-	out := host.Slice[uint8](r, 4)
+	in := host.Slice[uint32](r, 2)
+	out := host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4734,27 +4529,27 @@ func quernHostPlaceLines_uint8(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint8(r, base, out, at, n, inner, in, width)
+				quernRow1PlaceLines(r, base, out, in, n, inner, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, n uint32, inner uint32, in []uint8, width int) {
+func quernRow1PlaceLines(r *host.Run, base int, out []uint32, in []uint32, n uint32, inner uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
+		count := min(len(in)-base, len(out)-base, width)
 		if count <= 0 {
 			return
 		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
+		if base >= 0 && count <= len(in)-base {
+			row := in[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
+				/*line sort_kernels.go:689*/ line := uint32(i) / n
 				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
+				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = row[threadX]
 			}
 			return
 		}
@@ -4762,180 +4557,12 @@ func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
+		/*line sort_kernels.go:688*/ if i < len(out) && i < len(in) {
 			line := uint32(i) / n
 			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
+			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[i]
 		}
-	} /*line quern_gen.go:4770:1*/
-}
-
-func quernPlainPlaceLines_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint16](r, 3), host.Slice[uint16](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint16](t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPlaceLines_uint16(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint16](r, 3)
-	out := host.Slice[uint16](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint16(r, base, out, at, n, inner, in, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1PlaceLines_uint16(r *host.Run, base int, out []uint16, at []uint32, n uint32, inner uint32, in []uint16, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
-				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
-			line := uint32(i) / n
-			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
-		}
-	} /*line quern_gen.go:4826:1*/
-}
-
-func quernPlainPlaceLines_uint32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint32](t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPlaceLines_uint32(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint32](r, 3)
-	out := host.Slice[uint32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint32(r, base, out, at, n, inner, in, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1PlaceLines_uint32(r *host.Run, base int, out []uint32, at []uint32, n uint32, inner uint32, in []uint32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
-				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
-			line := uint32(i) / n
-			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
-		}
-	} /*line quern_gen.go:4882:1*/
-}
-
-func quernPlainPlaceLines_uint64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint64](r, 3), host.Slice[uint64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint64](t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPlaceLines_uint64(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint64](r, 3)
-	out := host.Slice[uint64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint64(r, base, out, at, n, inner, in, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1PlaceLines_uint64(r *host.Run, base int, out []uint64, at []uint32, n uint32, inner uint32, in []uint64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
-				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
-			line := uint32(i) / n
-			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
-		}
-	} /*line quern_gen.go:4938:1*/
+	} /*line quern_gen.go:4565:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -4971,7 +4598,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 			row := out[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-				/*line sort_kernels.go:680*/ row[threadX] = uint32(i)
+				/*line sort_kernels.go:700*/ row[threadX] = uint32(i)
 			}
 			return
 		}
@@ -4979,10 +4606,10 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:679*/ if i < len(out) {
+		/*line sort_kernels.go:699*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4985:1*/
+	} /*line quern_gen.go:4612:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -5019,7 +4646,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 			row := words[base:][:count]
 			row2 := keys[base:][:count]
 			for threadX := range count {
-				/*line sort_kernels.go:689*/ row[threadX] = uint32(row2[threadX])
+				/*line sort_kernels.go:709*/ row[threadX] = uint32(row2[threadX])
 			}
 			return
 		}
@@ -5027,10 +4654,10 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:688*/ if i < len(keys) {
+		/*line sort_kernels.go:708*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:5033:1*/
+	} /*line quern_gen.go:4660:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -5067,7 +4694,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 			row := keys[base:][:count]
 			row2 := words[base:][:count]
 			for threadX := range count {
-				/*line sort_kernels.go:698*/ row[threadX] = T(row2[threadX])
+				/*line sort_kernels.go:718*/ row[threadX] = T(row2[threadX])
 			}
 			return
 		}
@@ -5075,22 +4702,24 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:697*/ if i < len(keys) {
+		/*line sort_kernels.go:717*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:5081:1*/
+	} /*line quern_gen.go:4708:1*/
 }
 
-func quernPlainGather_uint8(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint8](t, v0, v1, v2, v3) })
+func quernPlainGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { gatherFrom[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-func quernHostGather_uint8(r *host.Run) {
+func quernHostGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint8](r, 2)
-	out := host.Slice[uint8](r, 3)
+	split := host.Value[int](r, 1)
+	at := host.Slice[uint32](r, 2)
+	in := host.Slice[T](r, 3)
+	more := host.Slice[T](r, 4)
+	out := host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5100,14 +4729,14 @@ func quernHostGather_uint8(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint8(r, base, out, in, at, words, width)
+				quernRow1GatherFrom[T](r, base, out, at, words, split, more, in, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []uint32, words int, width int) {
+func quernRow1GatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, at []uint32, words int, split int, more []T, in []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, width)
 		if count <= 0 {
@@ -5118,7 +4747,12 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
+				/*line sort_kernels.go:736*/ from := int(at[host.Div(i, words)])*words + host.Rem(i, words)
+				if from >= split {
+					row[threadX] = more[from-split]
+				} else {
+					row[threadX] = in[from]
+				}
 			}
 			return
 		}
@@ -5126,168 +4760,21 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
+		/*line sort_kernels.go:733*/ if i >= len(out) {
+			continue
 		}
-	} /*line quern_gen.go:5132:1*/
+		from := int(at[host.Div(i, words)])*words + host.Rem(i, words)
+		if from >= split {
+			out[i] = more[from-split]
+		} else {
+			out[i] = in[from]
+		}
+	} /*line quern_gen.go:4772:1*/
 }
 
-func quernPlainGather_uint16(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint16](t, v0, v1, v2, v3) })
-}
-
-func quernHostGather_uint16(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint16](r, 2)
-	out := host.Slice[uint16](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint16(r, base, out, in, at, words, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at []uint32, words int, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-		}
-	} /*line quern_gen.go:5183:1*/
-}
-
-func quernPlainGather_uint32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint32](t, v0, v1, v2, v3) })
-}
-
-func quernHostGather_uint32(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint32](r, 2)
-	out := host.Slice[uint32](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint32(r, base, out, in, at, words, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at []uint32, words int, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-		}
-	} /*line quern_gen.go:5234:1*/
-}
-
-func quernPlainGather_uint64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint64](t, v0, v1, v2, v3) })
-}
-
-func quernHostGather_uint64(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint64](r, 2)
-	out := host.Slice[uint64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint64(r, base, out, in, at, words, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at []uint32, words int, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-		}
-	} /*line quern_gen.go:5285:1*/
-}
-
-func quernPlainScatter_uint8(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
-	host.Plain(r, func(t kernel.Thread) { scatter[uint8](t, v0, v1, v2, v3) })
+func quernPlainScatter[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { scatter[T](t, v0, v1, v2, v3) })
 }
 
 func quernHostScatter_uint8(r *host.Run) {
@@ -5322,7 +4809,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5330,15 +4817,10 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5336:1*/
-}
-
-func quernPlainScatter_uint16(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
-	host.Plain(r, func(t kernel.Thread) { scatter[uint16](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:4823:1*/
 }
 
 func quernHostScatter_uint16(r *host.Run) {
@@ -5373,7 +4855,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5381,15 +4863,10 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5387:1*/
-}
-
-func quernPlainScatter_uint32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { scatter[uint32](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:4869:1*/
 }
 
 func quernHostScatter_uint32(r *host.Run) {
@@ -5424,7 +4901,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5432,15 +4909,10 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5438:1*/
-}
-
-func quernPlainScatter_uint64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { scatter[uint64](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:4915:1*/
 }
 
 func quernHostScatter_uint64(r *host.Run) {
@@ -5475,7 +4947,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5483,10 +4955,10 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5489:1*/
+	} /*line quern_gen.go:4961:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -5501,21 +4973,20 @@ func quernHostSegmentsOf(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := len(ends)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SegmentsOf(r, base, at, segments, t1, ends, width)
+				quernRow1SegmentsOf(r, base, at, segments, ends, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, t1 int, ends []int32, width int) {
+func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, ends []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(at)-base, len(segments)-base, width)
 		if count <= 0 {
@@ -5527,9 +4998,10 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				/*line sort_segments_kernels.go:13*/ position := int32(row[threadX])
+				high := len(ends)
 				low := 0
-				for high := t1; low < high; {
-					if r.Halted() {
+				/*line :15:60000*/ for low < high {
+					/*line :16:60000*/ if r.Halted() {
 						/*line :15:60000*/ r.Halt()
 					}
 					/*line :16:60000*/ mid := int(uint(low+high) / 2)
@@ -5552,8 +5024,9 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 			continue
 		}
 		/*line :13:60000*/ position := int32(at[i])
+		high := len(ends)
 		low := 0
-		/*line :15:60000*/ for high := t1; low < high; {
+		/*line :15:60000*/ for low < high {
 			/*line :16:60000*/ if r.Halted() {
 				/*line :15:60000*/ r.Halt()
 			}
@@ -5566,19 +5039,17 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 			}
 		}
 		/*line :22:60000*/ segments[i] = uint32(low)
-	} /*line quern_gen.go:5569:1*/
+	} /*line quern_gen.go:5042:1*/
 }
 
-func quernPlainPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[uint32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
-	host.Plain(r, func(t kernel.Thread) { placeSegments[T](t, v0, v1, v2, v3) })
+func quernPlainKeepOutside(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_keepOutside(t, v0, v1) })
 }
 
-func quernHostPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+func quernHostKeepOutside(r *host.Run) {
 	ends := host.Slice[int32](r, 0)
 	at := host.Slice[uint32](r, 1)
-	in := host.Slice[T](r, 2)
-	out := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5588,27 +5059,25 @@ func quernHostPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceSegments[T](r, base, out, at, ends, in, width)
+				quernRow1KeepOutside(r, base, at, ends, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, at []uint32, ends []int32, in []T, width int) {
+func quernRow1KeepOutside(r *host.Run, base int, at []uint32, ends []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
+		count := min(len(at)-base, width)
 		if count <= 0 {
 			return
 		}
-		if 0 < len(ends) && len(ends)-1 >= 0 && len(ends)-1 < len(ends) && base >= 0 && count <= len(out)-base && count <= len(at)-base {
-			row := out[base:][:count]
-			row2 := at[base:][:count]
+		if 0 < len(ends) && len(ends)-1 >= 0 && len(ends)-1 < len(ends) && base >= 0 && count <= len(at)-base {
+			row := at[base:][:count]
 			for threadX := range count {
-				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_segments_kernels.go:30:60000*/ if i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
-					row[threadX] = in[row2[threadX]]
+				/*line sort_segments_kernels.go:30:60000*/ if i < int(ends[0]) || i >= int(ends[len(ends)-1]) {
+					row[threadX] = uint32(i)
 				}
 			}
 			/*line :34:60000*/ return
@@ -5617,72 +5086,422 @@ func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, bas
 	/*line :37:60000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :30:60000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
-			out[i] = in[at[i]]
+		/*line :30:60000*/ if i < len(at) && (i < int(ends[0]) || i >= int(ends[len(ends)-1])) {
+			at[i] = uint32(i)
 		}
-	} /*line quern_gen.go:5623:1*/
+	} /*line quern_gen.go:5092:1*/
 }
 
-func quernPlainCopyFirst(r *host.Run) {
-	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
-	host.Plain(r, func(t kernel.Thread) { quern_copyFirst(t, v0, v1) })
+func quernPlainFirstOfParts[T uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[digitOrder[T]](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[uint32](r, 6), host.Slice[T](r, 7), host.Slice[uint32](r, 8), host.Slice[T](r, 9), host.Slice[uint32](r, 10)
+	host.Plain(r, func(t kernel.Thread) { firstOfParts[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
-func quernHostCopyFirst(r *host.Run) {
-	in := host.Slice[uint32](r, 0)
-	out := host.Slice[uint32](r, 1)
+func quernHostFirstOfParts_uint32(r *host.Run) {
+	o := host.Value[digitOrder[uint32]](r, 0)
+	bits := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	inner := host.Value[int](r, 4)
+	keys := host.Slice[uint32](r, 5)
+	at := host.Slice[uint32](r, 6)
+	kept := host.Slice[uint32](r, 7)
+	keptAt := host.Slice[uint32](r, 8)
+	out := host.Slice[uint32](r, 9)
+	outAt := host.Slice[uint32](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	size := part * inner
+	c := uint32(0)
+	c2 := int(8)
+	size2 := c2*4 - bits
+	c3 := uint8(1)
+	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyFirst(r, base, out, in, width)
+				quernRow1FirstOfParts_uint32(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, bits, c3, at, outAt, width3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CopyFirst(r *host.Run, base int, out []uint32, in []uint32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(in)-base, len(out)-base, width)
-		if count <= 0 {
-			return
+func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base int, out []uint32, kept []uint32, inner int, part int, size int, keys []uint32, keptAt []uint32, c uint32, size2 int, bits int, c3 uint8, at []uint32, outAt []uint32, width3 int) {
+	for threadX := range width3 {
+		r.ThreadIdx.X = threadX
+		line := base + threadX
+		t1 := 2 * line * k
+		t2 := 2 * (line + 1) * k
+		t4 := 2 * line * k
+		t5 := 2 * (line + 1) * k
+		/*line topk_kernels.go:107*/ o2 := o
+		/*line topk_kernels.go:109*/ if k <= 0 || (line+1)*k > len(out) || 2*(line+1)*k > len(kept) {
+			continue
 		}
-		if base >= 0 && count <= len(out)-base && count <= len(in)-base {
-			row := out[base:][:count]
-			row2 := in[base:][:count]
-			/*line topk_kernels.go:102*/ copy(row, row2)
-			return
+		plane := host.Div(line, inner)
+		column := line - plane*inner
+		first := plane*part*inner + column
+		end := first + size
+		if (line+1)*k == len(out) {
+			end = len(keys)
+		}
+		mine := kept[t1:t2]
+		/*line topk_kernels.go:119*/ mineAt := keptAt[t4:t5]
+		mask := ^c >> size2
+		n := 0
+		var limit uint32
+		limited := false
+		/*line topk_kernels.go:122:70000*/ for i := first; i < end; i += inner {
+			/*line topk_kernels.go:123:70000*/ if r.Halted() {
+				/*line topk_kernels.go:122*/ r.Halt()
+			}
+			/*line topk_kernels.go:123:70000*/ t7 := keys[i]
+			/*line topk_kernels.go:123*/ result0 := o2.ordered(t7)
+			v := result0 >> o2.Shift & mask
+			/*line topk_kernels.go:124*/ if limited && v >= limit {
+				continue
+			}
+			/*line topk_kernels.go:127:70000*/ if n == len(mine) {
+				t9 := &o2
+				/*line topk_kernels.go:151*/ rank := uint32(k)
+				var limit2 uint32
+				/*line topk_kernels.go:152*/ for shift := bits; shift > 0; {
+					if r.Halted() {
+						/*line topk_kernels.go:152*/ r.Halt()
+					}
+					/*line topk_kernels.go:153*/ width := min(shift, 8)
+					shift -= width
+					count := [256]uint32{}
+					for i2 := 0; i2 < len(mine); i2++ {
+						/*line topk_kernels.go:156*/ key := mine[i2]
+						result02 := t9.ordered(key)
+						/*line topk_kernels.go:157*/ v2 := result02 >> t9.Shift & mask >> shift
+						/*line topk_kernels.go:157*/ if v2>>width == limit2 {
+							count[uint8(v2)&(c3<<width-1)]++
+						}
+					}
+					/*line topk_kernels.go:161:70000*/ digit := 0
+					/*line topk_kernels.go:162*/ for digit < 255 && rank > count[digit] {
+						if r.Halted() {
+							/*line topk_kernels.go:162*/ r.Halt()
+						}
+						/*line topk_kernels.go:163*/ rank -= count[digit]
+						digit++
+					}
+					/*line topk_kernels.go:166:70000*/ limit2 = limit2<<width | uint32(digit)
+				}
+				/*line topk_kernels.go:168*/ n2 := 0
+				for i3 := 0; i3 < len(mine); i3++ {
+					/*line topk_kernels.go:169*/ key2 := mine[i3]
+					result03 := t9.ordered(key2)
+					v3 := result03 >> t9.Shift & mask
+					/*line topk_kernels.go:171*/ if v3 > limit2 || v3 == limit2 && rank == 0 {
+						continue
+					}
+					if v3 == limit2 {
+						rank--
+					}
+					_ = mine[n2]
+					/*line topk_kernels.go:177*/ _ = mineAt[n2]
+					/*line topk_kernels.go:177*/ t11 := mineAt[i3]
+					/*line topk_kernels.go:177*/ mine[n2] = key2
+					/*line topk_kernels.go:177*/ mineAt[n2] = t11
+					n2++
+				}
+				/*line topk_kernels.go:128:70000*/ limit = limit2
+				n = k
+				limited = true
+				/*line topk_kernels.go:130*/ if v >= limit {
+					continue
+				}
+			}
+			_ = mine[n]
+			/*line topk_kernels.go:134*/ _ = mineAt[n]
+			/*line topk_kernels.go:134*/ t21 := keys[i]
+			t22 := uint32(i)
+			/*line topk_kernels.go:134*/ mine[n] = t21
+			/*line topk_kernels.go:134*/ mineAt[n] = t22
+			if i < len(at) {
+				mineAt[n] = at[i]
+			}
+			n++
+		}
+		if n > k {
+			t23 := &o2
+			/*line topk_kernels.go:141*/ t28 := mine[:n]
+			/*line topk_kernels.go:141*/ t30 := mineAt[:n]
+			/*line topk_kernels.go:151*/ rank2 := uint32(k)
+			var limit3 uint32
+			/*line topk_kernels.go:152*/ for shift2 := bits; shift2 > 0; {
+				if r.Halted() {
+					/*line topk_kernels.go:152*/ r.Halt()
+				}
+				/*line topk_kernels.go:153*/ width2 := min(shift2, 8)
+				shift2 -= width2
+				count2 := [256]uint32{}
+				for i4 := 0; i4 < len(t28); i4++ {
+					/*line topk_kernels.go:156*/ key3 := t28[i4]
+					result04 := t23.ordered(key3)
+					/*line topk_kernels.go:157*/ v4 := result04 >> t23.Shift & mask >> shift2
+					/*line topk_kernels.go:157*/ if v4>>width2 == limit3 {
+						count2[uint8(v4)&(c3<<width2-1)]++
+					}
+				}
+				/*line topk_kernels.go:161:70000*/ digit2 := 0
+				/*line topk_kernels.go:162*/ for digit2 < 255 && rank2 > count2[digit2] {
+					if r.Halted() {
+						/*line topk_kernels.go:162*/ r.Halt()
+					}
+					/*line topk_kernels.go:163*/ rank2 -= count2[digit2]
+					digit2++
+				}
+				/*line topk_kernels.go:166:70000*/ limit3 = limit3<<width2 | uint32(digit2)
+			}
+			/*line topk_kernels.go:168*/ n3 := 0
+			for i5 := 0; i5 < len(t28); i5++ {
+				/*line topk_kernels.go:169*/ key4 := t28[i5]
+				result05 := t23.ordered(key4)
+				v5 := result05 >> t23.Shift & mask
+				/*line topk_kernels.go:171*/ if v5 > limit3 || v5 == limit3 && rank2 == 0 {
+					continue
+				}
+				if v5 == limit3 {
+					rank2--
+				}
+				_ = t28[n3]
+				/*line topk_kernels.go:177*/ _ = t30[n3]
+				/*line topk_kernels.go:177*/ t112 := t30[i5]
+				/*line topk_kernels.go:177*/ t28[n3] = key4
+				/*line topk_kernels.go:177*/ t30[n3] = t112
+				n3++
+			}
+		}
+		/*line topk_kernels.go:143*/ t32 := min(n, k)
+		for i6 := 0; i6 < t32; i6++ {
+			/*line topk_kernels.go:144*/ t34 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = out[t34]
+			t36 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = outAt[t36]
+			/*line topk_kernels.go:144*/ t37 := mine[i6]
+			/*line topk_kernels.go:144*/ t38 := mineAt[i6]
+			/*line topk_kernels.go:144*/ out[t34] = t37
+			/*line topk_kernels.go:144*/ outAt[t36] = t38
+		}
+	} /*line quern_gen.go:5294:1*/
+}
+
+func quernHostFirstOfParts_uint64(r *host.Run) {
+	o := host.Value[digitOrder[uint64]](r, 0)
+	bits := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	inner := host.Value[int](r, 4)
+	keys := host.Slice[uint64](r, 5)
+	at := host.Slice[uint32](r, 6)
+	kept := host.Slice[uint64](r, 7)
+	keptAt := host.Slice[uint32](r, 8)
+	out := host.Slice[uint64](r, 9)
+	outAt := host.Slice[uint32](r, 10)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := part * inner
+	c := uint64(0)
+	c2 := int(8)
+	size2 := c2*8 - bits
+	c3 := uint8(1)
+	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FirstOfParts_uint64(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, bits, c3, at, outAt, width3)
+			}
 		}
 	}
-	for threadX := range width {
+}
+
+//go:noinline
+func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base int, out []uint64, kept []uint64, inner int, part int, size int, keys []uint64, keptAt []uint32, c uint64, size2 int, bits int, c3 uint8, at []uint32, outAt []uint32, width3 int) {
+	for threadX := range width3 {
 		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line topk_kernels.go:101*/ if i < len(out) && i < len(in) {
-			out[i] = in[i]
+		line := base + threadX
+		t1 := 2 * line * k
+		t2 := 2 * (line + 1) * k
+		t4 := 2 * line * k
+		t5 := 2 * (line + 1) * k
+		/*line topk_kernels.go:107*/ o2 := o
+		/*line topk_kernels.go:109*/ if k <= 0 || (line+1)*k > len(out) || 2*(line+1)*k > len(kept) {
+			continue
 		}
-	} /*line quern_gen.go:5669:1*/
+		plane := host.Div(line, inner)
+		column := line - plane*inner
+		first := plane*part*inner + column
+		end := first + size
+		if (line+1)*k == len(out) {
+			end = len(keys)
+		}
+		mine := kept[t1:t2]
+		/*line topk_kernels.go:119*/ mineAt := keptAt[t4:t5]
+		mask := ^c >> size2
+		n := 0
+		var limit uint64
+		limited := false
+		/*line topk_kernels.go:122:70000*/ for i := first; i < end; i += inner {
+			/*line topk_kernels.go:123:70000*/ if r.Halted() {
+				/*line topk_kernels.go:122*/ r.Halt()
+			}
+			/*line topk_kernels.go:123:70000*/ t7 := keys[i]
+			/*line topk_kernels.go:123*/ result0 := o2.ordered(t7)
+			v := result0 >> o2.Shift & mask
+			/*line topk_kernels.go:124*/ if limited && v >= limit {
+				continue
+			}
+			/*line topk_kernels.go:127:70000*/ if n == len(mine) {
+				t9 := &o2
+				/*line topk_kernels.go:151*/ rank := uint32(k)
+				var limit2 uint64
+				/*line topk_kernels.go:152*/ for shift := bits; shift > 0; {
+					if r.Halted() {
+						/*line topk_kernels.go:152*/ r.Halt()
+					}
+					/*line topk_kernels.go:153*/ width := min(shift, 8)
+					shift -= width
+					count := [256]uint32{}
+					for i2 := 0; i2 < len(mine); i2++ {
+						/*line topk_kernels.go:156*/ key := mine[i2]
+						result02 := t9.ordered(key)
+						/*line topk_kernels.go:157*/ v2 := result02 >> t9.Shift & mask >> shift
+						/*line topk_kernels.go:157*/ if v2>>width == limit2 {
+							count[uint8(v2)&(c3<<width-1)]++
+						}
+					}
+					/*line topk_kernels.go:161:70000*/ digit := 0
+					/*line topk_kernels.go:162*/ for digit < 255 && rank > count[digit] {
+						if r.Halted() {
+							/*line topk_kernels.go:162*/ r.Halt()
+						}
+						/*line topk_kernels.go:163*/ rank -= count[digit]
+						digit++
+					}
+					/*line topk_kernels.go:166:70000*/ limit2 = limit2<<width | uint64(digit)
+				}
+				/*line topk_kernels.go:168*/ n2 := 0
+				for i3 := 0; i3 < len(mine); i3++ {
+					/*line topk_kernels.go:169*/ key2 := mine[i3]
+					result03 := t9.ordered(key2)
+					v3 := result03 >> t9.Shift & mask
+					/*line topk_kernels.go:171*/ if v3 > limit2 || v3 == limit2 && rank == 0 {
+						continue
+					}
+					if v3 == limit2 {
+						rank--
+					}
+					_ = mine[n2]
+					/*line topk_kernels.go:177*/ _ = mineAt[n2]
+					/*line topk_kernels.go:177*/ t11 := mineAt[i3]
+					/*line topk_kernels.go:177*/ mine[n2] = key2
+					/*line topk_kernels.go:177*/ mineAt[n2] = t11
+					n2++
+				}
+				/*line topk_kernels.go:128:70000*/ limit = limit2
+				n = k
+				limited = true
+				/*line topk_kernels.go:130*/ if v >= limit {
+					continue
+				}
+			}
+			_ = mine[n]
+			/*line topk_kernels.go:134*/ _ = mineAt[n]
+			/*line topk_kernels.go:134*/ t21 := keys[i]
+			t22 := uint32(i)
+			/*line topk_kernels.go:134*/ mine[n] = t21
+			/*line topk_kernels.go:134*/ mineAt[n] = t22
+			if i < len(at) {
+				mineAt[n] = at[i]
+			}
+			n++
+		}
+		if n > k {
+			t23 := &o2
+			/*line topk_kernels.go:141*/ t28 := mine[:n]
+			/*line topk_kernels.go:141*/ t30 := mineAt[:n]
+			/*line topk_kernels.go:151*/ rank2 := uint32(k)
+			var limit3 uint64
+			/*line topk_kernels.go:152*/ for shift2 := bits; shift2 > 0; {
+				if r.Halted() {
+					/*line topk_kernels.go:152*/ r.Halt()
+				}
+				/*line topk_kernels.go:153*/ width2 := min(shift2, 8)
+				shift2 -= width2
+				count2 := [256]uint32{}
+				for i4 := 0; i4 < len(t28); i4++ {
+					/*line topk_kernels.go:156*/ key3 := t28[i4]
+					result04 := t23.ordered(key3)
+					/*line topk_kernels.go:157*/ v4 := result04 >> t23.Shift & mask >> shift2
+					/*line topk_kernels.go:157*/ if v4>>width2 == limit3 {
+						count2[uint8(v4)&(c3<<width2-1)]++
+					}
+				}
+				/*line topk_kernels.go:161:70000*/ digit2 := 0
+				/*line topk_kernels.go:162*/ for digit2 < 255 && rank2 > count2[digit2] {
+					if r.Halted() {
+						/*line topk_kernels.go:162*/ r.Halt()
+					}
+					/*line topk_kernels.go:163*/ rank2 -= count2[digit2]
+					digit2++
+				}
+				/*line topk_kernels.go:166:70000*/ limit3 = limit3<<width2 | uint64(digit2)
+			}
+			/*line topk_kernels.go:168*/ n3 := 0
+			for i5 := 0; i5 < len(t28); i5++ {
+				/*line topk_kernels.go:169*/ key4 := t28[i5]
+				result05 := t23.ordered(key4)
+				v5 := result05 >> t23.Shift & mask
+				/*line topk_kernels.go:171*/ if v5 > limit3 || v5 == limit3 && rank2 == 0 {
+					continue
+				}
+				if v5 == limit3 {
+					rank2--
+				}
+				_ = t28[n3]
+				/*line topk_kernels.go:177*/ _ = t30[n3]
+				/*line topk_kernels.go:177*/ t112 := t30[i5]
+				/*line topk_kernels.go:177*/ t28[n3] = key4
+				/*line topk_kernels.go:177*/ t30[n3] = t112
+				n3++
+			}
+		}
+		/*line topk_kernels.go:143*/ t32 := min(n, k)
+		for i6 := 0; i6 < t32; i6++ {
+			/*line topk_kernels.go:144*/ t34 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = out[t34]
+			t36 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = outAt[t36]
+			/*line topk_kernels.go:144*/ t37 := mine[i6]
+			/*line topk_kernels.go:144*/ t38 := mineAt[i6]
+			/*line topk_kernels.go:144*/ out[t34] = t37
+			/*line topk_kernels.go:144*/ outAt[t36] = t38
+		}
+	} /*line quern_gen.go:5491:1*/
 }
 
-func quernPlainFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Value[bool](r, 3), host.Slice[uint32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[uint32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { firstOfLines[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainFirstOfLines(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_firstOfLines(t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+func quernHostFirstOfLines(r *host.Run) {
 	n := host.Value[uint32](r, 0)
 	k := host.Value[uint32](r, 1)
 	inner := host.Value[uint32](r, 2)
-	inPlace := host.Value[bool](r, 3)
-	positions := host.Slice[uint32](r, 4)
-	in := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
-	index := host.Slice[uint32](r, 7)
+	positions := host.Slice[uint32](r, 3)
+	first := host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5692,60 +5511,92 @@ func quernHostFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FirstOfLines[T](r, base, out, inner, k, n, inPlace, positions, in, index, width)
+				quernRow1FirstOfLines(r, base, first, inner, k, positions, n, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, inner uint32, k uint32, n uint32, inPlace bool, positions []uint32, in []T, index []uint32, width int) {
+func quernRow1FirstOfLines(r *host.Run, base int, first []uint32, inner uint32, k uint32, positions []uint32, n uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
+		count := min(len(first)-base, width)
 		if count <= 0 {
 			return
 		}
-		if base >= 0 && count <= len(out)-base && count <= len(index)-base {
-			row2 := out[base:][:count]
-			row3 := index[base:][:count]
+		if base >= 0 && count <= len(first)-base {
+			row2 := first[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line topk_kernels.go:116*/ row := uint32(i) / inner
-				column := uint32(i) - row*inner
+				/*line topk_kernels.go:191*/ row := uint32(i) / inner
 				plane := row / k
-				at := (plane*inner+column)*n + row - plane*k
-				/*line topk_kernels.go:120:70000*/ if inPlace {
-					at = (plane*n+row-plane*k)*inner + column
-				}
-				/*line topk_kernels.go:123:70000*/ from := positions[at]
-				row2[threadX] = in[from]
-				/*line topk_kernels.go:125:70000*/ if i < len(index) {
-					row3[threadX] = from / inner % n
-				}
+				row2[threadX] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
 			}
-			/*line topk_kernels.go:129*/ return
+			return
 		}
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line topk_kernels.go:113*/ if i >= len(out) {
+		/*line topk_kernels.go:188*/ if i >= len(first) {
 			continue
 		}
 		row := uint32(i) / inner
-		column := uint32(i) - row*inner
 		plane := row / k
-		at := (plane*inner+column)*n + row - plane*k
-		/*line topk_kernels.go:120:70000*/ if inPlace {
-			at = (plane*n+row-plane*k)*inner + column
+		first[i] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
+	} /*line quern_gen.go:5548:1*/
+}
+
+func quernPlainIndicesInLines(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_indicesInLines(t, v0, v1, v2, v3) })
+}
+
+func quernHostIndicesInLines(r *host.Run) {
+	n := host.Value[uint32](r, 0)
+	inner := host.Value[uint32](r, 1)
+	at := host.Slice[uint32](r, 2)
+	index := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1IndicesInLines(r, base, index, at, inner, n, width)
+			}
 		}
-		/*line topk_kernels.go:123:70000*/ from := positions[at]
-		out[i] = in[from]
-		/*line topk_kernels.go:125:70000*/ if i < len(index) {
-			index[i] = from / inner % n
+	}
+}
+
+//go:noinline
+func quernRow1IndicesInLines(r *host.Run, base int, index []uint32, at []uint32, inner uint32, n uint32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(at)-base, len(index)-base, width)
+		if count <= 0 {
+			return
 		}
-	} /*line quern_gen.go:5748:1*/
+		if base >= 0 && count <= len(index)-base && count <= len(at)-base {
+			row := index[base:][:count]
+			row2 := at[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				/*line topk_kernels.go:201*/ row[threadX] = row2[threadX] / inner % n
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line topk_kernels.go:200*/ if i < len(index) && i < len(at) {
+			index[i] = at[i] / inner % n
+		}
+	} /*line quern_gen.go:5599:1*/
 }
 
 func quernHostAddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -5781,27 +5632,24 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 			switch {
 //line compensated.go:22:80000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
 				}
-				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				t2 := min(first+size, len(in2))
 				/*line :88:10000*/ in2 = in2[first:t2]
 				vectors := len(in2) / 4
 				active := min(vectors, 256)
 				sums := [256]Compensated[T]{}
-				t3 := active
-				/*line :93:10000*/ for i := 0; i < t3; i++ {
-					/*line :93:10000*/ t4 := 4 * i
+				/*line :92:10000*/ for i := 0; i < active; i++ {
+					t4 := 4 * i
 					/*line :93:10000*/ v := in2[t4:][:c]
 					t5 := v[0]
 					/*line :94:10000*/ t6 := v[1]
 					/*line :94:10000*/ result0 := addCompensated[T](t5, t6)
-					t8 := result0
 					/*line :94:10000*/ t9 := v[2]
 					/*line :94:10000*/ t10 := v[3]
 					/*line :94:10000*/ result02 := addCompensated[T](t9, t10)
-					t12 := result02
-					/*line :94:10000*/ result03 := addCompensated[T](t8, t12)
+					/*line :94:10000*/ result03 := addCompensated[T](result0, result02)
 					/*line :94:10000*/ sums[i] = result03
 				}
 				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
@@ -5819,14 +5667,11 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 						/*line :100:10000*/ t19 := v2[0]
 						/*line :100:10000*/ t20 := v2[1]
 						/*line :100:10000*/ result04 := addCompensated[T](t19, t20)
-						t22 := result04
 						/*line :100:10000*/ t23 := v2[2]
 						/*line :100:10000*/ t24 := v2[3]
 						/*line :100:10000*/ result05 := addCompensated[T](t23, t24)
-						t26 := result05
-						/*line :100:10000*/ result06 := addCompensated[T](t22, t26)
-						t28 := result06
-						/*line :100:10000*/ result07 := addCompensated[T](t18, t28)
+						/*line :100:10000*/ result06 := addCompensated[T](result04, result05)
+						/*line :100:10000*/ result07 := addCompensated[T](t18, result06)
 						/*line :100:10000*/ sums[i2] = result07
 					}
 				}
@@ -5836,8 +5681,7 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 					/*line :103:10000*/ v3 := t31[i3]
 					/*line :104:10000*/ if i3 < active {
 						t32 := sums[i3]
-						t33 := v3
-						/*line :105:10000*/ result08 := addCompensated[T](t32, t33)
+						/*line :105:10000*/ result08 := addCompensated[T](t32, v3)
 						/*line :105:10000*/ sums[i3] = result08
 //line :106:10000
 					} else {
@@ -5871,27 +5715,24 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 		switch {
 //line compensated.go:22:80000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			t2 := min(first+size, len(in2))
 			/*line :88:10000*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]Compensated[T]{}
-			t3 := active
-			/*line :93:10000*/ for i := 0; i < t3; i++ {
-				/*line :93:10000*/ t4 := 4 * i
+			/*line :92:10000*/ for i := 0; i < active; i++ {
+				t4 := 4 * i
 				/*line :93:10000*/ v := in2[t4:][:c]
 				t5 := v[0]
 				/*line :94:10000*/ t6 := v[1]
 				/*line :94:10000*/ result0 := addCompensated[T](t5, t6)
-				t8 := result0
 				/*line :94:10000*/ t9 := v[2]
 				/*line :94:10000*/ t10 := v[3]
 				/*line :94:10000*/ result02 := addCompensated[T](t9, t10)
-				t12 := result02
-				/*line :94:10000*/ result03 := addCompensated[T](t8, t12)
+				/*line :94:10000*/ result03 := addCompensated[T](result0, result02)
 				/*line :94:10000*/ sums[i] = result03
 			}
 			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
@@ -5909,14 +5750,11 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 					/*line :100:10000*/ t19 := v2[0]
 					/*line :100:10000*/ t20 := v2[1]
 					/*line :100:10000*/ result04 := addCompensated[T](t19, t20)
-					t22 := result04
 					/*line :100:10000*/ t23 := v2[2]
 					/*line :100:10000*/ t24 := v2[3]
 					/*line :100:10000*/ result05 := addCompensated[T](t23, t24)
-					t26 := result05
-					/*line :100:10000*/ result06 := addCompensated[T](t22, t26)
-					t28 := result06
-					/*line :100:10000*/ result07 := addCompensated[T](t18, t28)
+					/*line :100:10000*/ result06 := addCompensated[T](result04, result05)
+					/*line :100:10000*/ result07 := addCompensated[T](t18, result06)
 					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
@@ -5926,8 +5764,7 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 				/*line :103:10000*/ v3 := t31[i3]
 				/*line :104:10000*/ if i3 < active {
 					t32 := sums[i3]
-					t33 := v3
-					/*line :105:10000*/ result08 := addCompensated[T](t32, t33)
+					/*line :105:10000*/ result08 := addCompensated[T](t32, v3)
 					/*line :105:10000*/ sums[i3] = result08
 //line :106:10000
 				} else {
@@ -5951,7 +5788,7 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5954:1*/
+	} /*line quern_gen.go:5791:1*/
 }
 
 func quernHostMergeMomentsReducePartsInTurn(r *host.Run) {
@@ -5987,27 +5824,24 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 			/*line moments.go:35:20000*/ switch {
 //line moments.go:36
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
 				}
-				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				t2 := min(first+size, len(in2))
 				/*line :88:10000*/ in2 = in2[first:t2]
 				vectors := len(in2) / 4
 				active := min(vectors, 256)
 				sums := [256]Moments{}
-				t3 := active
-				/*line :93:10000*/ for i := 0; i < t3; i++ {
-					/*line :93:10000*/ t4 := 4 * i
+				/*line :92:10000*/ for i := 0; i < active; i++ {
+					t4 := 4 * i
 					/*line :93:10000*/ v := in2[t4:][:c]
 					t5 := v[0]
 					/*line :94:10000*/ t6 := v[1]
 					/*line :94:10000*/ result0 := mergeMoments(t5, t6)
-					t8 := result0
 					/*line :94:10000*/ t9 := v[2]
 					/*line :94:10000*/ t10 := v[3]
 					/*line :94:10000*/ result02 := mergeMoments(t9, t10)
-					t12 := result02
-					/*line :94:10000*/ result03 := mergeMoments(t8, t12)
+					/*line :94:10000*/ result03 := mergeMoments(result0, result02)
 					/*line :94:10000*/ sums[i] = result03
 				}
 				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
@@ -6025,14 +5859,11 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 						/*line :100:10000*/ t19 := v2[0]
 						/*line :100:10000*/ t20 := v2[1]
 						/*line :100:10000*/ result04 := mergeMoments(t19, t20)
-						t22 := result04
 						/*line :100:10000*/ t23 := v2[2]
 						/*line :100:10000*/ t24 := v2[3]
 						/*line :100:10000*/ result05 := mergeMoments(t23, t24)
-						t26 := result05
-						/*line :100:10000*/ result06 := mergeMoments(t22, t26)
-						t28 := result06
-						/*line :100:10000*/ result07 := mergeMoments(t18, t28)
+						/*line :100:10000*/ result06 := mergeMoments(result04, result05)
+						/*line :100:10000*/ result07 := mergeMoments(t18, result06)
 						/*line :100:10000*/ sums[i2] = result07
 					}
 				}
@@ -6042,8 +5873,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 					/*line :103:10000*/ v3 := t31[i3]
 					/*line :104:10000*/ if i3 < active {
 						t32 := sums[i3]
-						t33 := v3
-						/*line :105:10000*/ result08 := mergeMoments(t32, t33)
+						/*line :105:10000*/ result08 := mergeMoments(t32, v3)
 						/*line :105:10000*/ sums[i3] = result08
 //line :106:10000
 					} else {
@@ -6077,27 +5907,24 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 		/*line moments.go:35:20000*/ switch {
 //line moments.go:36
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			t2 := min(first+size, len(in2))
 			/*line :88:10000*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]Moments{}
-			t3 := active
-			/*line :93:10000*/ for i := 0; i < t3; i++ {
-				/*line :93:10000*/ t4 := 4 * i
+			/*line :92:10000*/ for i := 0; i < active; i++ {
+				t4 := 4 * i
 				/*line :93:10000*/ v := in2[t4:][:c]
 				t5 := v[0]
 				/*line :94:10000*/ t6 := v[1]
 				/*line :94:10000*/ result0 := mergeMoments(t5, t6)
-				t8 := result0
 				/*line :94:10000*/ t9 := v[2]
 				/*line :94:10000*/ t10 := v[3]
 				/*line :94:10000*/ result02 := mergeMoments(t9, t10)
-				t12 := result02
-				/*line :94:10000*/ result03 := mergeMoments(t8, t12)
+				/*line :94:10000*/ result03 := mergeMoments(result0, result02)
 				/*line :94:10000*/ sums[i] = result03
 			}
 			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
@@ -6115,14 +5942,11 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 					/*line :100:10000*/ t19 := v2[0]
 					/*line :100:10000*/ t20 := v2[1]
 					/*line :100:10000*/ result04 := mergeMoments(t19, t20)
-					t22 := result04
 					/*line :100:10000*/ t23 := v2[2]
 					/*line :100:10000*/ t24 := v2[3]
 					/*line :100:10000*/ result05 := mergeMoments(t23, t24)
-					t26 := result05
-					/*line :100:10000*/ result06 := mergeMoments(t22, t26)
-					t28 := result06
-					/*line :100:10000*/ result07 := mergeMoments(t18, t28)
+					/*line :100:10000*/ result06 := mergeMoments(result04, result05)
+					/*line :100:10000*/ result07 := mergeMoments(t18, result06)
 					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
@@ -6132,8 +5956,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 				/*line :103:10000*/ v3 := t31[i3]
 				/*line :104:10000*/ if i3 < active {
 					t32 := sums[i3]
-					t33 := v3
-					/*line :105:10000*/ result08 := mergeMoments(t32, t33)
+					/*line :105:10000*/ result08 := mergeMoments(t32, v3)
 					/*line :105:10000*/ sums[i3] = result08
 //line :106:10000
 				} else {
@@ -6157,7 +5980,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6160:1*/
+	} /*line quern_gen.go:5983:1*/
 }
 
 func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
@@ -6192,41 +6015,30 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			first := (base + threadX) * 4 * part
 			/*line operator.go:141*/ in2 := in
 			switch {
+//line operator.go:143:90000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
 				}
-				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				t2 := min(first+size, len(in2))
 				/*line :88:10000*/ in2 = in2[first:t2]
 				vectors := len(in2) / 4
 				active := min(vectors, 256)
 				sums := [256]T{}
-				t3 := active
-				/*line :93:10000*/ for i := 0; i < t3; i++ {
-					/*line :93:10000*/ t4 := 4 * i
+				/*line :92:10000*/ for i := 0; i < active; i++ {
+					t4 := 4 * i
 					/*line :93:10000*/ v := in2[t4:][:c]
 					quernv0 := v[0]
 					/*line :94:10000*/ quernv1 := v[1]
-					/*line operator.go:141*/ t1 := quernv0
-					t22 := quernv1
-					/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
-					result := result0
-					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
-					/*line :94:10000*/ quernv03 := v[2]
+					/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := v[2]
 					/*line :94:10000*/ quernv12 := v[3]
-					/*line operator.go:141*/ t12 := quernv03
-					t23 := quernv12
-					/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
-					result2 := result02
-					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
-					/*line operator.go:141*/ t13 := quernv02
-					t24 := quernv13
-					/*line operator.go:141*/ result03 := extremeInteger[T](t13, t24, quernbound0)
-					result3 := result03
+					/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
+					/*line operator.go:141*/ result3 := extremeInteger[T](result, result2, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
 				}
-				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-					/*line :97:10000*/ if r.Halted() {
+				for j := 256; j < vectors; j += 256 {
+					if r.Halted() {
 						/*line :96:10000*/ r.Halt()
 					}
 					/*line :97:10000*/ t5 := 4 * j
@@ -6236,30 +6048,15 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 					/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
 						/*line :99:10000*/ t8 := 4 * i2
 						/*line :99:10000*/ v2 := row[t8:][:c]
-						quernv04 := sums[i2]
-						/*line :100:10000*/ quernv05 := v2[0]
-						/*line :100:10000*/ quernv14 := v2[1]
-						/*line operator.go:141*/ t14 := quernv05
-						t25 := quernv14
-						/*line operator.go:141*/ result04 := extremeInteger[T](t14, t25, quernbound0)
-						result4 := result04
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
-						/*line :100:10000*/ quernv07 := v2[2]
-						/*line :100:10000*/ quernv15 := v2[3]
-						/*line operator.go:141*/ t15 := quernv07
-						t26 := quernv15
-						/*line operator.go:141*/ result05 := extremeInteger[T](t15, t26, quernbound0)
-						result5 := result05
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
-						/*line operator.go:141*/ t16 := quernv06
-						t27 := quernv16
-						/*line operator.go:141*/ result06 := extremeInteger[T](t16, t27, quernbound0)
-						result6 := result06
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
-						/*line operator.go:141*/ t17 := quernv04
-						t28 := quernv17
-						/*line operator.go:141*/ result07 := extremeInteger[T](t17, t28, quernbound0)
-						result7 := result07
+						quernv03 := sums[i2]
+						/*line :100:10000*/ quernv04 := v2[0]
+						/*line :100:10000*/ quernv13 := v2[1]
+						/*line operator.go:141*/ result4 := extremeInteger[T](quernv04, quernv13, quernbound0)
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv05 := v2[2]
+						/*line :100:10000*/ quernv14 := v2[3]
+						/*line operator.go:141*/ result5 := extremeInteger[T](quernv05, quernv14, quernbound0)
+						/*line operator.go:141*/ result6 := extremeInteger[T](result4, result5, quernbound0)
+						/*line operator.go:141*/ result7 := extremeInteger[T](quernv03, result6, quernbound0)
 						/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
 					}
 				}
@@ -6268,19 +6065,15 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 				/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
 					/*line :103:10000*/ v3 := t10[i3]
 					/*line :104:10000*/ if i3 < active {
-						quernv08 := sums[i3]
-						/*line operator.go:141*/ t18 := quernv08
-						t29 := v3
-						/*line operator.go:141*/ result08 := extremeInteger[T](t18, t29, quernbound0)
-						result8 := result08
+						quernv06 := sums[i3]
+						/*line operator.go:141*/ result8 := extremeInteger[T](quernv06, v3, quernbound0)
 						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 					} else {
-						/*line :107:10000*/ sums[i3] = v3
+						sums[i3] = v3
 					}
 				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				active = max(active, len(in2)-4*vectors)
+				for d := 1; d < active; d *= 2 {
 					/*line :112:10000*/ if r.Halted() {
 						/*line :111:10000*/ r.Halt()
 					}
@@ -6288,12 +6081,9 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 						/*line :113:10000*/ if r.Halted() {
 							/*line :112:10000*/ r.Halt()
 						}
-						/*line :113:10000*/ quernv09 := sums[i4]
-						/*line :113:10000*/ quernv18 := sums[i4+d]
-						/*line operator.go:141*/ t19 := quernv09
-						t210 := quernv18
-						/*line operator.go:141*/ result09 := extremeInteger[T](t19, t210, quernbound0)
-						result9 := result09
+						/*line :113:10000*/ quernv07 := sums[i4]
+						/*line :113:10000*/ quernv15 := sums[i4+d]
+						/*line operator.go:141*/ result9 := extremeInteger[T](quernv07, quernv15, quernbound0)
 						/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 					}
 				}
@@ -6307,41 +6097,30 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 		first := (base + threadX) * 4 * part
 		/*line operator.go:141*/ in2 := in
 		switch {
+//line operator.go:143:90000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			t2 := min(first+size, len(in2))
 			/*line :88:10000*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]T{}
-			t3 := active
-			/*line :93:10000*/ for i := 0; i < t3; i++ {
-				/*line :93:10000*/ t4 := 4 * i
+			/*line :92:10000*/ for i := 0; i < active; i++ {
+				t4 := 4 * i
 				/*line :93:10000*/ v := in2[t4:][:c]
 				quernv0 := v[0]
 				/*line :94:10000*/ quernv1 := v[1]
-				/*line operator.go:141*/ t1 := quernv0
-				t22 := quernv1
-				/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
-				/*line :94:10000*/ quernv03 := v[2]
+				/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := v[2]
 				/*line :94:10000*/ quernv12 := v[3]
-				/*line operator.go:141*/ t12 := quernv03
-				t23 := quernv12
-				/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
-				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
-				/*line operator.go:141*/ t13 := quernv02
-				t24 := quernv13
-				/*line operator.go:141*/ result03 := extremeInteger[T](t13, t24, quernbound0)
-				result3 := result03
+				/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
+				/*line operator.go:141*/ result3 := extremeInteger[T](result, result2, quernbound0)
 				/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
 			}
-			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-				/*line :97:10000*/ if r.Halted() {
+			for j := 256; j < vectors; j += 256 {
+				if r.Halted() {
 					/*line :96:10000*/ r.Halt()
 				}
 				/*line :97:10000*/ t5 := 4 * j
@@ -6351,30 +6130,15 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 				/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
 					/*line :99:10000*/ t8 := 4 * i2
 					/*line :99:10000*/ v2 := row[t8:][:c]
-					quernv04 := sums[i2]
-					/*line :100:10000*/ quernv05 := v2[0]
-					/*line :100:10000*/ quernv14 := v2[1]
-					/*line operator.go:141*/ t14 := quernv05
-					t25 := quernv14
-					/*line operator.go:141*/ result04 := extremeInteger[T](t14, t25, quernbound0)
-					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
-					/*line :100:10000*/ quernv07 := v2[2]
-					/*line :100:10000*/ quernv15 := v2[3]
-					/*line operator.go:141*/ t15 := quernv07
-					t26 := quernv15
-					/*line operator.go:141*/ result05 := extremeInteger[T](t15, t26, quernbound0)
-					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
-					/*line operator.go:141*/ t16 := quernv06
-					t27 := quernv16
-					/*line operator.go:141*/ result06 := extremeInteger[T](t16, t27, quernbound0)
-					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
-					/*line operator.go:141*/ t17 := quernv04
-					t28 := quernv17
-					/*line operator.go:141*/ result07 := extremeInteger[T](t17, t28, quernbound0)
-					result7 := result07
+					quernv03 := sums[i2]
+					/*line :100:10000*/ quernv04 := v2[0]
+					/*line :100:10000*/ quernv13 := v2[1]
+					/*line operator.go:141*/ result4 := extremeInteger[T](quernv04, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv05 := v2[2]
+					/*line :100:10000*/ quernv14 := v2[3]
+					/*line operator.go:141*/ result5 := extremeInteger[T](quernv05, quernv14, quernbound0)
+					/*line operator.go:141*/ result6 := extremeInteger[T](result4, result5, quernbound0)
+					/*line operator.go:141*/ result7 := extremeInteger[T](quernv03, result6, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
 				}
 			}
@@ -6383,19 +6147,15 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
 				/*line :103:10000*/ v3 := t10[i3]
 				/*line :104:10000*/ if i3 < active {
-					quernv08 := sums[i3]
-					/*line operator.go:141*/ t18 := quernv08
-					t29 := v3
-					/*line operator.go:141*/ result08 := extremeInteger[T](t18, t29, quernbound0)
-					result8 := result08
+					quernv06 := sums[i3]
+					/*line operator.go:141*/ result8 := extremeInteger[T](quernv06, v3, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+			active = max(active, len(in2)-4*vectors)
+			for d := 1; d < active; d *= 2 {
 				/*line :112:10000*/ if r.Halted() {
 					/*line :111:10000*/ r.Halt()
 				}
@@ -6403,18 +6163,15 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 					/*line :113:10000*/ if r.Halted() {
 						/*line :112:10000*/ r.Halt()
 					}
-					/*line :113:10000*/ quernv09 := sums[i4]
-					/*line :113:10000*/ quernv18 := sums[i4+d]
-					/*line operator.go:141*/ t19 := quernv09
-					t210 := quernv18
-					/*line operator.go:141*/ result09 := extremeInteger[T](t19, t210, quernbound0)
-					result9 := result09
+					/*line :113:10000*/ quernv07 := sums[i4]
+					/*line :113:10000*/ quernv15 := sums[i4+d]
+					/*line operator.go:141*/ result9 := extremeInteger[T](quernv07, quernv15, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 				}
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6417:1*/
+	} /*line quern_gen.go:6174:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -6428,16 +6185,14 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
+	actives := host.Scratch[int](r, 1, r.BlockDim.Count())
 	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
 	results := host.Scratch[T](r, 3, r.BlockDim.Count())
 	var d int
-	var t210 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
+	others := host.Scratch[T](r, 4, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -6454,7 +6209,7 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2ExtremeIntegerReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
+				quernRow2ExtremeIntegerReduceRows[T](r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
 			}
 		}
 		/*line :135:10000*/ switch {
@@ -6474,38 +6229,31 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t210 = d
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4ExtremeIntegerReduceRows[T](r, vs, first5, t1s)
-					}
-				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
+				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :246:10000*/ for threadZ := range 1 {
+					/*line :247:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5ExtremeIntegerReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start, quernbound0)
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4ExtremeIntegerReduceRows[T](r, actives, first5, vs, others, d, width, start, quernbound0)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6ExtremeIntegerReduceRows[T](r, vs, first7, results)
+			/*line :254:10000*/ for threadZ := range 1 {
+				/*line :255:10000*/ for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 256
+					quernRow5ExtremeIntegerReduceRows[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :268:10000*/ for threadZ := range 1 {
-			/*line :269:10000*/ for threadY := range 1 {
+		/*line :261:10000*/ for threadZ := range 1 {
+			/*line :262:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow7ExtremeIntegerReduceRows[T](r, tos, first8, results, out, width)
+				first7 := (threadZ*1 + threadY) * 256
+				quernRow6ExtremeIntegerReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:6508:1*/
+	} /*line quern_gen.go:6256:1*/
 }
 
 //go:noinline
@@ -6515,20 +6263,19 @@ func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:6518:1*/
+	} /*line quern_gen.go:6266:1*/
 }
 
 //go:noinline
-func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first2 int, counts []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T, quernbound0 T) {
+func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first2 int, actives []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T, quernbound0 T) {
 	toRow := (*[256]int)(tos[first2:])
-	countRow := (*[256]int)(counts[first2:])
+	activeRow := (*[256]int)(actives[first2:])
 	vRow := (*[256]T)(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
-		row := t1
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
 		first3 := 0
 		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
@@ -6542,10 +6289,8 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		var sum T
 		active := min(count, width)
 		/*line :140:10000*/ if size == 0 && size2 == 0 {
-			t2 := row*size3 + first3/4
-			t3 := count / 4
-			at := t2
-			vectors := t3
+			at := row*size3 + first3/4
+			vectors := count / 4
 			/*line :142:10000*/ active = min(vectors, width)
 			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
@@ -6553,159 +6298,90 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 				/*line :22:10000*/ v_1 := in[t5*4+1]
 				/*line :22:10000*/ v_2 := in[t5*4+2]
 				/*line :22:10000*/ v_3 := in[t5*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :144:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :145:10000*/ quernv0 := v_03
-				quernv1 := v_13
-				/*line operator.go:141*/ t12 := quernv0
-				t22 := quernv1
-				/*line operator.go:141*/ result0 := extremeInteger[T](t12, t22, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv02 := result
-				quernv03 := v_23
-				quernv12 := v_33
-				/*line operator.go:141*/ t13 := quernv03
-				t23 := quernv12
-				/*line operator.go:141*/ result02 := extremeInteger[T](t13, t23, quernbound0)
-				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv13 := result2
-				/*line operator.go:141*/ t14 := quernv02
-				t24 := quernv13
-				/*line operator.go:141*/ result03 := extremeInteger[T](t14, t24, quernbound0)
-				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:145*/ sum = result3
-				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :148:10000*/ if r.Halted() {
+				/*line operator.go:141*/ result := extremeInteger[T](v_0, v_1, quernbound0)
+				/*line operator.go:141*/ result2 := extremeInteger[T](v_2, v_3, quernbound0)
+				/*line operator.go:141*/ sum = extremeInteger[T](result, result2, quernbound0)
+				/*line quern.dev/algo/internal/template/reduce.go:147*/ for j := lane + width; j < vectors; j += width {
+					if r.Halted() {
 						/*line :147:10000*/ r.Halt()
 					}
 					/*line :148:10000*/ t8 := at + j
-					/*line :22:10000*/ v_04 := in[t8*4]
-					/*line :22:10000*/ v_14 := in[t8*4+1]
-					/*line :22:10000*/ v_24 := in[t8*4+2]
-					/*line :22:10000*/ v_34 := in[t8*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :148:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :149:10000*/ quernv04 := sum
-					quernv05 := v_06
-					quernv14 := v_16
-					/*line operator.go:141*/ t15 := quernv05
-					t25 := quernv14
-					/*line operator.go:141*/ result04 := extremeInteger[T](t15, t25, quernbound0)
-					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv06 := result4
-					quernv07 := v_26
-					quernv15 := v_36
-					/*line operator.go:141*/ t16 := quernv07
-					t26 := quernv15
-					/*line operator.go:141*/ result05 := extremeInteger[T](t16, t26, quernbound0)
-					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv16 := result5
-					/*line operator.go:141*/ t17 := quernv06
-					t27 := quernv16
-					/*line operator.go:141*/ result06 := extremeInteger[T](t17, t27, quernbound0)
-					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv17 := result6
-					/*line operator.go:141*/ t18 := quernv04
-					t28 := quernv17
-					/*line operator.go:141*/ result07 := extremeInteger[T](t18, t28, quernbound0)
-					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:149*/ sum = result7
+					/*line :22:10000*/ v_02 := in[t8*4]
+					/*line :22:10000*/ v_12 := in[t8*4+1]
+					/*line :22:10000*/ v_22 := in[t8*4+2]
+					/*line :22:10000*/ v_32 := in[t8*4+3]
+					/*line operator.go:141*/ result3 := extremeInteger[T](v_02, v_12, quernbound0)
+					/*line operator.go:141*/ result4 := extremeInteger[T](v_22, v_32, quernbound0)
+					/*line operator.go:141*/ result5 := extremeInteger[T](result3, result4, quernbound0)
+					/*line operator.go:141*/ sum = extremeInteger[T](sum, result5, quernbound0)
 				}
 			}
+//line quern.dev/algo/internal/template/reduce.go:152:10000
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				if r.Halted() {
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
 					/*line :155:10000*/ r.Halt()
 				}
-				/*line :156:10000*/ quernv08 := sum
-				/*line :156:10000*/ quernv18 := in[at2+j2]
-				/*line operator.go:141*/ t19 := quernv08
-				t29 := quernv18
-				/*line operator.go:141*/ result08 := extremeInteger[T](t19, t29, quernbound0)
-				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:156*/ sum = result8
+				/*line :156:10000*/ quernv1 := in[at2+j2]
+				/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
 			}
 		}
-		count2 := active
-		v := sum
-		countRow[threadX] = count2
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
+		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:6647:1*/
+	} /*line quern_gen.go:6334:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6654:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6341:1*/
 }
 
 //go:noinline
-func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first5 int, t1s []T) {
+func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []int, first5 int, vs []T, others []T, d int, width int, start int, quernbound0 T) {
+	activeRow := (*[256]int)(actives[first5:])
 	vRow := (*[256]T)(vs[first5:])
-	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6661:1*/
-}
-
-//go:noinline
-func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, counts []int, first6 int, vs []T, shuffleDowns []T, d int, width int, start int, quernbound0 T) {
-	countRow := (*[256]int)(counts[first6:])
-	vRow := (*[256]T)(vs[first6:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first6:])
+	otherRow := (*[256]T)(others[first5:])
+	if !(d < width) {
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
+		active := activeRow[threadX]
 		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
+		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
-		if d < width && lane2+d < count2 && lane2&start == 0 {
-			quernv09 := v
-			/*line operator.go:141*/ t110 := quernv09
-			t211 := other
-			/*line operator.go:141*/ result09 := extremeInteger[T](t110, t211, quernbound0)
-			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result9
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:6685:1*/
+		/*line operator.go:143:90000*/ vRow[threadX] = v
+	} /*line quern_gen.go:6362:1*/
 }
 
 //go:noinline
-func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first7 int, results []T) {
-	vRow := (*[256]T)(vs[first7:])
+func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
+	vRow := (*[256]T)(vs[first6:])
+	resultRow := (*[256]T)(results[first6:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6369:1*/
+}
+
+//go:noinline
+func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first7 int, results []T, out []T, width int) {
+	toRow := (*[256]int)(tos[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6692:1*/
-}
-
-//go:noinline
-func quernRow7ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first8 int, results []T, out []T, width int) {
-	toRow := (*[256]int)(tos[first8:])
-	resultRow := (*[256]T)(results[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		result10 := resultRow[threadX]
+		result6 := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result10
-		if to < len(out) && lane == 0 {
-			out[to] = sum2
+		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
+			out[to] = result6
 		}
-	} /*line quern_gen.go:6708:1*/
+	} /*line quern_gen.go:6384:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -6740,35 +6416,30 @@ func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
 func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int, width int, blockZ int, gridZ int, n int, in []T, first int, last int, quernbound0 T, out []T, gridY int, blockY int, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
+		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
 				/*line :180:10000*/ if r.Halted() {
 					/*line :179:10000*/ r.Halt()
 				}
-				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ t2 := (z*n+first)*width + x
 				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
 				/*line :183:10000*/ for y := 1; y < last-first; y++ {
 					/*line :184:10000*/ if r.Halted() {
 						/*line :183:10000*/ r.Halt()
 					}
-					/*line :184:10000*/ quernv0 := sum
 					/*line :184:10000*/ quernv1 := column[y*width]
-					/*line operator.go:141*/ t12 := quernv0
-					t22 := quernv1
-					/*line operator.go:141*/ result0 := extremeInteger[T](t12, t22, quernbound0)
-					result := result0
-					/*line quern.dev/algo/internal/template/reduce.go:184*/ sum = result
+					/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
 				}
-				out[(z*gridY+blockY)*width+t1] = sum
+				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:6771:1*/
+	} /*line quern_gen.go:6442:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -6785,9 +6456,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 	vs := host.Scratch[T](r, 4, r.BlockDim.Count())
 	results := host.Scratch[T](r, 5, r.BlockDim.Count())
 	var d int
-	var t23 int
-	t1s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 7, r.BlockDim.Count())
+	others := host.Scratch[T](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -6814,38 +6483,31 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t23 = d
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3ExtremeIntegerReduceSegments[T](r, vs, first4, t1s)
-					}
-				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :246:10000*/ for threadZ := range 1 {
+					/*line :247:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4ExtremeIntegerReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start, quernbound0)
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3ExtremeIntegerReduceSegments[T](r, counts, first4, vs, others, d, group, start, quernbound0)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow5ExtremeIntegerReduceSegments[T](r, vs, first6, results)
+			/*line :254:10000*/ for threadZ := range 1 {
+				/*line :255:10000*/ for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 256
+					quernRow4ExtremeIntegerReduceSegments[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :268:10000*/ for threadZ := range 1 {
-			/*line :269:10000*/ for threadY := range 1 {
+		/*line :261:10000*/ for threadZ := range 1 {
+			/*line :262:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow6ExtremeIntegerReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
+				first6 := (threadZ*1 + threadY) * 256
+				quernRow5ExtremeIntegerReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:6848:1*/
+	} /*line quern_gen.go:6510:1*/
 }
 
 //go:noinline
@@ -6862,10 +6524,8 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		/*line :199:10000*/ first2 := 0
 		last := 0
 		/*line :200:10000*/ if segment < len(out) {
-			t1 := int(ends[segment])
-			/*line :201:10000*/ t2 := int(ends[segment+1])
-			first2 = t1
-			last = t2
+			first2 = int(ends[segment])
+			/*line :201:10000*/ last = int(ends[segment+1])
 		}
 //line :203:10000
 		var sum T
@@ -6875,91 +6535,76 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 				/*line :207:10000*/ if r.Halted() {
 					/*line :206:10000*/ r.Halt()
 				}
-				/*line :207:10000*/ quernv0 := sum
 				/*line :207:10000*/ quernv1 := in[j]
-				/*line operator.go:141*/ t12 := quernv0
-				t22 := quernv1
-				/*line operator.go:141*/ result0 := extremeInteger[T](t12, t22, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:207*/ sum = result
+				/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
 			}
 		}
-		count := min(last-first2, group)
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6894:1*/
+	} /*line quern_gen.go:6549:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6901:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6556:1*/
 }
 
 //go:noinline
-func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
+func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts []int, first4 int, vs []T, others []T, d int, group int, start int, quernbound0 T) {
+	countRow := (*[256]int)(counts[first4:])
 	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6908:1*/
-}
-
-//go:noinline
-func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int, quernbound0 T) {
-	countRow := (*[256]int)(counts[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
+	otherRow := (*[256]T)(others[first4:])
+	if !(d < group) {
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
 		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
+		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
-		if d < group && lane2+d < count && lane2&start == 0 {
-			quernv02 := v
-			/*line operator.go:141*/ t13 := quernv02
-			t24 := other
-			/*line operator.go:141*/ result02 := extremeInteger[T](t13, t24, quernbound0)
-			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result2
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:6932:1*/
+		/*line operator.go:143:90000*/ vRow[threadX] = v
+	} /*line quern_gen.go:6577:1*/
 }
 
 //go:noinline
-func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
+func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first5 int, results []T) {
+	vRow := (*[256]T)(vs[first5:])
+	resultRow := (*[256]T)(results[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6584:1*/
+}
+
+//go:noinline
+func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segments []int, first6 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
+	segmentRow := (*[256]int)(segments[first6:])
+	firstRow := (*[256]int)(firsts[first6:])
+	lastRow := (*[256]int)(lasts[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6939:1*/
-}
-
-//go:noinline
-func quernRow6ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segments []int, first7 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
-	segmentRow := (*[256]int)(segments[first7:])
-	firstRow := (*[256]int)(firsts[first7:])
-	lastRow := (*[256]int)(lasts[first7:])
-	resultRow := (*[256]T)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
-		result3 := resultRow[threadX]
+		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result3
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:6962:1*/
+	} /*line quern_gen.go:6607:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -7013,241 +6658,211 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 					}{N: counts[0], V: sums[0]}
 					counts[0] = 0
 					for i := 1; i < len(sums); i++ {
-						own := struct {
+						b := struct {
 							N uint32
 							V T
 						}{N: counts[i], V: sums[i]}
-						t2 := i
-						/*line :377:90000*/ _ = counts[t2]
-						t4 := i
-						/*line :377:90000*/ _ = sums[t4]
+						_ = counts[i]
+						/*line :377:100000*/ _ = sums[i]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[t2] = t5
-						/*line :377:90000*/ sums[t4] = t6
-						a := all
-						b := own
-						/*line :295:90000*/ if b.N == 0 {
-							quernv0 := a.V
+						/*line :377:100000*/ counts[i] = t5
+						/*line :377:100000*/ sums[i] = t6
+						/*line :295:100000*/ if b.N == 0 {
+							quernv0 := all.V
 							quernv1 := b.V
-							/*line operator.go:141*/ t1 := quernv0
-							t22 := quernv1
-							/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
-							result := result0
+							/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
-						b.N += a.N
-						result2 := b
-						/*line :378:90000*/ all = result2
+						b.N += all.N
+						/*line :378:100000*/ all = b
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
-						a2 := so
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
-							quernv02 := a2.V
+						/*line :295:100000*/ if b2.N == 0 {
+							quernv02 := so.V
 							quernv12 := b2.V
-							/*line operator.go:141*/ t12 := quernv02
-							t23 := quernv12
-							/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
-							result3 := result02
-							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
+							/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
+							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 						}
-						b2.N += a2.N
-						result4 := b2
-						/*line :399:90000*/ so = result4
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						b2.N += so.N
+						/*line :399:100000*/ so = b2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
-								/*line operator.go:141*/ t24 := prior
-								/*line operator.go:141*/ result03 := extremeInteger[T](first, t24, quernbound0)
-								result5 := result03
-								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
+								/*line operator.go:141*/ result3 := extremeInteger[T](first, prior, quernbound0)
+								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
 							}
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
-					t122 := so.N
+					/*line :416:100000*/ _ = row2[threadX]
+					t12 := so.N
 					t13 := so.V
-					row[threadX] = t122
+					row[threadX] = t12
 					row2[threadX] = t13
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ own := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ t2 := i
-					/*line :377:90000*/ _ = counts[t2]
-					t4 := i
-					/*line :377:90000*/ _ = sums[t4]
+					/*line :383:100000*/ _ = counts[i]
+					/*line :377:100000*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[t2] = t5
-					/*line :377:90000*/ sums[t4] = t6
-					a := all
-					b := own
-					/*line :295:90000*/ if b.N == 0 {
-						quernv0 := a.V
+					/*line :377:100000*/ counts[i] = t5
+					/*line :377:100000*/ sums[i] = t6
+					/*line :295:100000*/ if b.N == 0 {
+						quernv0 := all.V
 						quernv1 := b.V
-						/*line operator.go:141*/ t1 := quernv0
-						t22 := quernv1
-						/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
-						result := result0
+						/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
-					b.N += a.N
-					result2 := b
-					/*line :378:90000*/ all = result2
+					b.N += all.N
+					/*line :378:100000*/ all = b
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					a2 := so
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
-						quernv02 := a2.V
+					/*line :295:100000*/ if b2.N == 0 {
+						quernv02 := so.V
 						quernv12 := b2.V
-						/*line operator.go:141*/ t12 := quernv02
-						t23 := quernv12
-						/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
-						result3 := result02
-						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
+						/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
+						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 					}
-					b2.N += a2.N
-					result4 := b2
-					/*line :399:90000*/ so = result4
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					b2.N += so.N
+					/*line :399:100000*/ so = b2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
-							/*line operator.go:141*/ t24 := prior
-							/*line operator.go:141*/ result03 := extremeInteger[T](first, t24, quernbound0)
-							result5 := result03
-							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
+							/*line operator.go:141*/ result3 := extremeInteger[T](first, prior, quernbound0)
+							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
 						}
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
-				t122 := so.N
+				/*line :416:100000*/ _ = sums[p]
+				t12 := so.N
 				t13 := so.V
-				/*line :416:90000*/ counts[p] = t122
-				/*line :416:90000*/ sums[p] = t13
+				/*line :416:100000*/ counts[p] = t12
+				/*line :416:100000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:7250:1*/
+	} /*line quern_gen.go:6865:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -7281,106 +6896,65 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 		at := p * part
 		t2 := at + part
 		t4 := at + part
-		t222 := p + 1
-		t242 := p + 2
+		t22 := p + 1
+		t24 := p + 2
 		t26 := p + 3
 		t28 := p + 4
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
-				t3 := in[at:t2]
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ t6 := in[t4:t5]
+				/*line :270:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ t9 := in[t7:t8]
+				/*line :270:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :271:100000*/ t13 := a[0]
-				/*line :271:100000*/ t14 := b[0]
-				/*line :271:100000*/ t15 := c[0]
-				/*line :271:100000*/ t16 := d[0]
-				sa := t13
-				sb := t14
-				sc := t15
-				sd := t16
-				/*line :272:100000*/ for i := 1; i < part; i++ {
-					quernv0 := sa
-					/*line :273:100000*/ quernv1 := a[i]
-					/*line operator.go:141*/ t1 := quernv0
-					t22 := quernv1
-					/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
-					result := result0
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
-					quernv02 := sb
-					/*line :273:100000*/ quernv12 := b[i]
-					/*line operator.go:141*/ t18 := quernv02
-					t23 := quernv12
-					/*line operator.go:141*/ result02 := extremeInteger[T](t18, t23, quernbound0)
-					result2 := result02
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
-					quernv03 := sc
-					/*line :273:100000*/ quernv13 := c[i]
-					/*line operator.go:141*/ t19 := quernv03
-					t24 := quernv13
-					/*line operator.go:141*/ result03 := extremeInteger[T](t19, t24, quernbound0)
-					result3 := result03
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
-					quernv04 := sd
-					/*line :273:100000*/ quernv14 := d[i]
-					/*line operator.go:141*/ t110 := quernv04
-					t25 := quernv14
-					/*line operator.go:141*/ result04 := extremeInteger[T](t110, t25, quernbound0)
-					result4 := result04
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t20 := result4
-					sa = t17
-					sb = t182
-					sc = t192
-					sd = t20
+				/*line :270:110000*/ d := in[t10:t11]
+				sa := a[0]
+				/*line :271:110000*/ sb := b[0]
+				/*line :271:110000*/ sc := c[0]
+				/*line :271:110000*/ sd := d[0]
+				/*line :272:110000*/ for i := 1; i < part; i++ {
+					quernv1 := a[i]
+					/*line operator.go:141*/ sa = extremeInteger[T](sa, quernv1, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
+					/*line operator.go:141*/ sb = extremeInteger[T](sb, quernv12, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv13 := c[i]
+					/*line operator.go:141*/ sc = extremeInteger[T](sc, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
+					/*line operator.go:141*/ sd = extremeInteger[T](sd, quernv14, quernbound0)
 				}
-				/*line :275:100000*/ _ = before[t222]
-				/*line :275:100000*/ _ = before[t242]
-				/*line :275:100000*/ _ = before[t26]
-				/*line :275:100000*/ _ = before[t28]
-				t29 := sa
-				t30 := sb
-				t31 := sc
-				t32 := sd
-				/*line :275:100000*/ before[t222] = t29
-				/*line :275:100000*/ before[t242] = t30
-				/*line :275:100000*/ before[t26] = t31
-				/*line :275:100000*/ before[t28] = t32
+				/*line quern.dev/algo/internal/template/scan.go:275:110000*/ _ = before[t22]
+				/*line :275:110000*/ _ = before[t24]
+				/*line :275:110000*/ _ = before[t26]
+				/*line :275:110000*/ _ = before[t28]
+				/*line :275:110000*/ before[t22] = sa
+				/*line :275:110000*/ before[t24] = sb
+				/*line :275:110000*/ before[t26] = sc
+				/*line :275:110000*/ before[t28] = sd
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					quernv05 := sum
-					/*line :286:100000*/ quernv15 := in[i2]
-					/*line operator.go:141*/ t111 := quernv05
-					t27 := quernv15
-					/*line operator.go:141*/ result05 := extremeInteger[T](t111, t27, quernbound0)
-					result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:286*/ sum = result5
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
+					quernv15 := in[i2]
+					/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv15, quernbound0)
 				}
-				before[p+k+1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7383:1*/
+	} /*line quern_gen.go:6957:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -7415,25 +6989,16 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 			sum := before[1]
 			if start {
 				before[0] = first
-				quernv1 := sum
-				/*line operator.go:141*/ t2 := quernv1
-				/*line operator.go:141*/ result0 := extremeInteger[T](first, t2, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/scan.go:303*/ sum = result
-				before[1] = sum
+				/*line operator.go:141*/ sum = extremeInteger[T](first, sum, quernbound0)
+				/*line quern.dev/algo/internal/template/scan.go:304*/ before[1] = sum
 			}
 			for i := 2; i < len(before); i++ {
-				quernv0 := sum
-				/*line :307:100000*/ quernv12 := before[i]
-				/*line operator.go:141*/ t1 := quernv0
-				t22 := quernv12
-				/*line operator.go:141*/ result02 := extremeInteger[T](t1, t22, quernbound0)
-				result2 := result02
-				/*line quern.dev/algo/internal/template/scan.go:307*/ sum = result2
-				before[i] = sum
+				quernv1 := before[i]
+				/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
+				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7436:1*/
+	} /*line quern_gen.go:7001:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -7476,190 +7041,97 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ t6 := in[t4:t5]
+				/*line :318:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ t9 := in[t7:t8]
+				/*line :318:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :319:100000*/ t15 := out[at:t14]
+				/*line :318:110000*/ d := in[t10:t11]
+				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ t18 := out[t16:t17]
+				/*line :319:110000*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ t21 := out[t19:t20]
+				/*line :319:110000*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line :320:100000*/ t25 := before[p]
-				/*line :320:100000*/ t26 := before[p+1]
-				/*line :320:100000*/ t27 := before[p+2]
-				/*line :320:100000*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line :323:100000*/ t31 := b[i]
-						/*line :323:100000*/ t32 := c[i]
-						/*line :323:100000*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line :324:100000*/ t34 := u
-						t35 := i
-						/*line :324:100000*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line :324:100000*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line :324:100000*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line :324:100000*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line :324:100000*/ t34[t35] = t42
-						/*line :324:100000*/ t36[t37] = t43
-						/*line :324:100000*/ t38[t39] = t44
-						/*line :324:100000*/ t40[t41] = t45
-						quernv0 := sa
-						/*line operator.go:141*/ t1 := quernv0
-						t29 := ea
-						/*line operator.go:141*/ result0 := extremeInteger[T](t1, t29, quernbound0)
-						result := result0
-						/*line quern.dev/algo/internal/template/scan.go:325*/ t46 := result
-						quernv02 := sb
-						/*line operator.go:141*/ t13 := quernv02
-						t210 := eb
-						/*line operator.go:141*/ result02 := extremeInteger[T](t13, t210, quernbound0)
-						result2 := result02
-						/*line quern.dev/algo/internal/template/scan.go:325*/ t47 := result2
-						quernv03 := sc
-						/*line operator.go:141*/ t110 := quernv03
-						t211 := ec
-						/*line operator.go:141*/ result03 := extremeInteger[T](t110, t211, quernbound0)
-						result3 := result03
-						/*line quern.dev/algo/internal/template/scan.go:325*/ t48 := result3
-						quernv04 := sd
-						/*line operator.go:141*/ t111 := quernv04
-						t212 := ed
-						/*line operator.go:141*/ result04 := extremeInteger[T](t111, t212, quernbound0)
-						result4 := result04
-						/*line quern.dev/algo/internal/template/scan.go:325*/ t49 := result4
-						sa = t46
-						sb = t47
-						sc = t48
-						sd = t49
+				/*line :319:110000*/ x := out[t22:t23]
+				sa := before[p]
+				/*line :320:110000*/ sb := before[p+1]
+				/*line :320:110000*/ sc := before[p+2]
+				/*line :320:110000*/ sd := before[p+3]
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
+						ea := a[i]
+						/*line :323:110000*/ eb := b[i]
+						/*line :323:110000*/ ec := c[i]
+						/*line :323:110000*/ ed := d[i]
+						_ = u[i]
+						/*line :324:110000*/ _ = v[i]
+						/*line :324:110000*/ _ = w[i]
+						/*line :324:110000*/ _ = x[i]
+						/*line :324:110000*/ u[i] = sa
+						/*line :324:110000*/ v[i] = sb
+						/*line :324:110000*/ w[i] = sc
+						/*line :324:110000*/ x[i] = sd
+						/*line operator.go:141*/ sa = extremeInteger[T](sa, ea, quernbound0)
+						/*line operator.go:141*/ sb = extremeInteger[T](sb, eb, quernbound0)
+						/*line operator.go:141*/ sc = extremeInteger[T](sc, ec, quernbound0)
+						/*line operator.go:141*/ sd = extremeInteger[T](sd, ed, quernbound0)
 					}
-					break
+					/*line operator.go:143:90000*/ break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
-					quernv05 := sa
-					/*line :330:100000*/ quernv1 := a[i2]
-					/*line operator.go:141*/ t112 := quernv05
-					t213 := quernv1
-					/*line operator.go:141*/ result05 := extremeInteger[T](t112, t213, quernbound0)
-					result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
-					quernv06 := sb
-					/*line :330:100000*/ quernv12 := b[i2]
-					/*line operator.go:141*/ t113 := quernv06
-					t214 := quernv12
-					/*line operator.go:141*/ result06 := extremeInteger[T](t113, t214, quernbound0)
-					result6 := result06
-					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
-					quernv07 := sc
-					/*line :330:100000*/ quernv13 := c[i2]
-					/*line operator.go:141*/ t114 := quernv07
-					t215 := quernv13
-					/*line operator.go:141*/ result07 := extremeInteger[T](t114, t215, quernbound0)
-					result7 := result07
-					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
-					quernv08 := sd
-					/*line :330:100000*/ quernv14 := d[i2]
-					/*line operator.go:141*/ t115 := quernv08
-					t216 := quernv14
-					/*line operator.go:141*/ result08 := extremeInteger[T](t115, t216, quernbound0)
-					result8 := result08
-					/*line quern.dev/algo/internal/template/scan.go:330*/ t54 := result8
-					sa = t51
-					sb = t52
-					sc = t53
-					sd = t54
-					/*line :331:100000*/ t55 := u
-					t56 := i2
-					/*line :331:100000*/ _ = t55[t56]
-					t57 := v
-					t58 := i2
-					/*line :331:100000*/ _ = t57[t58]
-					t59 := w
-					t60 := i2
-					/*line :331:100000*/ _ = t59[t60]
-					t61 := x
-					t62 := i2
-					/*line :331:100000*/ _ = t61[t62]
-					t63 := sa
-					t64 := sb
-					t65 := sc
-					t66 := sd
-					/*line :331:100000*/ t55[t56] = t63
-					/*line :331:100000*/ t57[t58] = t64
-					/*line :331:100000*/ t59[t60] = t65
-					/*line :331:100000*/ t61[t62] = t66
+				/*line quern.dev/algo/internal/template/scan.go:329*/ for i2 := 0; i2 < part; i2++ {
+					quernv1 := a[i2]
+					/*line operator.go:141*/ sa = extremeInteger[T](sa, quernv1, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv12 := b[i2]
+					/*line operator.go:141*/ sb = extremeInteger[T](sb, quernv12, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv13 := c[i2]
+					/*line operator.go:141*/ sc = extremeInteger[T](sc, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv14 := d[i2]
+					/*line operator.go:141*/ sd = extremeInteger[T](sd, quernv14, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:331*/ _ = u[i2]
+					/*line :331:110000*/ _ = v[i2]
+					/*line :331:110000*/ _ = w[i2]
+					/*line :331:110000*/ _ = x[i2]
+					/*line :331:110000*/ u[i2] = sa
+					/*line :331:110000*/ v[i2] = sb
+					/*line :331:110000*/ w[i2] = sc
+					/*line :331:110000*/ x[i2] = sd
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ quernv09 := sum
-					/*line operator.go:141*/ t116 := quernv09
-					t217 := v2
-					/*line operator.go:141*/ result09 := extremeInteger[T](t116, t217, quernbound0)
-					result9 := result09
-					/*line quern.dev/algo/internal/template/scan.go:352*/ sum = result9
-					if !exclusive {
+					/*line operator.go:141*/ sum = extremeInteger[T](sum, v2, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:353*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:7662:1*/
+	} /*line quern_gen.go:7134:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -7695,38 +7167,33 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ quernv0 := sum
-				/*line operator.go:141*/ t1 := quernv0
-				t2 := v
-				/*line operator.go:141*/ result0 := extremeInteger[T](t1, t2, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/scan.go:415*/ sum = result
-				if !exclusive {
+				/*line operator.go:141*/ sum = extremeInteger[T](sum, v, quernbound0)
+				/*line quern.dev/algo/internal/template/scan.go:416*/ if !exclusive {
 					out[at] = sum
 				}
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7729:1*/
+	} /*line quern_gen.go:7196:1*/
 }
 
 func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -7760,43 +7227,31 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			r.ThreadIdx.X = threadX
 			first := (base + threadX) * 4 * part
 			/*line operator.go:146*/ in2 := in
-			/*line operator.go:147:110000*/ switch {
-//line operator.go:148:110000
+			/*line operator.go:147:90000*/ switch {
+//line operator.go:148:90000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
 				}
-				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				t2 := min(first+size, len(in2))
 				/*line :88:10000*/ in2 = in2[first:t2]
 				vectors := len(in2) / 4
 				active := min(vectors, 256)
 				sums := [256]T{}
-				t3 := active
-				/*line :93:10000*/ for i := 0; i < t3; i++ {
-					/*line :93:10000*/ t4 := 4 * i
+				/*line :92:10000*/ for i := 0; i < active; i++ {
+					t4 := 4 * i
 					/*line :93:10000*/ v := in2[t4:][:c]
 					quernv0 := v[0]
 					/*line :94:10000*/ quernv1 := v[1]
-					/*line operator.go:146*/ t1 := quernv0
-					t22 := quernv1
-					/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-					result := result0
-					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
-					/*line :94:10000*/ quernv03 := v[2]
+					/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := v[2]
 					/*line :94:10000*/ quernv12 := v[3]
-					/*line operator.go:146*/ t12 := quernv03
-					t23 := quernv12
-					/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-					result2 := result02
-					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
-					/*line operator.go:146*/ t13 := quernv02
-					t24 := quernv13
-					/*line operator.go:146*/ result03 := extremeFloat[T](t13, t24, quernbound0)
-					result3 := result03
+					/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
+					/*line operator.go:146*/ result3 := extremeFloat[T](result, result2, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
 				}
-				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-					/*line :97:10000*/ if r.Halted() {
+				for j := 256; j < vectors; j += 256 {
+					if r.Halted() {
 						/*line :96:10000*/ r.Halt()
 					}
 					/*line :97:10000*/ t5 := 4 * j
@@ -7806,30 +7261,15 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 					/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
 						/*line :99:10000*/ t8 := 4 * i2
 						/*line :99:10000*/ v2 := row[t8:][:c]
-						quernv04 := sums[i2]
-						/*line :100:10000*/ quernv05 := v2[0]
-						/*line :100:10000*/ quernv14 := v2[1]
-						/*line operator.go:146*/ t14 := quernv05
-						t25 := quernv14
-						/*line operator.go:146*/ result04 := extremeFloat[T](t14, t25, quernbound0)
-						result4 := result04
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
-						/*line :100:10000*/ quernv07 := v2[2]
-						/*line :100:10000*/ quernv15 := v2[3]
-						/*line operator.go:146*/ t15 := quernv07
-						t26 := quernv15
-						/*line operator.go:146*/ result05 := extremeFloat[T](t15, t26, quernbound0)
-						result5 := result05
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
-						/*line operator.go:146*/ t16 := quernv06
-						t27 := quernv16
-						/*line operator.go:146*/ result06 := extremeFloat[T](t16, t27, quernbound0)
-						result6 := result06
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
-						/*line operator.go:146*/ t17 := quernv04
-						t28 := quernv17
-						/*line operator.go:146*/ result07 := extremeFloat[T](t17, t28, quernbound0)
-						result7 := result07
+						quernv03 := sums[i2]
+						/*line :100:10000*/ quernv04 := v2[0]
+						/*line :100:10000*/ quernv13 := v2[1]
+						/*line operator.go:146*/ result4 := extremeFloat[T](quernv04, quernv13, quernbound0)
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv05 := v2[2]
+						/*line :100:10000*/ quernv14 := v2[3]
+						/*line operator.go:146*/ result5 := extremeFloat[T](quernv05, quernv14, quernbound0)
+						/*line operator.go:146*/ result6 := extremeFloat[T](result4, result5, quernbound0)
+						/*line operator.go:146*/ result7 := extremeFloat[T](quernv03, result6, quernbound0)
 						/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
 					}
 				}
@@ -7838,19 +7278,15 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 				/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
 					/*line :103:10000*/ v3 := t10[i3]
 					/*line :104:10000*/ if i3 < active {
-						quernv08 := sums[i3]
-						/*line operator.go:146*/ t18 := quernv08
-						t29 := v3
-						/*line operator.go:146*/ result08 := extremeFloat[T](t18, t29, quernbound0)
-						result8 := result08
+						quernv06 := sums[i3]
+						/*line operator.go:146*/ result8 := extremeFloat[T](quernv06, v3, quernbound0)
 						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 					} else {
-						/*line :107:10000*/ sums[i3] = v3
+						sums[i3] = v3
 					}
 				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				active = max(active, len(in2)-4*vectors)
+				for d := 1; d < active; d *= 2 {
 					/*line :112:10000*/ if r.Halted() {
 						/*line :111:10000*/ r.Halt()
 					}
@@ -7858,12 +7294,9 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 						/*line :113:10000*/ if r.Halted() {
 							/*line :112:10000*/ r.Halt()
 						}
-						/*line :113:10000*/ quernv09 := sums[i4]
-						/*line :113:10000*/ quernv18 := sums[i4+d]
-						/*line operator.go:146*/ t19 := quernv09
-						t210 := quernv18
-						/*line operator.go:146*/ result09 := extremeFloat[T](t19, t210, quernbound0)
-						result9 := result09
+						/*line :113:10000*/ quernv07 := sums[i4]
+						/*line :113:10000*/ quernv15 := sums[i4+d]
+						/*line operator.go:146*/ result9 := extremeFloat[T](quernv07, quernv15, quernbound0)
 						/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 					}
 				}
@@ -7876,43 +7309,31 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:146*/ in2 := in
-		/*line operator.go:147:110000*/ switch {
-//line operator.go:148:110000
+		/*line operator.go:147:90000*/ switch {
+//line operator.go:148:90000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			t2 := min(first+size, len(in2))
 			/*line :88:10000*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]T{}
-			t3 := active
-			/*line :93:10000*/ for i := 0; i < t3; i++ {
-				/*line :93:10000*/ t4 := 4 * i
+			/*line :92:10000*/ for i := 0; i < active; i++ {
+				t4 := 4 * i
 				/*line :93:10000*/ v := in2[t4:][:c]
 				quernv0 := v[0]
 				/*line :94:10000*/ quernv1 := v[1]
-				/*line operator.go:146*/ t1 := quernv0
-				t22 := quernv1
-				/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
-				/*line :94:10000*/ quernv03 := v[2]
+				/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := v[2]
 				/*line :94:10000*/ quernv12 := v[3]
-				/*line operator.go:146*/ t12 := quernv03
-				t23 := quernv12
-				/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
-				/*line operator.go:146*/ t13 := quernv02
-				t24 := quernv13
-				/*line operator.go:146*/ result03 := extremeFloat[T](t13, t24, quernbound0)
-				result3 := result03
+				/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
+				/*line operator.go:146*/ result3 := extremeFloat[T](result, result2, quernbound0)
 				/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
 			}
-			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-				/*line :97:10000*/ if r.Halted() {
+			for j := 256; j < vectors; j += 256 {
+				if r.Halted() {
 					/*line :96:10000*/ r.Halt()
 				}
 				/*line :97:10000*/ t5 := 4 * j
@@ -7922,30 +7343,15 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 				/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
 					/*line :99:10000*/ t8 := 4 * i2
 					/*line :99:10000*/ v2 := row[t8:][:c]
-					quernv04 := sums[i2]
-					/*line :100:10000*/ quernv05 := v2[0]
-					/*line :100:10000*/ quernv14 := v2[1]
-					/*line operator.go:146*/ t14 := quernv05
-					t25 := quernv14
-					/*line operator.go:146*/ result04 := extremeFloat[T](t14, t25, quernbound0)
-					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
-					/*line :100:10000*/ quernv07 := v2[2]
-					/*line :100:10000*/ quernv15 := v2[3]
-					/*line operator.go:146*/ t15 := quernv07
-					t26 := quernv15
-					/*line operator.go:146*/ result05 := extremeFloat[T](t15, t26, quernbound0)
-					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
-					/*line operator.go:146*/ t16 := quernv06
-					t27 := quernv16
-					/*line operator.go:146*/ result06 := extremeFloat[T](t16, t27, quernbound0)
-					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
-					/*line operator.go:146*/ t17 := quernv04
-					t28 := quernv17
-					/*line operator.go:146*/ result07 := extremeFloat[T](t17, t28, quernbound0)
-					result7 := result07
+					quernv03 := sums[i2]
+					/*line :100:10000*/ quernv04 := v2[0]
+					/*line :100:10000*/ quernv13 := v2[1]
+					/*line operator.go:146*/ result4 := extremeFloat[T](quernv04, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv05 := v2[2]
+					/*line :100:10000*/ quernv14 := v2[3]
+					/*line operator.go:146*/ result5 := extremeFloat[T](quernv05, quernv14, quernbound0)
+					/*line operator.go:146*/ result6 := extremeFloat[T](result4, result5, quernbound0)
+					/*line operator.go:146*/ result7 := extremeFloat[T](quernv03, result6, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
 				}
 			}
@@ -7954,19 +7360,15 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
 				/*line :103:10000*/ v3 := t10[i3]
 				/*line :104:10000*/ if i3 < active {
-					quernv08 := sums[i3]
-					/*line operator.go:146*/ t18 := quernv08
-					t29 := v3
-					/*line operator.go:146*/ result08 := extremeFloat[T](t18, t29, quernbound0)
-					result8 := result08
+					quernv06 := sums[i3]
+					/*line operator.go:146*/ result8 := extremeFloat[T](quernv06, v3, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+			active = max(active, len(in2)-4*vectors)
+			for d := 1; d < active; d *= 2 {
 				/*line :112:10000*/ if r.Halted() {
 					/*line :111:10000*/ r.Halt()
 				}
@@ -7974,18 +7376,15 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 					/*line :113:10000*/ if r.Halted() {
 						/*line :112:10000*/ r.Halt()
 					}
-					/*line :113:10000*/ quernv09 := sums[i4]
-					/*line :113:10000*/ quernv18 := sums[i4+d]
-					/*line operator.go:146*/ t19 := quernv09
-					t210 := quernv18
-					/*line operator.go:146*/ result09 := extremeFloat[T](t19, t210, quernbound0)
-					result9 := result09
+					/*line :113:10000*/ quernv07 := sums[i4]
+					/*line :113:10000*/ quernv15 := sums[i4+d]
+					/*line operator.go:146*/ result9 := extremeFloat[T](quernv07, quernv15, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 				}
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7988:1*/
+	} /*line quern_gen.go:7387:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -7999,16 +7398,14 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
+	actives := host.Scratch[int](r, 1, r.BlockDim.Count())
 	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
 	results := host.Scratch[T](r, 3, r.BlockDim.Count())
 	var d int
-	var t210 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
+	others := host.Scratch[T](r, 4, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -8025,7 +7422,7 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2ExtremeFloatReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
+				quernRow2ExtremeFloatReduceRows[T](r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
 			}
 		}
 		/*line :135:10000*/ switch {
@@ -8045,38 +7442,31 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t210 = d
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4ExtremeFloatReduceRows[T](r, vs, first5, t1s)
-					}
-				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
+				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :246:10000*/ for threadZ := range 1 {
+					/*line :247:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5ExtremeFloatReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start, quernbound0)
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4ExtremeFloatReduceRows[T](r, actives, first5, vs, others, d, width, start, quernbound0)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6ExtremeFloatReduceRows[T](r, vs, first7, results)
+			/*line :254:10000*/ for threadZ := range 1 {
+				/*line :255:10000*/ for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 256
+					quernRow5ExtremeFloatReduceRows[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :268:10000*/ for threadZ := range 1 {
-			/*line :269:10000*/ for threadY := range 1 {
+		/*line :261:10000*/ for threadZ := range 1 {
+			/*line :262:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow7ExtremeFloatReduceRows[T](r, tos, first8, results, out, width)
+				first7 := (threadZ*1 + threadY) * 256
+				quernRow6ExtremeFloatReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:8079:1*/
+	} /*line quern_gen.go:7469:1*/
 }
 
 //go:noinline
@@ -8086,20 +7476,19 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:8089:1*/
+	} /*line quern_gen.go:7479:1*/
 }
 
 //go:noinline
-func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first2 int, counts []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T, quernbound0 T) {
+func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first2 int, actives []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T, quernbound0 T) {
 	toRow := (*[256]int)(tos[first2:])
-	countRow := (*[256]int)(counts[first2:])
+	activeRow := (*[256]int)(actives[first2:])
 	vRow := (*[256]T)(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
-		row := t1
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
 		first3 := 0
 		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
@@ -8113,10 +7502,8 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		var sum T
 		active := min(count, width)
 		/*line :140:10000*/ if size == 0 && size2 == 0 {
-			t2 := row*size3 + first3/4
-			t3 := count / 4
-			at := t2
-			vectors := t3
+			at := row*size3 + first3/4
+			vectors := count / 4
 			/*line :142:10000*/ active = min(vectors, width)
 			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
@@ -8124,159 +7511,90 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 				/*line :22:10000*/ v_1 := in[t5*4+1]
 				/*line :22:10000*/ v_2 := in[t5*4+2]
 				/*line :22:10000*/ v_3 := in[t5*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :144:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :145:10000*/ quernv0 := v_03
-				quernv1 := v_13
-				/*line operator.go:146*/ t12 := quernv0
-				t22 := quernv1
-				/*line operator.go:146*/ result0 := extremeFloat[T](t12, t22, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv02 := result
-				quernv03 := v_23
-				quernv12 := v_33
-				/*line operator.go:146*/ t13 := quernv03
-				t23 := quernv12
-				/*line operator.go:146*/ result02 := extremeFloat[T](t13, t23, quernbound0)
-				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv13 := result2
-				/*line operator.go:146*/ t14 := quernv02
-				t24 := quernv13
-				/*line operator.go:146*/ result03 := extremeFloat[T](t14, t24, quernbound0)
-				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:145*/ sum = result3
-				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :148:10000*/ if r.Halted() {
+				/*line operator.go:146*/ result := extremeFloat[T](v_0, v_1, quernbound0)
+				/*line operator.go:146*/ result2 := extremeFloat[T](v_2, v_3, quernbound0)
+				/*line operator.go:146*/ sum = extremeFloat[T](result, result2, quernbound0)
+				/*line quern.dev/algo/internal/template/reduce.go:147*/ for j := lane + width; j < vectors; j += width {
+					if r.Halted() {
 						/*line :147:10000*/ r.Halt()
 					}
 					/*line :148:10000*/ t8 := at + j
-					/*line :22:10000*/ v_04 := in[t8*4]
-					/*line :22:10000*/ v_14 := in[t8*4+1]
-					/*line :22:10000*/ v_24 := in[t8*4+2]
-					/*line :22:10000*/ v_34 := in[t8*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :148:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :149:10000*/ quernv04 := sum
-					quernv05 := v_06
-					quernv14 := v_16
-					/*line operator.go:146*/ t15 := quernv05
-					t25 := quernv14
-					/*line operator.go:146*/ result04 := extremeFloat[T](t15, t25, quernbound0)
-					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv06 := result4
-					quernv07 := v_26
-					quernv15 := v_36
-					/*line operator.go:146*/ t16 := quernv07
-					t26 := quernv15
-					/*line operator.go:146*/ result05 := extremeFloat[T](t16, t26, quernbound0)
-					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv16 := result5
-					/*line operator.go:146*/ t17 := quernv06
-					t27 := quernv16
-					/*line operator.go:146*/ result06 := extremeFloat[T](t17, t27, quernbound0)
-					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv17 := result6
-					/*line operator.go:146*/ t18 := quernv04
-					t28 := quernv17
-					/*line operator.go:146*/ result07 := extremeFloat[T](t18, t28, quernbound0)
-					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:149*/ sum = result7
+					/*line :22:10000*/ v_02 := in[t8*4]
+					/*line :22:10000*/ v_12 := in[t8*4+1]
+					/*line :22:10000*/ v_22 := in[t8*4+2]
+					/*line :22:10000*/ v_32 := in[t8*4+3]
+					/*line operator.go:146*/ result3 := extremeFloat[T](v_02, v_12, quernbound0)
+					/*line operator.go:146*/ result4 := extremeFloat[T](v_22, v_32, quernbound0)
+					/*line operator.go:146*/ result5 := extremeFloat[T](result3, result4, quernbound0)
+					/*line operator.go:146*/ sum = extremeFloat[T](sum, result5, quernbound0)
 				}
 			}
+//line quern.dev/algo/internal/template/reduce.go:152:10000
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				if r.Halted() {
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
 					/*line :155:10000*/ r.Halt()
 				}
-				/*line :156:10000*/ quernv08 := sum
-				/*line :156:10000*/ quernv18 := in[at2+j2]
-				/*line operator.go:146*/ t19 := quernv08
-				t29 := quernv18
-				/*line operator.go:146*/ result08 := extremeFloat[T](t19, t29, quernbound0)
-				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:156*/ sum = result8
+				/*line :156:10000*/ quernv1 := in[at2+j2]
+				/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
 			}
 		}
-		count2 := active
-		v := sum
-		countRow[threadX] = count2
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
+		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:8218:1*/
+	} /*line quern_gen.go:7547:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8225:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7554:1*/
 }
 
 //go:noinline
-func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
+func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives []int, first5 int, vs []T, others []T, d int, width int, start int, quernbound0 T) {
+	activeRow := (*[256]int)(actives[first5:])
 	vRow := (*[256]T)(vs[first5:])
-	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8232:1*/
-}
-
-//go:noinline
-func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, counts []int, first6 int, vs []T, shuffleDowns []T, d int, width int, start int, quernbound0 T) {
-	countRow := (*[256]int)(counts[first6:])
-	vRow := (*[256]T)(vs[first6:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first6:])
+	otherRow := (*[256]T)(others[first5:])
+	if !(d < width) {
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
+		active := activeRow[threadX]
 		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
+		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
-		if d < width && lane2+d < count2 && lane2&start == 0 {
-			quernv09 := v
-			/*line operator.go:146*/ t110 := quernv09
-			t211 := other
-			/*line operator.go:146*/ result09 := extremeFloat[T](t110, t211, quernbound0)
-			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result9
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:8256:1*/
+		/*line operator.go:148:90000*/ vRow[threadX] = v
+	} /*line quern_gen.go:7575:1*/
 }
 
 //go:noinline
-func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
-	vRow := (*[256]T)(vs[first7:])
+func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
+	vRow := (*[256]T)(vs[first6:])
+	resultRow := (*[256]T)(results[first6:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7582:1*/
+}
+
+//go:noinline
+func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first7 int, results []T, out []T, width int) {
+	toRow := (*[256]int)(tos[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8263:1*/
-}
-
-//go:noinline
-func quernRow7ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first8 int, results []T, out []T, width int) {
-	toRow := (*[256]int)(tos[first8:])
-	resultRow := (*[256]T)(results[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		result10 := resultRow[threadX]
+		result6 := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result10
-		if to < len(out) && lane == 0 {
-			out[to] = sum2
+		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
+			out[to] = result6
 		}
-	} /*line quern_gen.go:8279:1*/
+	} /*line quern_gen.go:7597:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -8311,35 +7629,30 @@ func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
 func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base int, width int, blockZ int, gridZ int, n int, in []T, first int, last int, quernbound0 T, out []T, gridY int, blockY int, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
+		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
 				/*line :180:10000*/ if r.Halted() {
 					/*line :179:10000*/ r.Halt()
 				}
-				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ t2 := (z*n+first)*width + x
 				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
 				/*line :183:10000*/ for y := 1; y < last-first; y++ {
 					/*line :184:10000*/ if r.Halted() {
 						/*line :183:10000*/ r.Halt()
 					}
-					/*line :184:10000*/ quernv0 := sum
 					/*line :184:10000*/ quernv1 := column[y*width]
-					/*line operator.go:146*/ t12 := quernv0
-					t22 := quernv1
-					/*line operator.go:146*/ result0 := extremeFloat[T](t12, t22, quernbound0)
-					result := result0
-					/*line quern.dev/algo/internal/template/reduce.go:184*/ sum = result
+					/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
 				}
-				out[(z*gridY+blockY)*width+t1] = sum
+				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:8342:1*/
+	} /*line quern_gen.go:7655:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -8356,9 +7669,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 	vs := host.Scratch[T](r, 4, r.BlockDim.Count())
 	results := host.Scratch[T](r, 5, r.BlockDim.Count())
 	var d int
-	var t23 int
-	t1s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 7, r.BlockDim.Count())
+	others := host.Scratch[T](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -8385,38 +7696,31 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t23 = d
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3ExtremeFloatReduceSegments[T](r, vs, first4, t1s)
-					}
-				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :246:10000*/ for threadZ := range 1 {
+					/*line :247:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4ExtremeFloatReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start, quernbound0)
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3ExtremeFloatReduceSegments[T](r, counts, first4, vs, others, d, group, start, quernbound0)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow5ExtremeFloatReduceSegments[T](r, vs, first6, results)
+			/*line :254:10000*/ for threadZ := range 1 {
+				/*line :255:10000*/ for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 256
+					quernRow4ExtremeFloatReduceSegments[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :268:10000*/ for threadZ := range 1 {
-			/*line :269:10000*/ for threadY := range 1 {
+		/*line :261:10000*/ for threadZ := range 1 {
+			/*line :262:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow6ExtremeFloatReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
+				first6 := (threadZ*1 + threadY) * 256
+				quernRow5ExtremeFloatReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:8419:1*/
+	} /*line quern_gen.go:7723:1*/
 }
 
 //go:noinline
@@ -8433,10 +7737,8 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		/*line :199:10000*/ first2 := 0
 		last := 0
 		/*line :200:10000*/ if segment < len(out) {
-			t1 := int(ends[segment])
-			/*line :201:10000*/ t2 := int(ends[segment+1])
-			first2 = t1
-			last = t2
+			first2 = int(ends[segment])
+			/*line :201:10000*/ last = int(ends[segment+1])
 		}
 //line :203:10000
 		var sum T
@@ -8446,91 +7748,76 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 				/*line :207:10000*/ if r.Halted() {
 					/*line :206:10000*/ r.Halt()
 				}
-				/*line :207:10000*/ quernv0 := sum
 				/*line :207:10000*/ quernv1 := in[j]
-				/*line operator.go:146*/ t12 := quernv0
-				t22 := quernv1
-				/*line operator.go:146*/ result0 := extremeFloat[T](t12, t22, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:207*/ sum = result
+				/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
 			}
 		}
-		count := min(last-first2, group)
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:8465:1*/
+	} /*line quern_gen.go:7762:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8472:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7769:1*/
 }
 
 //go:noinline
-func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
+func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, counts []int, first4 int, vs []T, others []T, d int, group int, start int, quernbound0 T) {
+	countRow := (*[256]int)(counts[first4:])
 	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8479:1*/
-}
-
-//go:noinline
-func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, counts []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int, quernbound0 T) {
-	countRow := (*[256]int)(counts[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
+	otherRow := (*[256]T)(others[first4:])
+	if !(d < group) {
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
 		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
+		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
-		if d < group && lane2+d < count && lane2&start == 0 {
-			quernv02 := v
-			/*line operator.go:146*/ t13 := quernv02
-			t24 := other
-			/*line operator.go:146*/ result02 := extremeFloat[T](t13, t24, quernbound0)
-			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result2
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:8503:1*/
+		/*line operator.go:148:90000*/ vRow[threadX] = v
+	} /*line quern_gen.go:7790:1*/
 }
 
 //go:noinline
-func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
+func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
+	vRow := (*[256]T)(vs[first5:])
+	resultRow := (*[256]T)(results[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7797:1*/
+}
+
+//go:noinline
+func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segments []int, first6 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
+	segmentRow := (*[256]int)(segments[first6:])
+	firstRow := (*[256]int)(firsts[first6:])
+	lastRow := (*[256]int)(lasts[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8510:1*/
-}
-
-//go:noinline
-func quernRow6ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segments []int, first7 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
-	segmentRow := (*[256]int)(segments[first7:])
-	firstRow := (*[256]int)(firsts[first7:])
-	lastRow := (*[256]int)(lasts[first7:])
-	resultRow := (*[256]T)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
 		first2 := firstRow[threadX]
 		last := lastRow[threadX]
-		result3 := resultRow[threadX]
+		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result3
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:8533:1*/
+	} /*line quern_gen.go:7820:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -8584,241 +7871,211 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 					}{N: counts[0], V: sums[0]}
 					counts[0] = 0
 					for i := 1; i < len(sums); i++ {
-						own := struct {
+						b := struct {
 							N uint32
 							V T
 						}{N: counts[i], V: sums[i]}
-						t2 := i
-						/*line :377:90000*/ _ = counts[t2]
-						t4 := i
-						/*line :377:90000*/ _ = sums[t4]
+						_ = counts[i]
+						/*line :377:100000*/ _ = sums[i]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[t2] = t5
-						/*line :377:90000*/ sums[t4] = t6
-						a := all
-						b := own
-						/*line :295:90000*/ if b.N == 0 {
-							quernv0 := a.V
+						/*line :377:100000*/ counts[i] = t5
+						/*line :377:100000*/ sums[i] = t6
+						/*line :295:100000*/ if b.N == 0 {
+							quernv0 := all.V
 							quernv1 := b.V
-							/*line operator.go:146*/ t1 := quernv0
-							t22 := quernv1
-							/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-							result := result0
+							/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
-						b.N += a.N
-						result2 := b
-						/*line :378:90000*/ all = result2
+						b.N += all.N
+						/*line :378:100000*/ all = b
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
-						a2 := so
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
-							quernv02 := a2.V
+						/*line :295:100000*/ if b2.N == 0 {
+							quernv02 := so.V
 							quernv12 := b2.V
-							/*line operator.go:146*/ t12 := quernv02
-							t23 := quernv12
-							/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-							result3 := result02
-							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
+							/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
+							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 						}
-						b2.N += a2.N
-						result4 := b2
-						/*line :399:90000*/ so = result4
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						b2.N += so.N
+						/*line :399:100000*/ so = b2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
-								/*line operator.go:146*/ t24 := prior
-								/*line operator.go:146*/ result03 := extremeFloat[T](first, t24, quernbound0)
-								result5 := result03
-								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
+								/*line operator.go:146*/ result3 := extremeFloat[T](first, prior, quernbound0)
+								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
 							}
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
-					t122 := so.N
+					/*line :416:100000*/ _ = row2[threadX]
+					t12 := so.N
 					t13 := so.V
-					row[threadX] = t122
+					row[threadX] = t12
 					row2[threadX] = t13
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ own := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ t2 := i
-					/*line :377:90000*/ _ = counts[t2]
-					t4 := i
-					/*line :377:90000*/ _ = sums[t4]
+					/*line :383:100000*/ _ = counts[i]
+					/*line :377:100000*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[t2] = t5
-					/*line :377:90000*/ sums[t4] = t6
-					a := all
-					b := own
-					/*line :295:90000*/ if b.N == 0 {
-						quernv0 := a.V
+					/*line :377:100000*/ counts[i] = t5
+					/*line :377:100000*/ sums[i] = t6
+					/*line :295:100000*/ if b.N == 0 {
+						quernv0 := all.V
 						quernv1 := b.V
-						/*line operator.go:146*/ t1 := quernv0
-						t22 := quernv1
-						/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-						result := result0
+						/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
-					b.N += a.N
-					result2 := b
-					/*line :378:90000*/ all = result2
+					b.N += all.N
+					/*line :378:100000*/ all = b
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					a2 := so
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
-						quernv02 := a2.V
+					/*line :295:100000*/ if b2.N == 0 {
+						quernv02 := so.V
 						quernv12 := b2.V
-						/*line operator.go:146*/ t12 := quernv02
-						t23 := quernv12
-						/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-						result3 := result02
-						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
+						/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
+						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 					}
-					b2.N += a2.N
-					result4 := b2
-					/*line :399:90000*/ so = result4
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					b2.N += so.N
+					/*line :399:100000*/ so = b2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
-							/*line operator.go:146*/ t24 := prior
-							/*line operator.go:146*/ result03 := extremeFloat[T](first, t24, quernbound0)
-							result5 := result03
-							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
+							/*line operator.go:146*/ result3 := extremeFloat[T](first, prior, quernbound0)
+							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
 						}
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
-				t122 := so.N
+				/*line :416:100000*/ _ = sums[p]
+				t12 := so.N
 				t13 := so.V
-				/*line :416:90000*/ counts[p] = t122
-				/*line :416:90000*/ sums[p] = t13
+				/*line :416:100000*/ counts[p] = t12
+				/*line :416:100000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:8821:1*/
+	} /*line quern_gen.go:8078:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -8852,106 +8109,65 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 		at := p * part
 		t2 := at + part
 		t4 := at + part
-		t222 := p + 1
-		t242 := p + 2
+		t22 := p + 1
+		t24 := p + 2
 		t26 := p + 3
 		t28 := p + 4
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
-				t3 := in[at:t2]
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ t6 := in[t4:t5]
+				/*line :270:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ t9 := in[t7:t8]
+				/*line :270:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :271:100000*/ t13 := a[0]
-				/*line :271:100000*/ t14 := b[0]
-				/*line :271:100000*/ t15 := c[0]
-				/*line :271:100000*/ t16 := d[0]
-				sa := t13
-				sb := t14
-				sc := t15
-				sd := t16
-				/*line :272:100000*/ for i := 1; i < part; i++ {
-					quernv0 := sa
-					/*line :273:100000*/ quernv1 := a[i]
-					/*line operator.go:146*/ t1 := quernv0
-					t22 := quernv1
-					/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-					result := result0
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
-					quernv02 := sb
-					/*line :273:100000*/ quernv12 := b[i]
-					/*line operator.go:146*/ t18 := quernv02
-					t23 := quernv12
-					/*line operator.go:146*/ result02 := extremeFloat[T](t18, t23, quernbound0)
-					result2 := result02
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
-					quernv03 := sc
-					/*line :273:100000*/ quernv13 := c[i]
-					/*line operator.go:146*/ t19 := quernv03
-					t24 := quernv13
-					/*line operator.go:146*/ result03 := extremeFloat[T](t19, t24, quernbound0)
-					result3 := result03
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
-					quernv04 := sd
-					/*line :273:100000*/ quernv14 := d[i]
-					/*line operator.go:146*/ t110 := quernv04
-					t25 := quernv14
-					/*line operator.go:146*/ result04 := extremeFloat[T](t110, t25, quernbound0)
-					result4 := result04
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t20 := result4
-					sa = t17
-					sb = t182
-					sc = t192
-					sd = t20
+				/*line :270:110000*/ d := in[t10:t11]
+				sa := a[0]
+				/*line :271:110000*/ sb := b[0]
+				/*line :271:110000*/ sc := c[0]
+				/*line :271:110000*/ sd := d[0]
+				/*line :272:110000*/ for i := 1; i < part; i++ {
+					quernv1 := a[i]
+					/*line operator.go:146*/ sa = extremeFloat[T](sa, quernv1, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
+					/*line operator.go:146*/ sb = extremeFloat[T](sb, quernv12, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv13 := c[i]
+					/*line operator.go:146*/ sc = extremeFloat[T](sc, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
+					/*line operator.go:146*/ sd = extremeFloat[T](sd, quernv14, quernbound0)
 				}
-				/*line :275:100000*/ _ = before[t222]
-				/*line :275:100000*/ _ = before[t242]
-				/*line :275:100000*/ _ = before[t26]
-				/*line :275:100000*/ _ = before[t28]
-				t29 := sa
-				t30 := sb
-				t31 := sc
-				t32 := sd
-				/*line :275:100000*/ before[t222] = t29
-				/*line :275:100000*/ before[t242] = t30
-				/*line :275:100000*/ before[t26] = t31
-				/*line :275:100000*/ before[t28] = t32
+				/*line quern.dev/algo/internal/template/scan.go:275:110000*/ _ = before[t22]
+				/*line :275:110000*/ _ = before[t24]
+				/*line :275:110000*/ _ = before[t26]
+				/*line :275:110000*/ _ = before[t28]
+				/*line :275:110000*/ before[t22] = sa
+				/*line :275:110000*/ before[t24] = sb
+				/*line :275:110000*/ before[t26] = sc
+				/*line :275:110000*/ before[t28] = sd
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					quernv05 := sum
-					/*line :286:100000*/ quernv15 := in[i2]
-					/*line operator.go:146*/ t111 := quernv05
-					t27 := quernv15
-					/*line operator.go:146*/ result05 := extremeFloat[T](t111, t27, quernbound0)
-					result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:286*/ sum = result5
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
+					quernv15 := in[i2]
+					/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv15, quernbound0)
 				}
-				before[p+k+1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:8954:1*/
+	} /*line quern_gen.go:8170:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -8986,25 +8202,16 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 			sum := before[1]
 			if start {
 				before[0] = first
-				quernv1 := sum
-				/*line operator.go:146*/ t2 := quernv1
-				/*line operator.go:146*/ result0 := extremeFloat[T](first, t2, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/scan.go:303*/ sum = result
-				before[1] = sum
+				/*line operator.go:146*/ sum = extremeFloat[T](first, sum, quernbound0)
+				/*line quern.dev/algo/internal/template/scan.go:304*/ before[1] = sum
 			}
 			for i := 2; i < len(before); i++ {
-				quernv0 := sum
-				/*line :307:100000*/ quernv12 := before[i]
-				/*line operator.go:146*/ t1 := quernv0
-				t22 := quernv12
-				/*line operator.go:146*/ result02 := extremeFloat[T](t1, t22, quernbound0)
-				result2 := result02
-				/*line quern.dev/algo/internal/template/scan.go:307*/ sum = result2
-				before[i] = sum
+				quernv1 := before[i]
+				/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
+				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:9007:1*/
+	} /*line quern_gen.go:8214:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -9047,190 +8254,97 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ t6 := in[t4:t5]
+				/*line :318:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ t9 := in[t7:t8]
+				/*line :318:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :319:100000*/ t15 := out[at:t14]
+				/*line :318:110000*/ d := in[t10:t11]
+				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ t18 := out[t16:t17]
+				/*line :319:110000*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ t21 := out[t19:t20]
+				/*line :319:110000*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line :320:100000*/ t25 := before[p]
-				/*line :320:100000*/ t26 := before[p+1]
-				/*line :320:100000*/ t27 := before[p+2]
-				/*line :320:100000*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line :323:100000*/ t31 := b[i]
-						/*line :323:100000*/ t32 := c[i]
-						/*line :323:100000*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line :324:100000*/ t34 := u
-						t35 := i
-						/*line :324:100000*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line :324:100000*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line :324:100000*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line :324:100000*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line :324:100000*/ t34[t35] = t42
-						/*line :324:100000*/ t36[t37] = t43
-						/*line :324:100000*/ t38[t39] = t44
-						/*line :324:100000*/ t40[t41] = t45
-						quernv0 := sa
-						/*line operator.go:146*/ t1 := quernv0
-						t29 := ea
-						/*line operator.go:146*/ result0 := extremeFloat[T](t1, t29, quernbound0)
-						result := result0
-						/*line quern.dev/algo/internal/template/scan.go:325*/ t46 := result
-						quernv02 := sb
-						/*line operator.go:146*/ t13 := quernv02
-						t210 := eb
-						/*line operator.go:146*/ result02 := extremeFloat[T](t13, t210, quernbound0)
-						result2 := result02
-						/*line quern.dev/algo/internal/template/scan.go:325*/ t47 := result2
-						quernv03 := sc
-						/*line operator.go:146*/ t110 := quernv03
-						t211 := ec
-						/*line operator.go:146*/ result03 := extremeFloat[T](t110, t211, quernbound0)
-						result3 := result03
-						/*line quern.dev/algo/internal/template/scan.go:325*/ t48 := result3
-						quernv04 := sd
-						/*line operator.go:146*/ t111 := quernv04
-						t212 := ed
-						/*line operator.go:146*/ result04 := extremeFloat[T](t111, t212, quernbound0)
-						result4 := result04
-						/*line quern.dev/algo/internal/template/scan.go:325*/ t49 := result4
-						sa = t46
-						sb = t47
-						sc = t48
-						sd = t49
+				/*line :319:110000*/ x := out[t22:t23]
+				sa := before[p]
+				/*line :320:110000*/ sb := before[p+1]
+				/*line :320:110000*/ sc := before[p+2]
+				/*line :320:110000*/ sd := before[p+3]
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
+						ea := a[i]
+						/*line :323:110000*/ eb := b[i]
+						/*line :323:110000*/ ec := c[i]
+						/*line :323:110000*/ ed := d[i]
+						_ = u[i]
+						/*line :324:110000*/ _ = v[i]
+						/*line :324:110000*/ _ = w[i]
+						/*line :324:110000*/ _ = x[i]
+						/*line :324:110000*/ u[i] = sa
+						/*line :324:110000*/ v[i] = sb
+						/*line :324:110000*/ w[i] = sc
+						/*line :324:110000*/ x[i] = sd
+						/*line operator.go:146*/ sa = extremeFloat[T](sa, ea, quernbound0)
+						/*line operator.go:146*/ sb = extremeFloat[T](sb, eb, quernbound0)
+						/*line operator.go:146*/ sc = extremeFloat[T](sc, ec, quernbound0)
+						/*line operator.go:146*/ sd = extremeFloat[T](sd, ed, quernbound0)
 					}
-					break
+					/*line operator.go:148:90000*/ break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
-					quernv05 := sa
-					/*line :330:100000*/ quernv1 := a[i2]
-					/*line operator.go:146*/ t112 := quernv05
-					t213 := quernv1
-					/*line operator.go:146*/ result05 := extremeFloat[T](t112, t213, quernbound0)
-					result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
-					quernv06 := sb
-					/*line :330:100000*/ quernv12 := b[i2]
-					/*line operator.go:146*/ t113 := quernv06
-					t214 := quernv12
-					/*line operator.go:146*/ result06 := extremeFloat[T](t113, t214, quernbound0)
-					result6 := result06
-					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
-					quernv07 := sc
-					/*line :330:100000*/ quernv13 := c[i2]
-					/*line operator.go:146*/ t114 := quernv07
-					t215 := quernv13
-					/*line operator.go:146*/ result07 := extremeFloat[T](t114, t215, quernbound0)
-					result7 := result07
-					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
-					quernv08 := sd
-					/*line :330:100000*/ quernv14 := d[i2]
-					/*line operator.go:146*/ t115 := quernv08
-					t216 := quernv14
-					/*line operator.go:146*/ result08 := extremeFloat[T](t115, t216, quernbound0)
-					result8 := result08
-					/*line quern.dev/algo/internal/template/scan.go:330*/ t54 := result8
-					sa = t51
-					sb = t52
-					sc = t53
-					sd = t54
-					/*line :331:100000*/ t55 := u
-					t56 := i2
-					/*line :331:100000*/ _ = t55[t56]
-					t57 := v
-					t58 := i2
-					/*line :331:100000*/ _ = t57[t58]
-					t59 := w
-					t60 := i2
-					/*line :331:100000*/ _ = t59[t60]
-					t61 := x
-					t62 := i2
-					/*line :331:100000*/ _ = t61[t62]
-					t63 := sa
-					t64 := sb
-					t65 := sc
-					t66 := sd
-					/*line :331:100000*/ t55[t56] = t63
-					/*line :331:100000*/ t57[t58] = t64
-					/*line :331:100000*/ t59[t60] = t65
-					/*line :331:100000*/ t61[t62] = t66
+				/*line quern.dev/algo/internal/template/scan.go:329*/ for i2 := 0; i2 < part; i2++ {
+					quernv1 := a[i2]
+					/*line operator.go:146*/ sa = extremeFloat[T](sa, quernv1, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv12 := b[i2]
+					/*line operator.go:146*/ sb = extremeFloat[T](sb, quernv12, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv13 := c[i2]
+					/*line operator.go:146*/ sc = extremeFloat[T](sc, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv14 := d[i2]
+					/*line operator.go:146*/ sd = extremeFloat[T](sd, quernv14, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:331*/ _ = u[i2]
+					/*line :331:110000*/ _ = v[i2]
+					/*line :331:110000*/ _ = w[i2]
+					/*line :331:110000*/ _ = x[i2]
+					/*line :331:110000*/ u[i2] = sa
+					/*line :331:110000*/ v[i2] = sb
+					/*line :331:110000*/ w[i2] = sc
+					/*line :331:110000*/ x[i2] = sd
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ quernv09 := sum
-					/*line operator.go:146*/ t116 := quernv09
-					t217 := v2
-					/*line operator.go:146*/ result09 := extremeFloat[T](t116, t217, quernbound0)
-					result9 := result09
-					/*line quern.dev/algo/internal/template/scan.go:352*/ sum = result9
-					if !exclusive {
+					/*line operator.go:146*/ sum = extremeFloat[T](sum, v2, quernbound0)
+					/*line quern.dev/algo/internal/template/scan.go:353*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:9233:1*/
+	} /*line quern_gen.go:8347:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -9266,38 +8380,33 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ quernv0 := sum
-				/*line operator.go:146*/ t1 := quernv0
-				t2 := v
-				/*line operator.go:146*/ result0 := extremeFloat[T](t1, t2, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/scan.go:415*/ sum = result
-				if !exclusive {
+				/*line operator.go:146*/ sum = extremeFloat[T](sum, v, quernbound0)
+				/*line quern.dev/algo/internal/template/scan.go:416*/ if !exclusive {
 					out[at] = sum
 				}
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:9300:1*/
+	} /*line quern_gen.go:8409:1*/
 }
 
 func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9330,30 +8439,27 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			r.ThreadIdx.X = threadX
 			first := (base + threadX) * 4 * part
 			/*line operator.go:151*/ in2 := in
-			/*line operator.go:152:110000*/ switch {
-//line operator.go:153:110000
+			/*line operator.go:152:90000*/ switch {
+//line operator.go:153:90000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
 				}
-				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				t2 := min(first+size, len(in2))
 				/*line :88:10000*/ in2 = in2[first:t2]
 				vectors := len(in2) / 4
 				active := min(vectors, 256)
 				sums := [256]T{}
-				t3 := active
-				/*line :93:10000*/ for i := 0; i < t3; i++ {
-					/*line :93:10000*/ t4 := 4 * i
+				/*line :92:10000*/ for i := 0; i < active; i++ {
+					t4 := 4 * i
 					/*line :93:10000*/ v := in2[t4:][:c]
 					t5 := v[0]
 					/*line :94:10000*/ t6 := v[1]
 					/*line :94:10000*/ result0 := add[T](t5, t6)
-					t8 := result0
 					/*line :94:10000*/ t9 := v[2]
 					/*line :94:10000*/ t10 := v[3]
 					/*line :94:10000*/ result02 := add[T](t9, t10)
-					t12 := result02
-					/*line :94:10000*/ result03 := add[T](t8, t12)
+					/*line :94:10000*/ result03 := add[T](result0, result02)
 					/*line :94:10000*/ sums[i] = result03
 				}
 				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
@@ -9371,14 +8477,11 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 						/*line :100:10000*/ t19 := v2[0]
 						/*line :100:10000*/ t20 := v2[1]
 						/*line :100:10000*/ result04 := add[T](t19, t20)
-						t22 := result04
 						/*line :100:10000*/ t23 := v2[2]
 						/*line :100:10000*/ t24 := v2[3]
 						/*line :100:10000*/ result05 := add[T](t23, t24)
-						t26 := result05
-						/*line :100:10000*/ result06 := add[T](t22, t26)
-						t28 := result06
-						/*line :100:10000*/ result07 := add[T](t18, t28)
+						/*line :100:10000*/ result06 := add[T](result04, result05)
+						/*line :100:10000*/ result07 := add[T](t18, result06)
 						/*line :100:10000*/ sums[i2] = result07
 					}
 				}
@@ -9388,8 +8491,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 					/*line :103:10000*/ v3 := t31[i3]
 					/*line :104:10000*/ if i3 < active {
 						t32 := sums[i3]
-						t33 := v3
-						/*line :105:10000*/ result08 := add[T](t32, t33)
+						/*line :105:10000*/ result08 := add[T](t32, v3)
 						/*line :105:10000*/ sums[i3] = result08
 //line :106:10000
 					} else {
@@ -9420,30 +8522,27 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:151*/ in2 := in
-		/*line operator.go:152:110000*/ switch {
-//line operator.go:153:110000
+		/*line operator.go:152:90000*/ switch {
+//line operator.go:153:90000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			t2 := min(first+size, len(in2))
 			/*line :88:10000*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]T{}
-			t3 := active
-			/*line :93:10000*/ for i := 0; i < t3; i++ {
-				/*line :93:10000*/ t4 := 4 * i
+			/*line :92:10000*/ for i := 0; i < active; i++ {
+				t4 := 4 * i
 				/*line :93:10000*/ v := in2[t4:][:c]
 				t5 := v[0]
 				/*line :94:10000*/ t6 := v[1]
 				/*line :94:10000*/ result0 := add[T](t5, t6)
-				t8 := result0
 				/*line :94:10000*/ t9 := v[2]
 				/*line :94:10000*/ t10 := v[3]
 				/*line :94:10000*/ result02 := add[T](t9, t10)
-				t12 := result02
-				/*line :94:10000*/ result03 := add[T](t8, t12)
+				/*line :94:10000*/ result03 := add[T](result0, result02)
 				/*line :94:10000*/ sums[i] = result03
 			}
 			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
@@ -9461,14 +8560,11 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 					/*line :100:10000*/ t19 := v2[0]
 					/*line :100:10000*/ t20 := v2[1]
 					/*line :100:10000*/ result04 := add[T](t19, t20)
-					t22 := result04
 					/*line :100:10000*/ t23 := v2[2]
 					/*line :100:10000*/ t24 := v2[3]
 					/*line :100:10000*/ result05 := add[T](t23, t24)
-					t26 := result05
-					/*line :100:10000*/ result06 := add[T](t22, t26)
-					t28 := result06
-					/*line :100:10000*/ result07 := add[T](t18, t28)
+					/*line :100:10000*/ result06 := add[T](result04, result05)
+					/*line :100:10000*/ result07 := add[T](t18, result06)
 					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
@@ -9478,8 +8574,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 				/*line :103:10000*/ v3 := t31[i3]
 				/*line :104:10000*/ if i3 < active {
 					t32 := sums[i3]
-					t33 := v3
-					/*line :105:10000*/ result08 := add[T](t32, t33)
+					/*line :105:10000*/ result08 := add[T](t32, v3)
 					/*line :105:10000*/ sums[i3] = result08
 //line :106:10000
 				} else {
@@ -9503,7 +8598,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:9506:1*/
+	} /*line quern_gen.go:8601:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9516,16 +8611,14 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
+	actives := host.Scratch[int](r, 1, r.BlockDim.Count())
 	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
 	results := host.Scratch[T](r, 3, r.BlockDim.Count())
 	var d int
-	var t22 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
+	others := host.Scratch[T](r, 4, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -9542,7 +8635,7 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2AddReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
+				quernRow2AddReduceRows[T](r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
 		/*line :135:10000*/ switch {
@@ -9562,38 +8655,31 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t22 = d
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4AddReduceRows[T](r, vs, first5, t1s)
-					}
-				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :246:10000*/ for threadZ := range 1 {
+					/*line :247:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5AddReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start)
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4AddReduceRows[T](r, actives, first5, vs, others, d, width, start)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6AddReduceRows[T](r, vs, first7, results)
+			/*line :254:10000*/ for threadZ := range 1 {
+				/*line :255:10000*/ for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 256
+					quernRow5AddReduceRows[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :268:10000*/ for threadZ := range 1 {
-			/*line :269:10000*/ for threadY := range 1 {
+		/*line :261:10000*/ for threadZ := range 1 {
+			/*line :262:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow7AddReduceRows[T](r, tos, first8, results, out, width)
+				first7 := (threadZ*1 + threadY) * 256
+				quernRow6AddReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9596:1*/
+	} /*line quern_gen.go:8682:1*/
 }
 
 //go:noinline
@@ -9603,20 +8689,19 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9606:1*/
+	} /*line quern_gen.go:8692:1*/
 }
 
 //go:noinline
-func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, counts []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T) {
+func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, actives []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T) {
 	toRow := (*[256]int)(tos[first2:])
-	countRow := (*[256]int)(counts[first2:])
+	activeRow := (*[256]int)(actives[first2:])
 	vRow := (*[256]T)(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
-		row := t1
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
 		first3 := 0
 		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
@@ -9630,10 +8715,8 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		var sum T
 		active := min(count, width)
 		/*line :140:10000*/ if size == 0 && size2 == 0 {
-			t2 := row*size3 + first3/4
-			t3 := count / 4
-			at := t2
-			vectors := t3
+			at := row*size3 + first3/4
+			vectors := count / 4
 			/*line :142:10000*/ active = min(vectors, width)
 			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
@@ -9641,54 +8724,22 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 				/*line :22:10000*/ v_1 := in[t5*4+1]
 				/*line :22:10000*/ v_2 := in[t5*4+2]
 				/*line :22:10000*/ v_3 := in[t5*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :144:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :145:10000*/ t7 := v_03
-				t8 := v_13
-				/*line :145:10000*/ result0 := add[T](t7, t8)
-				t10 := result0
-				t11 := v_23
-				t12 := v_33
-				/*line :145:10000*/ result02 := add[T](t11, t12)
-				t14 := result02
-				/*line :145:10000*/ result03 := add[T](t10, t14)
-				sum = result03
+				/*line :145:10000*/ result0 := add[T](v_0, v_1)
+				/*line :145:10000*/ result02 := add[T](v_2, v_3)
+				/*line :145:10000*/ sum = add[T](result0, result02)
 				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
 					/*line :148:10000*/ if r.Halted() {
 						/*line :147:10000*/ r.Halt()
 					}
 					/*line :148:10000*/ t17 := at + j
-					/*line :22:10000*/ v_04 := in[t17*4]
-					/*line :22:10000*/ v_14 := in[t17*4+1]
-					/*line :22:10000*/ v_24 := in[t17*4+2]
-					/*line :22:10000*/ v_34 := in[t17*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :148:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :149:10000*/ t19 := sum
-					t20 := v_06
-					t21 := v_16
-					/*line :149:10000*/ result04 := add[T](t20, t21)
-					t23 := result04
-					t24 := v_26
-					t25 := v_36
-					/*line :149:10000*/ result05 := add[T](t24, t25)
-					t27 := result05
-					/*line :149:10000*/ result06 := add[T](t23, t27)
-					t29 := result06
-					/*line :149:10000*/ result07 := add[T](t19, t29)
-					sum = result07
+					/*line :22:10000*/ v_02 := in[t17*4]
+					/*line :22:10000*/ v_12 := in[t17*4+1]
+					/*line :22:10000*/ v_22 := in[t17*4+2]
+					/*line :22:10000*/ v_32 := in[t17*4+3]
+					/*line :149:10000*/ result03 := add[T](v_02, v_12)
+					/*line :149:10000*/ result04 := add[T](v_22, v_32)
+					/*line :149:10000*/ result05 := add[T](result03, result04)
+					/*line :149:10000*/ sum = add[T](sum, result05)
 				}
 			}
 //line :152:10000
@@ -9699,76 +8750,64 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 				/*line :156:10000*/ if r.Halted() {
 					/*line :155:10000*/ r.Halt()
 				}
-				/*line :156:10000*/ t31 := sum
 				/*line :156:10000*/ t32 := in[at2+j2]
-				/*line :156:10000*/ result08 := add[T](t31, t32)
-				sum = result08
+				/*line :156:10000*/ sum = add[T](sum, t32)
 			}
 		}
-		/*line :159:10000*/ count2 := active
-		v := sum
-		countRow[threadX] = count2
+		/*line :159:10000*/ v := sum
+		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:9712:1*/
+	} /*line quern_gen.go:8760:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9719:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8767:1*/
 }
 
 //go:noinline
-func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
+func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, actives []int, first5 int, vs []T, others []T, d int, width int, start int) {
+	activeRow := (*[256]int)(actives[first5:])
 	vRow := (*[256]T)(vs[first5:])
-	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9726:1*/
-}
-
-//go:noinline
-func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first6 int, vs []T, shuffleDowns []T, d int, width int, start int) {
-	countRow := (*[256]int)(counts[first6:])
-	vRow := (*[256]T)(vs[first6:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first6:])
+	otherRow := (*[256]T)(others[first5:])
+	if !(d < width) {
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
+		active := activeRow[threadX]
 		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
+		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
-		if d < width && lane2+d < count2 && lane2&start == 0 {
-			t4 := v
-			t52 := other
-			/*line :246:10000*/ result09 := add[T](t4, t52)
-			v = result09
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+			v = add[T](v, other)
 		}
-		/*line :249:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:9748:1*/
+		vRow[threadX] = v
+	} /*line quern_gen.go:8788:1*/
 }
 
 //go:noinline
-func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
-	vRow := (*[256]T)(vs[first7:])
+func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
+	vRow := (*[256]T)(vs[first6:])
+	resultRow := (*[256]T)(results[first6:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8795:1*/
+}
+
+//go:noinline
+func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first7 int, results []T, out []T, width int) {
+	toRow := (*[256]int)(tos[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9755:1*/
-}
-
-//go:noinline
-func quernRow7AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first8 int, results []T, out []T, width int) {
-	toRow := (*[256]int)(tos[first8:])
-	resultRow := (*[256]T)(results[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result
-		if to < len(out) && lane == 0 {
-			out[to] = sum2
+		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
+			out[to] = result
 		}
-	} /*line quern_gen.go:9771:1*/
+	} /*line quern_gen.go:8810:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9802,32 +8841,30 @@ func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run)
 func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, base int, width int, blockZ int, gridZ int, n int, in []T, first int, last int, out []T, gridY int, blockY int, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
+		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
 				/*line :180:10000*/ if r.Halted() {
 					/*line :179:10000*/ r.Halt()
 				}
-				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ t2 := (z*n+first)*width + x
 				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
 				/*line :183:10000*/ for y := 1; y < last-first; y++ {
 					/*line :184:10000*/ if r.Halted() {
 						/*line :183:10000*/ r.Halt()
 					}
-					/*line :184:10000*/ t3 := sum
 					/*line :184:10000*/ t4 := column[y*width]
-					/*line :184:10000*/ result0 := add[T](t3, t4)
-					sum = result0
+					/*line :184:10000*/ sum = add[T](sum, t4)
 				}
-				/*line :186:10000*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :186:10000*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:9830:1*/
+	} /*line quern_gen.go:8867:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9843,9 +8880,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 	vs := host.Scratch[T](r, 4, r.BlockDim.Count())
 	results := host.Scratch[T](r, 5, r.BlockDim.Count())
 	var d int
-	var t22 int
-	t1s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 7, r.BlockDim.Count())
+	others := host.Scratch[T](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -9872,38 +8907,31 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t22 = d
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3AddReduceSegments[T](r, vs, first4, t1s)
-					}
-				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :246:10000*/ for threadZ := range 1 {
+					/*line :247:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4AddReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start)
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3AddReduceSegments[T](r, counts, first4, vs, others, d, group, start)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow5AddReduceSegments[T](r, vs, first6, results)
+			/*line :254:10000*/ for threadZ := range 1 {
+				/*line :255:10000*/ for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 256
+					quernRow4AddReduceSegments[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :268:10000*/ for threadZ := range 1 {
-			/*line :269:10000*/ for threadY := range 1 {
+		/*line :261:10000*/ for threadZ := range 1 {
+			/*line :262:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow6AddReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
+				first6 := (threadZ*1 + threadY) * 256
+				quernRow5AddReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:9906:1*/
+	} /*line quern_gen.go:8934:1*/
 }
 
 //go:noinline
@@ -9920,10 +8948,8 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		/*line :199:10000*/ first2 := 0
 		last := 0
 		/*line :200:10000*/ if segment < len(out) {
-			t1 := int(ends[segment])
-			/*line :201:10000*/ t2 := int(ends[segment+1])
-			first2 = t1
-			last = t2
+			first2 = int(ends[segment])
+			/*line :201:10000*/ last = int(ends[segment+1])
 		}
 //line :203:10000
 		var sum T
@@ -9933,10 +8959,8 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :207:10000*/ if r.Halted() {
 					/*line :206:10000*/ r.Halt()
 				}
-				/*line :207:10000*/ t3 := sum
 				/*line :207:10000*/ t4 := in[j]
-				/*line :207:10000*/ result0 := add[T](t3, t4)
-				sum = result0
+				/*line :207:10000*/ sum = add[T](sum, t4)
 			}
 		}
 		/*line :210:10000*/ count := min(last-first2, group)
@@ -9946,58 +8970,50 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:9949:1*/
+	} /*line quern_gen.go:8973:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9956:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8980:1*/
 }
 
 //go:noinline
-func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
+func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first4 int, vs []T, others []T, d int, group int, start int) {
+	countRow := (*[256]int)(counts[first4:])
 	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9963:1*/
-}
-
-//go:noinline
-func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int) {
-	countRow := (*[256]int)(counts[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
+	otherRow := (*[256]T)(others[first4:])
+	if !(d < group) {
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
 		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
+		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
-		if d < group && lane2+d < count && lane2&start == 0 {
-			t42 := v
-			t5 := other
-			/*line :246:10000*/ result02 := add[T](t42, t5)
-			v = result02
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+			v = add[T](v, other)
 		}
-		/*line :249:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:9985:1*/
+		vRow[threadX] = v
+	} /*line quern_gen.go:9001:1*/
 }
 
 //go:noinline
-func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
+func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
+	vRow := (*[256]T)(vs[first5:])
+	resultRow := (*[256]T)(results[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9008:1*/
+}
+
+//go:noinline
+func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments []int, first6 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
+	segmentRow := (*[256]int)(segments[first6:])
+	firstRow := (*[256]int)(firsts[first6:])
+	lastRow := (*[256]int)(lasts[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9992:1*/
-}
-
-//go:noinline
-func quernRow6AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments []int, first7 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
-	segmentRow := (*[256]int)(segments[first7:])
-	firstRow := (*[256]int)(firsts[first7:])
-	lastRow := (*[256]int)(lasts[first7:])
-	resultRow := (*[256]T)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -10012,7 +9028,7 @@ func quernRow6AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:10015:1*/
+	} /*line quern_gen.go:9031:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10065,100 +9081,92 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 					}{N: counts[0], V: sums[0]}
 					counts[0] = 0
 					for i := 1; i < len(sums); i++ {
-						own := struct {
+						b := struct {
 							N uint32
 							V T
 						}{N: counts[i], V: sums[i]}
-						t2 := i
-						/*line :377:90000*/ _ = counts[t2]
-						t4 := i
-						/*line :377:90000*/ _ = sums[t4]
+						_ = counts[i]
+						/*line :377:100000*/ _ = sums[i]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[t2] = t5
-						/*line :377:90000*/ sums[t4] = t6
-						a := all
-						b := own
-						/*line :295:90000*/ if b.N == 0 {
-							t1 := a.V
-							t22 := b.V
-							/*line :296:90000*/ result0 := add[T](t1, t22)
+						/*line :377:100000*/ counts[i] = t5
+						/*line :377:100000*/ sums[i] = t6
+						/*line :295:100000*/ if b.N == 0 {
+							t1 := all.V
+							t2 := b.V
+							/*line :296:100000*/ result0 := add[T](t1, t2)
 							b.V = result0
 						}
-						/*line :298:90000*/ b.N += a.N
-						result := b
-						/*line :378:90000*/ all = result
+						/*line :298:100000*/ b.N += all.N
+						/*line :378:100000*/ all = b
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
-						a2 := so
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
-							t12 := a2.V
-							t23 := b2.V
-							/*line :296:90000*/ result02 := add[T](t12, t23)
+						/*line :295:100000*/ if b2.N == 0 {
+							t12 := so.V
+							t22 := b2.V
+							/*line :296:100000*/ result02 := add[T](t12, t22)
 							b2.V = result02
 						}
-						/*line :298:90000*/ b2.N += a2.N
-						result2 := b2
-						/*line :399:90000*/ so = result2
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :298:100000*/ b2.N += so.N
+						/*line :399:100000*/ so = b2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
-								/*line :411:90000*/ t9 := prior
-								/*line :411:90000*/ result03 := add[T](first, t9)
-								/*line :411:90000*/ out[i2] = result03
+								/*line :411:100000*/ result03 := add[T](first, prior)
+								/*line :411:100000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -10166,126 +9174,118 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ own := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ t2 := i
-					/*line :377:90000*/ _ = counts[t2]
-					t4 := i
-					/*line :377:90000*/ _ = sums[t4]
+					/*line :383:100000*/ _ = counts[i]
+					/*line :377:100000*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[t2] = t5
-					/*line :377:90000*/ sums[t4] = t6
-					a := all
-					b := own
-					/*line :295:90000*/ if b.N == 0 {
-						t1 := a.V
-						t22 := b.V
-						/*line :296:90000*/ result0 := add[T](t1, t22)
+					/*line :377:100000*/ counts[i] = t5
+					/*line :377:100000*/ sums[i] = t6
+					/*line :295:100000*/ if b.N == 0 {
+						t1 := all.V
+						t2 := b.V
+						/*line :296:100000*/ result0 := add[T](t1, t2)
 						b.V = result0
 					}
-					/*line :298:90000*/ b.N += a.N
-					result := b
-					/*line :378:90000*/ all = result
+					/*line :298:100000*/ b.N += all.N
+					/*line :378:100000*/ all = b
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					a2 := so
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
-						t12 := a2.V
-						t23 := b2.V
-						/*line :296:90000*/ result02 := add[T](t12, t23)
+					/*line :295:100000*/ if b2.N == 0 {
+						t12 := so.V
+						t22 := b2.V
+						/*line :296:100000*/ result02 := add[T](t12, t22)
 						b2.V = result02
 					}
-					/*line :298:90000*/ b2.N += a2.N
-					result2 := b2
-					/*line :399:90000*/ so = result2
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:100000*/ b2.N += so.N
+					/*line :399:100000*/ so = b2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
-							/*line :411:90000*/ t9 := prior
-							/*line :411:90000*/ result03 := add[T](first, t9)
-							/*line :411:90000*/ out[i2] = result03
+							/*line :411:100000*/ result03 := add[T](first, prior)
+							/*line :411:100000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:90000*/ counts[p] = t15
-				/*line :416:90000*/ sums[p] = t16
+				/*line :416:100000*/ counts[p] = t15
+				/*line :416:100000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:10288:1*/
+	} /*line quern_gen.go:9288:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10325,84 +9325,58 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
-				t3 := in[at:t2]
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ t6 := in[t4:t5]
+				/*line :270:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ t9 := in[t7:t8]
+				/*line :270:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :271:100000*/ t13 := a[0]
-				/*line :271:100000*/ t14 := b[0]
-				/*line :271:100000*/ t15 := c[0]
-				/*line :271:100000*/ t16 := d[0]
-				sa := t13
-				sb := t14
-				sc := t15
-				sd := t16
-				/*line :272:100000*/ for i := 1; i < part; i++ {
-					t17 := sa
-					/*line :273:100000*/ t18 := a[i]
-					/*line :273:100000*/ result0 := add[T](t17, t18)
-					t20 := result0
-					t21 := sb
-					/*line :273:100000*/ t22 := b[i]
-					/*line :273:100000*/ result02 := add[T](t21, t22)
-					t24 := result02
-					t25 := sc
-					/*line :273:100000*/ t26 := c[i]
-					/*line :273:100000*/ result03 := add[T](t25, t26)
-					t28 := result03
-					t29 := sd
-					/*line :273:100000*/ t30 := d[i]
-					/*line :273:100000*/ result04 := add[T](t29, t30)
-					t32 := result04
-					sa = t20
-					sb = t24
-					sc = t28
-					sd = t32
+				/*line :270:110000*/ d := in[t10:t11]
+				sa := a[0]
+				/*line :271:110000*/ sb := b[0]
+				/*line :271:110000*/ sc := c[0]
+				/*line :271:110000*/ sd := d[0]
+				/*line :272:110000*/ for i := 1; i < part; i++ {
+					t18 := a[i]
+					/*line :273:110000*/ sa = add[T](sa, t18)
+					/*line :273:110000*/ t22 := b[i]
+					/*line :273:110000*/ sb = add[T](sb, t22)
+					/*line :273:110000*/ t26 := c[i]
+					/*line :273:110000*/ sc = add[T](sc, t26)
+					/*line :273:110000*/ t30 := d[i]
+					/*line :273:110000*/ sd = add[T](sd, t30)
 				}
-				/*line :275:100000*/ _ = before[t34]
-				/*line :275:100000*/ _ = before[t36]
-				/*line :275:100000*/ _ = before[t38]
-				/*line :275:100000*/ _ = before[t40]
-				t41 := sa
-				t42 := sb
-				t43 := sc
-				t44 := sd
-				/*line :275:100000*/ before[t34] = t41
-				/*line :275:100000*/ before[t36] = t42
-				/*line :275:100000*/ before[t38] = t43
-				/*line :275:100000*/ before[t40] = t44
+				/*line :275:110000*/ _ = before[t34]
+				/*line :275:110000*/ _ = before[t36]
+				/*line :275:110000*/ _ = before[t38]
+				/*line :275:110000*/ _ = before[t40]
+				/*line :275:110000*/ before[t34] = sa
+				/*line :275:110000*/ before[t36] = sb
+				/*line :275:110000*/ before[t38] = sc
+				/*line :275:110000*/ before[t40] = sd
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					t45 := sum
-					/*line :286:100000*/ t46 := in[i2]
-					/*line :286:100000*/ result05 := add[T](t45, t46)
-					sum = result05
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
+					t46 := in[i2]
+					/*line :286:110000*/ sum = add[T](sum, t46)
 				}
-				/*line :288:100000*/ before[p+k+1] = sum
+				/*line :288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:10405:1*/
+	} /*line quern_gen.go:9379:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10436,20 +9410,16 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 			sum := before[1]
 			if start {
 				before[0] = first
-				t2 := sum
-				/*line :303:100000*/ result0 := add[T](first, t2)
-				sum = result0
-				/*line :304:100000*/ before[1] = sum
+				sum = add[T](first, sum)
+				before[1] = sum
 			}
-			/*line :306:100000*/ for i := 2; i < len(before); i++ {
-				t4 := sum
-				/*line :307:100000*/ t5 := before[i]
-				/*line :307:100000*/ result02 := add[T](t4, t5)
-				sum = result02
-				/*line :308:100000*/ before[i] = sum
+			for i := 2; i < len(before); i++ {
+				t5 := before[i]
+				/*line :307:110000*/ sum = add[T](sum, t5)
+				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10452:1*/
+	} /*line quern_gen.go:9422:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10491,168 +9461,97 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ t6 := in[t4:t5]
+				/*line :318:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ t9 := in[t7:t8]
+				/*line :318:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :319:100000*/ t15 := out[at:t14]
+				/*line :318:110000*/ d := in[t10:t11]
+				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ t18 := out[t16:t17]
+				/*line :319:110000*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ t21 := out[t19:t20]
+				/*line :319:110000*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line :320:100000*/ t25 := before[p]
-				/*line :320:100000*/ t26 := before[p+1]
-				/*line :320:100000*/ t27 := before[p+2]
-				/*line :320:100000*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line :323:100000*/ t31 := b[i]
-						/*line :323:100000*/ t32 := c[i]
-						/*line :323:100000*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line :324:100000*/ t34 := u
-						t35 := i
-						/*line :324:100000*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line :324:100000*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line :324:100000*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line :324:100000*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line :324:100000*/ t34[t35] = t42
-						/*line :324:100000*/ t36[t37] = t43
-						/*line :324:100000*/ t38[t39] = t44
-						/*line :324:100000*/ t40[t41] = t45
-						t46 := sa
-						t47 := ea
-						/*line :325:100000*/ result0 := add[T](t46, t47)
-						t49 := result0
-						t50 := sb
-						t51 := eb
-						/*line :325:100000*/ result02 := add[T](t50, t51)
-						t53 := result02
-						t54 := sc
-						t55 := ec
-						/*line :325:100000*/ result03 := add[T](t54, t55)
-						t57 := result03
-						t58 := sd
-						t59 := ed
-						/*line :325:100000*/ result04 := add[T](t58, t59)
-						t61 := result04
-						sa = t49
-						sb = t53
-						sc = t57
-						sd = t61
+				/*line :319:110000*/ x := out[t22:t23]
+				sa := before[p]
+				/*line :320:110000*/ sb := before[p+1]
+				/*line :320:110000*/ sc := before[p+2]
+				/*line :320:110000*/ sd := before[p+3]
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
+						ea := a[i]
+						/*line :323:110000*/ eb := b[i]
+						/*line :323:110000*/ ec := c[i]
+						/*line :323:110000*/ ed := d[i]
+						_ = u[i]
+						/*line :324:110000*/ _ = v[i]
+						/*line :324:110000*/ _ = w[i]
+						/*line :324:110000*/ _ = x[i]
+						/*line :324:110000*/ u[i] = sa
+						/*line :324:110000*/ v[i] = sb
+						/*line :324:110000*/ w[i] = sc
+						/*line :324:110000*/ x[i] = sd
+						sa = add[T](sa, ea)
+						/*line :325:110000*/ sb = add[T](sb, eb)
+						/*line :325:110000*/ sc = add[T](sc, ec)
+						/*line :325:110000*/ sd = add[T](sd, ed)
 					}
-					/*line :332:100000*/ break
+					/*line :327:110000*/ break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
-					t63 := sa
-					/*line :330:100000*/ t64 := a[i2]
-					/*line :330:100000*/ result05 := add[T](t63, t64)
-					t66 := result05
-					t67 := sb
-					/*line :330:100000*/ t68 := b[i2]
-					/*line :330:100000*/ result06 := add[T](t67, t68)
-					t70 := result06
-					t71 := sc
-					/*line :330:100000*/ t72 := c[i2]
-					/*line :330:100000*/ result07 := add[T](t71, t72)
-					t74 := result07
-					t75 := sd
-					/*line :330:100000*/ t76 := d[i2]
-					/*line :330:100000*/ result08 := add[T](t75, t76)
-					t78 := result08
-					sa = t66
-					sb = t70
-					sc = t74
-					sd = t78
-					/*line :331:100000*/ t79 := u
-					t80 := i2
-					/*line :331:100000*/ _ = t79[t80]
-					t81 := v
-					t82 := i2
-					/*line :331:100000*/ _ = t81[t82]
-					t83 := w
-					t84 := i2
-					/*line :331:100000*/ _ = t83[t84]
-					t85 := x
-					t86 := i2
-					/*line :331:100000*/ _ = t85[t86]
-					t87 := sa
-					t88 := sb
-					t89 := sc
-					t90 := sd
-					/*line :331:100000*/ t79[t80] = t87
-					/*line :331:100000*/ t81[t82] = t88
-					/*line :331:100000*/ t83[t84] = t89
-					/*line :331:100000*/ t85[t86] = t90
+				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
+					t64 := a[i2]
+					/*line :330:110000*/ sa = add[T](sa, t64)
+					/*line :330:110000*/ t68 := b[i2]
+					/*line :330:110000*/ sb = add[T](sb, t68)
+					/*line :330:110000*/ t72 := c[i2]
+					/*line :330:110000*/ sc = add[T](sc, t72)
+					/*line :330:110000*/ t76 := d[i2]
+					/*line :330:110000*/ sd = add[T](sd, t76)
+					_ = u[i2]
+					/*line :331:110000*/ _ = v[i2]
+					/*line :331:110000*/ _ = w[i2]
+					/*line :331:110000*/ _ = x[i2]
+					/*line :331:110000*/ u[i2] = sa
+					/*line :331:110000*/ v[i2] = sb
+					/*line :331:110000*/ w[i2] = sc
+					/*line :331:110000*/ x[i2] = sd
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ t91 := sum
-					t92 := v2
-					/*line :352:100000*/ result09 := add[T](t91, t92)
-					sum = result09
-					/*line :353:100000*/ if !exclusive {
+					/*line :352:110000*/ sum = add[T](sum, v2)
+					/*line :353:110000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:10655:1*/
+	} /*line quern_gen.go:9554:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10687,36 +9586,33 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ t1 := sum
-				t2 := v
-				/*line :415:100000*/ result0 := add[T](t1, t2)
-				sum = result0
-				/*line :416:100000*/ if !exclusive {
+				/*line :415:110000*/ sum = add[T](sum, v)
+				/*line :416:110000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:100000*/ at += inner
+				/*line :419:110000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:10719:1*/
+	} /*line quern_gen.go:9615:1*/
 }
 
 func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10749,29 +9645,27 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			r.ThreadIdx.X = threadX
 			first := (base + threadX) * 4 * part
 			/*line operator.go:156*/ in2 := in
-			switch {
+			/*line operator.go:157:90000*/ switch {
+//line operator.go:158
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
 				}
-				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				t2 := min(first+size, len(in2))
 				/*line :88:10000*/ in2 = in2[first:t2]
 				vectors := len(in2) / 4
 				active := min(vectors, 256)
 				sums := [256]T{}
-				t3 := active
-				/*line :93:10000*/ for i := 0; i < t3; i++ {
-					/*line :93:10000*/ t4 := 4 * i
+				/*line :92:10000*/ for i := 0; i < active; i++ {
+					t4 := 4 * i
 					/*line :93:10000*/ v := in2[t4:][:c]
 					t5 := v[0]
 					/*line :94:10000*/ t6 := v[1]
 					/*line :94:10000*/ result0 := multiply[T](t5, t6)
-					t8 := result0
 					/*line :94:10000*/ t9 := v[2]
 					/*line :94:10000*/ t10 := v[3]
 					/*line :94:10000*/ result02 := multiply[T](t9, t10)
-					t12 := result02
-					/*line :94:10000*/ result03 := multiply[T](t8, t12)
+					/*line :94:10000*/ result03 := multiply[T](result0, result02)
 					/*line :94:10000*/ sums[i] = result03
 				}
 				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
@@ -10789,14 +9683,11 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 						/*line :100:10000*/ t19 := v2[0]
 						/*line :100:10000*/ t20 := v2[1]
 						/*line :100:10000*/ result04 := multiply[T](t19, t20)
-						t22 := result04
 						/*line :100:10000*/ t23 := v2[2]
 						/*line :100:10000*/ t24 := v2[3]
 						/*line :100:10000*/ result05 := multiply[T](t23, t24)
-						t26 := result05
-						/*line :100:10000*/ result06 := multiply[T](t22, t26)
-						t28 := result06
-						/*line :100:10000*/ result07 := multiply[T](t18, t28)
+						/*line :100:10000*/ result06 := multiply[T](result04, result05)
+						/*line :100:10000*/ result07 := multiply[T](t18, result06)
 						/*line :100:10000*/ sums[i2] = result07
 					}
 				}
@@ -10806,8 +9697,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 					/*line :103:10000*/ v3 := t31[i3]
 					/*line :104:10000*/ if i3 < active {
 						t32 := sums[i3]
-						t33 := v3
-						/*line :105:10000*/ result08 := multiply[T](t32, t33)
+						/*line :105:10000*/ result08 := multiply[T](t32, v3)
 						/*line :105:10000*/ sums[i3] = result08
 //line :106:10000
 					} else {
@@ -10838,29 +9728,27 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:156*/ in2 := in
-		switch {
+		/*line operator.go:157:90000*/ switch {
+//line operator.go:158
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			t2 := min(first+size, len(in2))
 			/*line :88:10000*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]T{}
-			t3 := active
-			/*line :93:10000*/ for i := 0; i < t3; i++ {
-				/*line :93:10000*/ t4 := 4 * i
+			/*line :92:10000*/ for i := 0; i < active; i++ {
+				t4 := 4 * i
 				/*line :93:10000*/ v := in2[t4:][:c]
 				t5 := v[0]
 				/*line :94:10000*/ t6 := v[1]
 				/*line :94:10000*/ result0 := multiply[T](t5, t6)
-				t8 := result0
 				/*line :94:10000*/ t9 := v[2]
 				/*line :94:10000*/ t10 := v[3]
 				/*line :94:10000*/ result02 := multiply[T](t9, t10)
-				t12 := result02
-				/*line :94:10000*/ result03 := multiply[T](t8, t12)
+				/*line :94:10000*/ result03 := multiply[T](result0, result02)
 				/*line :94:10000*/ sums[i] = result03
 			}
 			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
@@ -10878,14 +9766,11 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 					/*line :100:10000*/ t19 := v2[0]
 					/*line :100:10000*/ t20 := v2[1]
 					/*line :100:10000*/ result04 := multiply[T](t19, t20)
-					t22 := result04
 					/*line :100:10000*/ t23 := v2[2]
 					/*line :100:10000*/ t24 := v2[3]
 					/*line :100:10000*/ result05 := multiply[T](t23, t24)
-					t26 := result05
-					/*line :100:10000*/ result06 := multiply[T](t22, t26)
-					t28 := result06
-					/*line :100:10000*/ result07 := multiply[T](t18, t28)
+					/*line :100:10000*/ result06 := multiply[T](result04, result05)
+					/*line :100:10000*/ result07 := multiply[T](t18, result06)
 					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
@@ -10895,8 +9780,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 				/*line :103:10000*/ v3 := t31[i3]
 				/*line :104:10000*/ if i3 < active {
 					t32 := sums[i3]
-					t33 := v3
-					/*line :105:10000*/ result08 := multiply[T](t32, t33)
+					/*line :105:10000*/ result08 := multiply[T](t32, v3)
 					/*line :105:10000*/ sums[i3] = result08
 //line :106:10000
 				} else {
@@ -10920,7 +9804,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:10923:1*/
+	} /*line quern_gen.go:9807:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10933,16 +9817,14 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
+	actives := host.Scratch[int](r, 1, r.BlockDim.Count())
 	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
 	results := host.Scratch[T](r, 3, r.BlockDim.Count())
 	var d int
-	var t22 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
+	others := host.Scratch[T](r, 4, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -10959,7 +9841,7 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2MultiplyReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
+				quernRow2MultiplyReduceRows[T](r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
 		/*line :135:10000*/ switch {
@@ -10979,38 +9861,31 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t22 = d
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4MultiplyReduceRows[T](r, vs, first5, t1s)
-					}
-				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :246:10000*/ for threadZ := range 1 {
+					/*line :247:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5MultiplyReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start)
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4MultiplyReduceRows[T](r, actives, first5, vs, others, d, width, start)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6MultiplyReduceRows[T](r, vs, first7, results)
+			/*line :254:10000*/ for threadZ := range 1 {
+				/*line :255:10000*/ for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 256
+					quernRow5MultiplyReduceRows[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :268:10000*/ for threadZ := range 1 {
-			/*line :269:10000*/ for threadY := range 1 {
+		/*line :261:10000*/ for threadZ := range 1 {
+			/*line :262:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow7MultiplyReduceRows[T](r, tos, first8, results, out, width)
+				first7 := (threadZ*1 + threadY) * 256
+				quernRow6MultiplyReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:11013:1*/
+	} /*line quern_gen.go:9888:1*/
 }
 
 //go:noinline
@@ -11020,20 +9895,19 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:11023:1*/
+	} /*line quern_gen.go:9898:1*/
 }
 
 //go:noinline
-func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, counts []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T) {
+func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, actives []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T) {
 	toRow := (*[256]int)(tos[first2:])
-	countRow := (*[256]int)(counts[first2:])
+	activeRow := (*[256]int)(actives[first2:])
 	vRow := (*[256]T)(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
-		row := t1
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
 		first3 := 0
 		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
@@ -11047,10 +9921,8 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		var sum T
 		active := min(count, width)
 		/*line :140:10000*/ if size == 0 && size2 == 0 {
-			t2 := row*size3 + first3/4
-			t3 := count / 4
-			at := t2
-			vectors := t3
+			at := row*size3 + first3/4
+			vectors := count / 4
 			/*line :142:10000*/ active = min(vectors, width)
 			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
@@ -11058,54 +9930,22 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :22:10000*/ v_1 := in[t5*4+1]
 				/*line :22:10000*/ v_2 := in[t5*4+2]
 				/*line :22:10000*/ v_3 := in[t5*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :144:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :145:10000*/ t7 := v_03
-				t8 := v_13
-				/*line :145:10000*/ result0 := multiply[T](t7, t8)
-				t10 := result0
-				t11 := v_23
-				t12 := v_33
-				/*line :145:10000*/ result02 := multiply[T](t11, t12)
-				t14 := result02
-				/*line :145:10000*/ result03 := multiply[T](t10, t14)
-				sum = result03
+				/*line :145:10000*/ result0 := multiply[T](v_0, v_1)
+				/*line :145:10000*/ result02 := multiply[T](v_2, v_3)
+				/*line :145:10000*/ sum = multiply[T](result0, result02)
 				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
 					/*line :148:10000*/ if r.Halted() {
 						/*line :147:10000*/ r.Halt()
 					}
 					/*line :148:10000*/ t17 := at + j
-					/*line :22:10000*/ v_04 := in[t17*4]
-					/*line :22:10000*/ v_14 := in[t17*4+1]
-					/*line :22:10000*/ v_24 := in[t17*4+2]
-					/*line :22:10000*/ v_34 := in[t17*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :148:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :149:10000*/ t19 := sum
-					t20 := v_06
-					t21 := v_16
-					/*line :149:10000*/ result04 := multiply[T](t20, t21)
-					t23 := result04
-					t24 := v_26
-					t25 := v_36
-					/*line :149:10000*/ result05 := multiply[T](t24, t25)
-					t27 := result05
-					/*line :149:10000*/ result06 := multiply[T](t23, t27)
-					t29 := result06
-					/*line :149:10000*/ result07 := multiply[T](t19, t29)
-					sum = result07
+					/*line :22:10000*/ v_02 := in[t17*4]
+					/*line :22:10000*/ v_12 := in[t17*4+1]
+					/*line :22:10000*/ v_22 := in[t17*4+2]
+					/*line :22:10000*/ v_32 := in[t17*4+3]
+					/*line :149:10000*/ result03 := multiply[T](v_02, v_12)
+					/*line :149:10000*/ result04 := multiply[T](v_22, v_32)
+					/*line :149:10000*/ result05 := multiply[T](result03, result04)
+					/*line :149:10000*/ sum = multiply[T](sum, result05)
 				}
 			}
 //line :152:10000
@@ -11116,76 +9956,64 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :156:10000*/ if r.Halted() {
 					/*line :155:10000*/ r.Halt()
 				}
-				/*line :156:10000*/ t31 := sum
 				/*line :156:10000*/ t32 := in[at2+j2]
-				/*line :156:10000*/ result08 := multiply[T](t31, t32)
-				sum = result08
+				/*line :156:10000*/ sum = multiply[T](sum, t32)
 			}
 		}
-		/*line :159:10000*/ count2 := active
-		v := sum
-		countRow[threadX] = count2
+		/*line :159:10000*/ v := sum
+		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:11129:1*/
+	} /*line quern_gen.go:9966:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11136:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9973:1*/
 }
 
 //go:noinline
-func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
+func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, actives []int, first5 int, vs []T, others []T, d int, width int, start int) {
+	activeRow := (*[256]int)(actives[first5:])
 	vRow := (*[256]T)(vs[first5:])
-	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11143:1*/
-}
-
-//go:noinline
-func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first6 int, vs []T, shuffleDowns []T, d int, width int, start int) {
-	countRow := (*[256]int)(counts[first6:])
-	vRow := (*[256]T)(vs[first6:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first6:])
+	otherRow := (*[256]T)(others[first5:])
+	if !(d < width) {
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
+		active := activeRow[threadX]
 		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
+		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
-		if d < width && lane2+d < count2 && lane2&start == 0 {
-			t4 := v
-			t52 := other
-			/*line :246:10000*/ result09 := multiply[T](t4, t52)
-			v = result09
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+			v = multiply[T](v, other)
 		}
-		/*line :249:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11165:1*/
+		vRow[threadX] = v
+	} /*line quern_gen.go:9994:1*/
 }
 
 //go:noinline
-func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
-	vRow := (*[256]T)(vs[first7:])
+func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
+	vRow := (*[256]T)(vs[first6:])
+	resultRow := (*[256]T)(results[first6:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10001:1*/
+}
+
+//go:noinline
+func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first7 int, results []T, out []T, width int) {
+	toRow := (*[256]int)(tos[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11172:1*/
-}
-
-//go:noinline
-func quernRow7MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first8 int, results []T, out []T, width int) {
-	toRow := (*[256]int)(tos[first8:])
-	resultRow := (*[256]T)(results[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result
-		if to < len(out) && lane == 0 {
-			out[to] = sum2
+		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
+			out[to] = result
 		}
-	} /*line quern_gen.go:11188:1*/
+	} /*line quern_gen.go:10016:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11219,32 +10047,30 @@ func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, base int, width int, blockZ int, gridZ int, n int, in []T, first int, last int, out []T, gridY int, blockY int, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
+		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
 				/*line :180:10000*/ if r.Halted() {
 					/*line :179:10000*/ r.Halt()
 				}
-				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ t2 := (z*n+first)*width + x
 				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
 				/*line :183:10000*/ for y := 1; y < last-first; y++ {
 					/*line :184:10000*/ if r.Halted() {
 						/*line :183:10000*/ r.Halt()
 					}
-					/*line :184:10000*/ t3 := sum
 					/*line :184:10000*/ t4 := column[y*width]
-					/*line :184:10000*/ result0 := multiply[T](t3, t4)
-					sum = result0
+					/*line :184:10000*/ sum = multiply[T](sum, t4)
 				}
-				/*line :186:10000*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :186:10000*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:11247:1*/
+	} /*line quern_gen.go:10073:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11260,9 +10086,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 	vs := host.Scratch[T](r, 4, r.BlockDim.Count())
 	results := host.Scratch[T](r, 5, r.BlockDim.Count())
 	var d int
-	var t22 int
-	t1s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 7, r.BlockDim.Count())
+	others := host.Scratch[T](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -11289,38 +10113,31 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t22 = d
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3MultiplyReduceSegments[T](r, vs, first4, t1s)
-					}
-				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :246:10000*/ for threadZ := range 1 {
+					/*line :247:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4MultiplyReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start)
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3MultiplyReduceSegments[T](r, counts, first4, vs, others, d, group, start)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow5MultiplyReduceSegments[T](r, vs, first6, results)
+			/*line :254:10000*/ for threadZ := range 1 {
+				/*line :255:10000*/ for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 256
+					quernRow4MultiplyReduceSegments[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :268:10000*/ for threadZ := range 1 {
-			/*line :269:10000*/ for threadY := range 1 {
+		/*line :261:10000*/ for threadZ := range 1 {
+			/*line :262:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow6MultiplyReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
+				first6 := (threadZ*1 + threadY) * 256
+				quernRow5MultiplyReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:11323:1*/
+	} /*line quern_gen.go:10140:1*/
 }
 
 //go:noinline
@@ -11337,10 +10154,8 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		/*line :199:10000*/ first2 := 0
 		last := 0
 		/*line :200:10000*/ if segment < len(out) {
-			t1 := int(ends[segment])
-			/*line :201:10000*/ t2 := int(ends[segment+1])
-			first2 = t1
-			last = t2
+			first2 = int(ends[segment])
+			/*line :201:10000*/ last = int(ends[segment+1])
 		}
 //line :203:10000
 		var sum T
@@ -11350,10 +10165,8 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				/*line :207:10000*/ if r.Halted() {
 					/*line :206:10000*/ r.Halt()
 				}
-				/*line :207:10000*/ t3 := sum
 				/*line :207:10000*/ t4 := in[j]
-				/*line :207:10000*/ result0 := multiply[T](t3, t4)
-				sum = result0
+				/*line :207:10000*/ sum = multiply[T](sum, t4)
 			}
 		}
 		/*line :210:10000*/ count := min(last-first2, group)
@@ -11363,58 +10176,50 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:11366:1*/
+	} /*line quern_gen.go:10179:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11373:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10186:1*/
 }
 
 //go:noinline
-func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
+func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first4 int, vs []T, others []T, d int, group int, start int) {
+	countRow := (*[256]int)(counts[first4:])
 	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11380:1*/
-}
-
-//go:noinline
-func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int) {
-	countRow := (*[256]int)(counts[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
+	otherRow := (*[256]T)(others[first4:])
+	if !(d < group) {
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
 		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
+		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
-		if d < group && lane2+d < count && lane2&start == 0 {
-			t42 := v
-			t5 := other
-			/*line :246:10000*/ result02 := multiply[T](t42, t5)
-			v = result02
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+			v = multiply[T](v, other)
 		}
-		/*line :249:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11402:1*/
+		vRow[threadX] = v
+	} /*line quern_gen.go:10207:1*/
 }
 
 //go:noinline
-func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
+func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
+	vRow := (*[256]T)(vs[first5:])
+	resultRow := (*[256]T)(results[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10214:1*/
+}
+
+//go:noinline
+func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments []int, first6 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
+	segmentRow := (*[256]int)(segments[first6:])
+	firstRow := (*[256]int)(firsts[first6:])
+	lastRow := (*[256]int)(lasts[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11409:1*/
-}
-
-//go:noinline
-func quernRow6MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments []int, first7 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
-	segmentRow := (*[256]int)(segments[first7:])
-	firstRow := (*[256]int)(firsts[first7:])
-	lastRow := (*[256]int)(lasts[first7:])
-	resultRow := (*[256]T)(results[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
@@ -11429,7 +10234,7 @@ func quernRow6MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:11432:1*/
+	} /*line quern_gen.go:10237:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11482,100 +10287,92 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 					}{N: counts[0], V: sums[0]}
 					counts[0] = 0
 					for i := 1; i < len(sums); i++ {
-						own := struct {
+						b := struct {
 							N uint32
 							V T
 						}{N: counts[i], V: sums[i]}
-						t2 := i
-						/*line :377:90000*/ _ = counts[t2]
-						t4 := i
-						/*line :377:90000*/ _ = sums[t4]
+						_ = counts[i]
+						/*line :377:100000*/ _ = sums[i]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[t2] = t5
-						/*line :377:90000*/ sums[t4] = t6
-						a := all
-						b := own
-						/*line :295:90000*/ if b.N == 0 {
-							t1 := a.V
-							t22 := b.V
-							/*line :296:90000*/ result0 := multiply[T](t1, t22)
+						/*line :377:100000*/ counts[i] = t5
+						/*line :377:100000*/ sums[i] = t6
+						/*line :295:100000*/ if b.N == 0 {
+							t1 := all.V
+							t2 := b.V
+							/*line :296:100000*/ result0 := multiply[T](t1, t2)
 							b.V = result0
 						}
-						/*line :298:90000*/ b.N += a.N
-						result := b
-						/*line :378:90000*/ all = result
+						/*line :298:100000*/ b.N += all.N
+						/*line :378:100000*/ all = b
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
-						a2 := so
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
-							t12 := a2.V
-							t23 := b2.V
-							/*line :296:90000*/ result02 := multiply[T](t12, t23)
+						/*line :295:100000*/ if b2.N == 0 {
+							t12 := so.V
+							t22 := b2.V
+							/*line :296:100000*/ result02 := multiply[T](t12, t22)
 							b2.V = result02
 						}
-						/*line :298:90000*/ b2.N += a2.N
-						result2 := b2
-						/*line :399:90000*/ so = result2
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :298:100000*/ b2.N += so.N
+						/*line :399:100000*/ so = b2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
-								/*line :411:90000*/ t9 := prior
-								/*line :411:90000*/ result03 := multiply[T](first, t9)
-								/*line :411:90000*/ out[i2] = result03
+								/*line :411:100000*/ result03 := multiply[T](first, prior)
+								/*line :411:100000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -11583,126 +10380,118 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ own := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ t2 := i
-					/*line :377:90000*/ _ = counts[t2]
-					t4 := i
-					/*line :377:90000*/ _ = sums[t4]
+					/*line :383:100000*/ _ = counts[i]
+					/*line :377:100000*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[t2] = t5
-					/*line :377:90000*/ sums[t4] = t6
-					a := all
-					b := own
-					/*line :295:90000*/ if b.N == 0 {
-						t1 := a.V
-						t22 := b.V
-						/*line :296:90000*/ result0 := multiply[T](t1, t22)
+					/*line :377:100000*/ counts[i] = t5
+					/*line :377:100000*/ sums[i] = t6
+					/*line :295:100000*/ if b.N == 0 {
+						t1 := all.V
+						t2 := b.V
+						/*line :296:100000*/ result0 := multiply[T](t1, t2)
 						b.V = result0
 					}
-					/*line :298:90000*/ b.N += a.N
-					result := b
-					/*line :378:90000*/ all = result
+					/*line :298:100000*/ b.N += all.N
+					/*line :378:100000*/ all = b
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					a2 := so
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
-						t12 := a2.V
-						t23 := b2.V
-						/*line :296:90000*/ result02 := multiply[T](t12, t23)
+					/*line :295:100000*/ if b2.N == 0 {
+						t12 := so.V
+						t22 := b2.V
+						/*line :296:100000*/ result02 := multiply[T](t12, t22)
 						b2.V = result02
 					}
-					/*line :298:90000*/ b2.N += a2.N
-					result2 := b2
-					/*line :399:90000*/ so = result2
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:100000*/ b2.N += so.N
+					/*line :399:100000*/ so = b2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
-							/*line :411:90000*/ t9 := prior
-							/*line :411:90000*/ result03 := multiply[T](first, t9)
-							/*line :411:90000*/ out[i2] = result03
+							/*line :411:100000*/ result03 := multiply[T](first, prior)
+							/*line :411:100000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:90000*/ counts[p] = t15
-				/*line :416:90000*/ sums[p] = t16
+				/*line :416:100000*/ counts[p] = t15
+				/*line :416:100000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:11705:1*/
+	} /*line quern_gen.go:10494:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11742,84 +10531,58 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
-				t3 := in[at:t2]
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ t6 := in[t4:t5]
+				/*line :270:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ t9 := in[t7:t8]
+				/*line :270:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :271:100000*/ t13 := a[0]
-				/*line :271:100000*/ t14 := b[0]
-				/*line :271:100000*/ t15 := c[0]
-				/*line :271:100000*/ t16 := d[0]
-				sa := t13
-				sb := t14
-				sc := t15
-				sd := t16
-				/*line :272:100000*/ for i := 1; i < part; i++ {
-					t17 := sa
-					/*line :273:100000*/ t18 := a[i]
-					/*line :273:100000*/ result0 := multiply[T](t17, t18)
-					t20 := result0
-					t21 := sb
-					/*line :273:100000*/ t22 := b[i]
-					/*line :273:100000*/ result02 := multiply[T](t21, t22)
-					t24 := result02
-					t25 := sc
-					/*line :273:100000*/ t26 := c[i]
-					/*line :273:100000*/ result03 := multiply[T](t25, t26)
-					t28 := result03
-					t29 := sd
-					/*line :273:100000*/ t30 := d[i]
-					/*line :273:100000*/ result04 := multiply[T](t29, t30)
-					t32 := result04
-					sa = t20
-					sb = t24
-					sc = t28
-					sd = t32
+				/*line :270:110000*/ d := in[t10:t11]
+				sa := a[0]
+				/*line :271:110000*/ sb := b[0]
+				/*line :271:110000*/ sc := c[0]
+				/*line :271:110000*/ sd := d[0]
+				/*line :272:110000*/ for i := 1; i < part; i++ {
+					t18 := a[i]
+					/*line :273:110000*/ sa = multiply[T](sa, t18)
+					/*line :273:110000*/ t22 := b[i]
+					/*line :273:110000*/ sb = multiply[T](sb, t22)
+					/*line :273:110000*/ t26 := c[i]
+					/*line :273:110000*/ sc = multiply[T](sc, t26)
+					/*line :273:110000*/ t30 := d[i]
+					/*line :273:110000*/ sd = multiply[T](sd, t30)
 				}
-				/*line :275:100000*/ _ = before[t34]
-				/*line :275:100000*/ _ = before[t36]
-				/*line :275:100000*/ _ = before[t38]
-				/*line :275:100000*/ _ = before[t40]
-				t41 := sa
-				t42 := sb
-				t43 := sc
-				t44 := sd
-				/*line :275:100000*/ before[t34] = t41
-				/*line :275:100000*/ before[t36] = t42
-				/*line :275:100000*/ before[t38] = t43
-				/*line :275:100000*/ before[t40] = t44
+				/*line :275:110000*/ _ = before[t34]
+				/*line :275:110000*/ _ = before[t36]
+				/*line :275:110000*/ _ = before[t38]
+				/*line :275:110000*/ _ = before[t40]
+				/*line :275:110000*/ before[t34] = sa
+				/*line :275:110000*/ before[t36] = sb
+				/*line :275:110000*/ before[t38] = sc
+				/*line :275:110000*/ before[t40] = sd
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					t45 := sum
-					/*line :286:100000*/ t46 := in[i2]
-					/*line :286:100000*/ result05 := multiply[T](t45, t46)
-					sum = result05
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
+					t46 := in[i2]
+					/*line :286:110000*/ sum = multiply[T](sum, t46)
 				}
-				/*line :288:100000*/ before[p+k+1] = sum
+				/*line :288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:11822:1*/
+	} /*line quern_gen.go:10585:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11853,20 +10616,16 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 			sum := before[1]
 			if start {
 				before[0] = first
-				t2 := sum
-				/*line :303:100000*/ result0 := multiply[T](first, t2)
-				sum = result0
-				/*line :304:100000*/ before[1] = sum
+				sum = multiply[T](first, sum)
+				before[1] = sum
 			}
-			/*line :306:100000*/ for i := 2; i < len(before); i++ {
-				t4 := sum
-				/*line :307:100000*/ t5 := before[i]
-				/*line :307:100000*/ result02 := multiply[T](t4, t5)
-				sum = result02
-				/*line :308:100000*/ before[i] = sum
+			for i := 2; i < len(before); i++ {
+				t5 := before[i]
+				/*line :307:110000*/ sum = multiply[T](sum, t5)
+				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:11869:1*/
+	} /*line quern_gen.go:10628:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11908,168 +10667,97 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ t6 := in[t4:t5]
+				/*line :318:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ t9 := in[t7:t8]
+				/*line :318:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :319:100000*/ t15 := out[at:t14]
+				/*line :318:110000*/ d := in[t10:t11]
+				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ t18 := out[t16:t17]
+				/*line :319:110000*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ t21 := out[t19:t20]
+				/*line :319:110000*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line :320:100000*/ t25 := before[p]
-				/*line :320:100000*/ t26 := before[p+1]
-				/*line :320:100000*/ t27 := before[p+2]
-				/*line :320:100000*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line :323:100000*/ t31 := b[i]
-						/*line :323:100000*/ t32 := c[i]
-						/*line :323:100000*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line :324:100000*/ t34 := u
-						t35 := i
-						/*line :324:100000*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line :324:100000*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line :324:100000*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line :324:100000*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line :324:100000*/ t34[t35] = t42
-						/*line :324:100000*/ t36[t37] = t43
-						/*line :324:100000*/ t38[t39] = t44
-						/*line :324:100000*/ t40[t41] = t45
-						t46 := sa
-						t47 := ea
-						/*line :325:100000*/ result0 := multiply[T](t46, t47)
-						t49 := result0
-						t50 := sb
-						t51 := eb
-						/*line :325:100000*/ result02 := multiply[T](t50, t51)
-						t53 := result02
-						t54 := sc
-						t55 := ec
-						/*line :325:100000*/ result03 := multiply[T](t54, t55)
-						t57 := result03
-						t58 := sd
-						t59 := ed
-						/*line :325:100000*/ result04 := multiply[T](t58, t59)
-						t61 := result04
-						sa = t49
-						sb = t53
-						sc = t57
-						sd = t61
+				/*line :319:110000*/ x := out[t22:t23]
+				sa := before[p]
+				/*line :320:110000*/ sb := before[p+1]
+				/*line :320:110000*/ sc := before[p+2]
+				/*line :320:110000*/ sd := before[p+3]
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
+						ea := a[i]
+						/*line :323:110000*/ eb := b[i]
+						/*line :323:110000*/ ec := c[i]
+						/*line :323:110000*/ ed := d[i]
+						_ = u[i]
+						/*line :324:110000*/ _ = v[i]
+						/*line :324:110000*/ _ = w[i]
+						/*line :324:110000*/ _ = x[i]
+						/*line :324:110000*/ u[i] = sa
+						/*line :324:110000*/ v[i] = sb
+						/*line :324:110000*/ w[i] = sc
+						/*line :324:110000*/ x[i] = sd
+						sa = multiply[T](sa, ea)
+						/*line :325:110000*/ sb = multiply[T](sb, eb)
+						/*line :325:110000*/ sc = multiply[T](sc, ec)
+						/*line :325:110000*/ sd = multiply[T](sd, ed)
 					}
-					/*line :332:100000*/ break
+					/*line :327:110000*/ break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
-					t63 := sa
-					/*line :330:100000*/ t64 := a[i2]
-					/*line :330:100000*/ result05 := multiply[T](t63, t64)
-					t66 := result05
-					t67 := sb
-					/*line :330:100000*/ t68 := b[i2]
-					/*line :330:100000*/ result06 := multiply[T](t67, t68)
-					t70 := result06
-					t71 := sc
-					/*line :330:100000*/ t72 := c[i2]
-					/*line :330:100000*/ result07 := multiply[T](t71, t72)
-					t74 := result07
-					t75 := sd
-					/*line :330:100000*/ t76 := d[i2]
-					/*line :330:100000*/ result08 := multiply[T](t75, t76)
-					t78 := result08
-					sa = t66
-					sb = t70
-					sc = t74
-					sd = t78
-					/*line :331:100000*/ t79 := u
-					t80 := i2
-					/*line :331:100000*/ _ = t79[t80]
-					t81 := v
-					t82 := i2
-					/*line :331:100000*/ _ = t81[t82]
-					t83 := w
-					t84 := i2
-					/*line :331:100000*/ _ = t83[t84]
-					t85 := x
-					t86 := i2
-					/*line :331:100000*/ _ = t85[t86]
-					t87 := sa
-					t88 := sb
-					t89 := sc
-					t90 := sd
-					/*line :331:100000*/ t79[t80] = t87
-					/*line :331:100000*/ t81[t82] = t88
-					/*line :331:100000*/ t83[t84] = t89
-					/*line :331:100000*/ t85[t86] = t90
+				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
+					t64 := a[i2]
+					/*line :330:110000*/ sa = multiply[T](sa, t64)
+					/*line :330:110000*/ t68 := b[i2]
+					/*line :330:110000*/ sb = multiply[T](sb, t68)
+					/*line :330:110000*/ t72 := c[i2]
+					/*line :330:110000*/ sc = multiply[T](sc, t72)
+					/*line :330:110000*/ t76 := d[i2]
+					/*line :330:110000*/ sd = multiply[T](sd, t76)
+					_ = u[i2]
+					/*line :331:110000*/ _ = v[i2]
+					/*line :331:110000*/ _ = w[i2]
+					/*line :331:110000*/ _ = x[i2]
+					/*line :331:110000*/ u[i2] = sa
+					/*line :331:110000*/ v[i2] = sb
+					/*line :331:110000*/ w[i2] = sc
+					/*line :331:110000*/ x[i2] = sd
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ t91 := sum
-					t92 := v2
-					/*line :352:100000*/ result09 := multiply[T](t91, t92)
-					sum = result09
-					/*line :353:100000*/ if !exclusive {
+					/*line :352:110000*/ sum = multiply[T](sum, v2)
+					/*line :353:110000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:12072:1*/
+	} /*line quern_gen.go:10760:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12104,36 +10792,33 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ t1 := sum
-				t2 := v
-				/*line :415:100000*/ result0 := multiply[T](t1, t2)
-				sum = result0
-				/*line :416:100000*/ if !exclusive {
+				/*line :415:110000*/ sum = multiply[T](sum, v)
+				/*line :416:110000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:100000*/ at += inner
+				/*line :419:110000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:12136:1*/
+	} /*line quern_gen.go:10821:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -12186,6 +10871,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 				At int
 			}
 			switch {
+//line :225:120000
 			default:
 				/*line :32:120000*/ p2 := min(first, last-1)
 				/*line :33:120000*/ if len(at) > 0 {
@@ -12199,85 +10885,65 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-						/*line :44:120000*/ a := lo2
-//line :45:120000
+//line :44:120000
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :49:120000*/ switch {
-//line :50:120000
+						/*line :48:120000*/ switch {
+//line :49:120000
 						default:
 							/*line :13:120000*/ quernv0 := e.V
-							quernv1 := a.V
-							/*line order.go:111*/ t1 := quernv0
-							t2 := quernv1
-							/*line order.go:111*/ result0 := orderedIntegers[T](t1, t2, quernbound0)
-							result2 := result0
-							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
-							if !t22 {
-								t12 := e.At < a.At
-								/*line :16:120000*/ if t12 {
-									quernv02 := a.V
+							quernv1 := lo2.V
+							/*line order.go:111*/ t2 := orderedIntegers[T](quernv0, quernv1, quernbound0)
+							/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ if !t2 {
+								t1 := e.At < lo2.At
+								/*line :15:120000*/ if t1 {
+									quernv02 := lo2.V
 									quernv12 := e.V
-									/*line order.go:111*/ t13 := quernv02
-									t23 := quernv12
-									/*line order.go:111*/ result02 := orderedIntegers[T](t13, t23, quernbound0)
-									result3 := result02
-									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
+									/*line order.go:111*/ result2 := orderedIntegers[T](quernv02, quernv12, quernbound0)
+									/*line quern.dev/algo/internal/template/extremes.go:13*/ t1 = !result2
 								}
-								/*line :15:120000*/ t22 = t12
+								/*line :15:120000*/ t2 = t1
 							}
-							/*line :17:120000*/ if t22 {
+							/*line :17:120000*/ if t2 {
 								/*line :14:120000*/ result = e
 								break
 							}
-							/*line :16:120000*/ result = a
+							/*line :16:120000*/ result = lo2
 						}
-						/*line :38:120000*/ t14 := result
-						a2 := hi2
-//line :40:120000
-						var result4 struct {
+//line :18:120000
+						var result3 struct {
 							V  T
 							At int
 						}
-						/*line :44:120000*/ switch {
-//line :45:120000
+						/*line :22:120000*/ switch {
+//line :23:120000
 						default:
-							/*line :21:120000*/ quernv03 := a2.V
+							/*line :24:120000*/ quernv03 := hi2.V
 							quernv13 := e.V
-							/*line order.go:111*/ t15 := quernv03
-							t24 := quernv13
-							/*line order.go:111*/ result03 := orderedIntegers[T](t15, t24, quernbound0)
-							result5 := result03
-							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line :22:120000*/ if !t25 {
-								t16 := e.At < a2.At
-								/*line :24:120000*/ if t16 {
+							/*line order.go:111*/ t22 := orderedIntegers[T](quernv03, quernv13, quernbound0)
+							/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ if !t22 {
+								t12 := e.At < hi2.At
+								/*line :23:120000*/ if t12 {
 									quernv04 := e.V
-									quernv14 := a2.V
-									/*line order.go:111*/ t17 := quernv04
-									t26 := quernv14
-									/*line order.go:111*/ result04 := orderedIntegers[T](t17, t26, quernbound0)
-									result6 := result04
-									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
+									quernv14 := hi2.V
+									/*line order.go:111*/ result4 := orderedIntegers[T](quernv04, quernv14, quernbound0)
+									/*line quern.dev/algo/internal/template/extremes.go:21*/ t12 = !result4
 								}
-								/*line :23:120000*/ t25 = t16
+								t22 = t12
 							}
-							/*line :25:120000*/ if t25 {
-								/*line :22:120000*/ result4 = e
+							if t22 {
+								/*line :22:120000*/ result3 = e
 								break
 							}
-							/*line :24:120000*/ result4 = a2
+							/*line :24:120000*/ result3 = hi2
 						}
-						/*line :38:120000*/ t27 := result4
-						lo2 = t14
-						hi2 = t27
+						/*line :38:120000*/ lo2 = result
+						hi2 = result3
 					}
-					/*line :40:120000*/ t3 := lo2
-					t4 := hi2
-					lo2 = t3
-					hi2 = t4
+					/*line :40:120000*/ _ = lo2
+					_ = hi2
 					break
 				}
 				/*line :42:120000*/ lo2 = struct {
@@ -12294,22 +10960,16 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 					/*line :47:120000*/ for i3 := 0; i3 < t5; i3++ {
 						/*line :47:120000*/ v := in[i2]
 						quernv15 := lo2.V
-						/*line order.go:111*/ t18 := v
-						t28 := quernv15
-						/*line order.go:111*/ result05 := orderedIntegers[T](t18, t28, quernbound0)
-						result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result7 {
+						/*line order.go:111*/ result5 := orderedIntegers[T](v, quernv15, quernbound0)
+						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result5 {
 							/*line :49:120000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
 						/*line :54:120000*/ quernv05 := hi2.V
-						/*line order.go:111*/ t19 := quernv05
-						t29 := v
-						/*line order.go:111*/ result06 := orderedIntegers[T](t19, t29, quernbound0)
-						result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result8 {
+						/*line order.go:111*/ result6 := orderedIntegers[T](quernv05, v, quernbound0)
+						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result6 {
 							/*line :52:120000*/ hi2 = struct {
 								V  T
 								At int
@@ -12318,41 +10978,33 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 						/*line :57:120000*/ i2 += stride
 					}
 				}
-				/*line :60:120000*/ t6 := lo2
-				t7 := hi2
-				lo2 = t6
-				hi2 = t7
+				/*line :60:120000*/ _ = lo2
+				_ = hi2
 			}
-			/*line :216:120000*/ l := lo2
-			h := hi2
-			/*line :217:120000*/ t110 := l
-			t210 := h
 			/*line :186:120000*/ step := 1
 			/*line :187:120000*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:120000*/ t111 := t110
-			t211 := lo + step*p
+			/*line :190:120000*/ t23 := lo + step*p
 			/*line :196:120000*/ if value {
 				/*line :199:120000*/ if len(out) > 0 {
-					out[t211] = t111.V
+					out[t23] = lo2.V
 				}
 				/*line :202:120000*/ if len(outAt) > 0 {
-					outAt[t211] = t111.At
+					outAt[t23] = lo2.At
 				}
 			}
-			/*line :191:120000*/ t62 := t210
-			t72 := hi + step*p
+			/*line :191:120000*/ t7 := hi + step*p
 			/*line :196:120000*/ if value2 {
 				/*line :199:120000*/ if len(out) > 0 {
-					out[t72] = t62.V
+					out[t7] = hi2.V
 				}
 				/*line :202:120000*/ if len(outAt) > 0 {
-					outAt[t72] = t62.At
+					outAt[t7] = hi2.At
 				}
 			}
 		}
-	} /*line quern_gen.go:12355:1*/
+	} /*line quern_gen.go:11007:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
@@ -12375,7 +11027,6 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 		Part  int
 		Group int
 	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
-	var t2 int
 	ps := host.Scratch[struct {
 		Line   int
 		Part   int
@@ -12384,15 +11035,15 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 		From   int
 		To     int
 	}](r, 0, r.BlockDim.Count())
-	vs := host.Scratch[struct {
+	bests := host.Scratch[struct {
 		V  T
 		At int
 	}](r, 1, r.BlockDim.Count())
-	t22 := l.Inner
+	t2 := l.Inner
 	c := int(1)
 	var group2 int
 	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs2 := host.Scratch[struct {
+	vs := host.Scratch[struct {
 		V  T
 		At int
 	}](r, 3, r.BlockDim.Count())
@@ -12401,41 +11052,34 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 		At int
 	}](r, 4, r.BlockDim.Count())
 	var d int
-	var t24 int
-	t3s := host.Scratch[struct {
-		V  T
-		At int
-	}](r, 5, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[struct {
 		V  T
 		At int
-	}](r, 6, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 10, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t11 int
+	}](r, 5, r.BlockDim.Count())
+	givens := host.Scratch[T](r, 8, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 6, r.BlockDim.Count())
+	givens2 := host.Scratch[int](r, 9, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[int](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
-		t2 = count
-		start := t2 * l.Parts
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		start := count * l.Parts
+		/*line :62:30000*/ for threadZ := range 1 {
+			/*line :63:30000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1OrderedIntegersExtremeLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, at, part, in, most, quernbound0)
+				quernRow1OrderedIntegersExtremeLines[T](r, ps, first, bests, base, l, start, count, ends, t2, c, at, part, in, most, quernbound0)
 			}
 		}
-		r.ThreadIdx = kernel.Dim3{}
+		/*line :69:30000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line :47:30000*/ group2 = c << l.Group
 		/*line :48:30000*/ for threadZ := range 1 {
 			/*line :49:30000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2OrderedIntegersExtremeLines[T](r, ps, first2, vs, counts, vs2, c, l)
+				quernRow2OrderedIntegersExtremeLines[T](r, ps, first2, bests, counts, vs, c, l)
 			}
 		}
 		/*line :55:30000*/ switch {
@@ -12445,7 +11089,7 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
-						quernRow3OrderedIntegersExtremeLines[T](r, vs2, first3, results)
+						quernRow3OrderedIntegersExtremeLines[T](r, vs, first3, results)
 					}
 				}
 				break
@@ -12455,47 +11099,45 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t24 = d
 				/*line :245:10000*/ for threadZ := range 1 {
 					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
-						quernRow4OrderedIntegersExtremeLines[T](r, vs2, first4, t3s, shuffleDowns, givens)
+						quernRow4OrderedIntegersExtremeLines[T](r, vs, first4, shuffleDowns, givens)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
-				/*line :252:10000*/ for threadZ := range 1 {
-					/*line :253:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
-						quernRow5OrderedIntegersExtremeLines[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
+						quernRow5OrderedIntegersExtremeLines[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
 				start2 := 2*d - 1
-				/*line :260:10000*/ for threadZ := range 1 {
-					/*line :261:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
-						quernRow6OrderedIntegersExtremeLines[T](r, counts, first6, vs2, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
+						quernRow6OrderedIntegersExtremeLines[T](r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 					}
 				}
 			}
-			/*line :268:10000*/ for threadZ := range 1 {
-				/*line :269:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
-					quernRow7OrderedIntegersExtremeLines[T](r, vs2, first7, results)
+					quernRow7OrderedIntegersExtremeLines[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/lines.go:84:30000*/ t11 = count
-		start3 := t11 * l.Parts
-		/*line :86:30000*/ for threadZ := range 1 {
-			/*line :87:30000*/ for threadY := range 1 {
+		/*line :268:10000*/ start3 := count * l.Parts
+		/*line :269:10000*/ for threadZ := range 1 {
+			/*line :270:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8OrderedIntegersExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:12498:1*/
+	} /*line quern_gen.go:11140:1*/
 }
 
 //go:noinline
@@ -12506,7 +11148,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 	Stride int
 	From   int
 	To     int
-}, first int, vs []struct {
+}, first int, bests []struct {
 	V  T
 	At int
 }, base int, l struct {
@@ -12515,7 +11157,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 	Parts int
 	Part  int
 	Group int
-}, start int, t2 int, ends []int32, t22 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
+}, start int, count int, ends []int32, t2 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
 	pRow := (*[256]struct {
 		Line   int
 		Part   int
@@ -12524,13 +11166,13 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		From   int
 		To     int
 	})(ps[first:])
-	vRow := (*[256]struct {
+	bestRow := (*[256]struct {
 		V  T
 		At int
-	})(vs[first:])
+	})(bests[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
+		p2 := &pRow[threadX]
 		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
 			Line   int
 			Part   int
@@ -12540,82 +11182,59 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 			To     int
 		}{}
 		of := (base + threadX) >> l.Group
-		var p2 struct {
-			Line   int
-			Part   int
-			First  int
-			Stride int
-			From   int
-			To     int
-		}
-		/*line :20:30000*/ if of >= start {
-			p2 = p
-//line :22:30000
+		if of >= start {
+			*p2 = p
 		} else {
-			/*line :23:30000*/ p.Part = host.Div(of, t2)
-			p.Line = of - p.Part*t2
+			p.Part = host.Div(of, count)
+			p.Line = of - p.Part*count
 			p.Stride = 1
 			n2 := l.N
-			/*line :27:30000*/ if len(ends) > 0 {
+			if len(ends) > 0 {
 				p.First = int(ends[p.Line])
 				n2 = int(ends[p.Line+1]) - p.First
-//line :30:30000
 			} else {
-				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				plane := host.Div(p.Line, l.Inner)
 				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
 				p.First = t1
-				p.Stride = t22
+				p.Stride = t2
 			}
 			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
 			p.To = min(p.From+l.Part, n2)
-			p2 = p
+			*p2 = p
 		}
-//line :61:30000
-		*p3 = p2
-		lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :62:30000*/ lane := threadX & 31 & (c<<l.Group - 1)
 		/*line :63:30000*/ best := struct {
 			V  T
 			At int
 		}{At: -1}
-		/*line :67:30000*/ for i := p3.From + lane; i < p3.To; i += c << l.Group {
+		/*line :67:30000*/ for i := p2.From + lane; i < p2.To; i += c << l.Group {
 			/*line :68:30000*/ if r.Halted() {
 				/*line :64:30000*/ r.Halt()
 			}
 			/*line :65:30000*/ k := i
 			/*line :66:30000*/ if len(at) > 0 {
-				k = at[p3.Line*part+i]
+				k = at[p2.Line*part+i]
 			}
-			/*line :69:30000*/ v := in[p3.First+k*p3.Stride]
-			t5 := v
-			t6 := best.V
-			a := t5
-			b := t6
+			/*line :69:30000*/ v := in[p2.First+k*p2.Stride]
+			b := best.V
+			a := v
 			/*line :71:30000*/ if most {
-				t7 := best.V
-				t8 := v
-				a = t7
-				b = t8
+				a = best.V
+				b = v
 			}
 			/*line :74:30000*/ t9 := best.At < 0
 			/*line :75:30000*/ if !t9 {
-				quernv0 := a
-				quernv1 := b
-				/*line order.go:111*/ t12 := quernv0
-				t23 := quernv1
-				/*line order.go:111*/ result0 := orderedIntegers[T](t12, t23, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/lines.go:74*/ t9 = result
+				/*line order.go:111*/ t9 = orderedIntegers[T](a, b, quernbound0)
 			}
-			/*line :76:30000*/ if t9 {
+			/*line quern.dev/algo/internal/template/lines.go:74:30000*/ if t9 {
 				/*line :75:30000*/ best = struct {
 					V  T
 					At int
 				}{V: v, At: k}
 			}
 		}
-		/*line :83:30000*/ v2 := best
-		vRow[threadX] = v2
-	} /*line quern_gen.go:12618:1*/
+		/*line :81:30000*/ bestRow[threadX] = best
+	} /*line quern_gen.go:11237:1*/
 }
 
 //go:noinline
@@ -12626,10 +11245,10 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 	Stride int
 	From   int
 	To     int
-}, first2 int, vs []struct {
+}, first2 int, bests []struct {
 	V  T
 	At int
-}, counts []int, vs2 []struct {
+}, counts []int, vs []struct {
 	V  T
 	At int
 }, c int, l struct {
@@ -12647,138 +11266,119 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		From   int
 		To     int
 	})(ps[first2:])
+	bestRow := (*[256]struct {
+		V  T
+		At int
+	})(bests[first2:])
+	countRow := (*[256]int)(counts[first2:])
 	vRow := (*[256]struct {
 		V  T
 		At int
 	})(vs[first2:])
-	countRow := (*[256]int)(counts[first2:])
-	vRow2 := (*[256]struct {
-		V  T
-		At int
-	})(vs2[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
-		v2 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:47*/ count2 := min(p3.To-p3.From, c<<l.Group)
-		v3 := v2
+		p2 := &pRow[threadX]
+		best := bestRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ count2 := min(p2.To-p2.From, c<<l.Group)
+		v2 := best
 		countRow[threadX] = count2
-		vRow2[threadX] = v3
-	} /*line quern_gen.go:12667:1*/
+		vRow[threadX] = v2
+	} /*line quern_gen.go:11286:1*/
 }
 
 //go:noinline
-func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []struct {
+func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []struct {
 	V  T
 	At int
 }, first3 int, results []struct {
 	V  T
 	At int
 }) {
-	vRow2 := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs2[first3:])
+	})(vs[first3:])
 	resultRow := (*[256]struct {
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:12686:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11305:1*/
 }
 
 //go:noinline
-func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []struct {
+func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []struct {
 	V  T
 	At int
-}, first4 int, t3s []struct {
-	V  T
-	At int
-}, shuffleDowns []struct {
+}, first4 int, shuffleDowns []struct {
 	V  T
 	At int
 }, givens []T) {
-	vRow2 := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs2[first4:])
-	t3Row := (*[256]struct {
-		V  T
-		At int
-	})(t3s[first4:])
+	})(vs[first4:])
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
 	})(shuffleDowns[first4:])
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		v3 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v3
-		t3 := t13
-		shuffleDown := struct {
+		v2 := vRow[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := struct {
 			V  T
 			At int
 		}{}
-		given := t3.V
-		t3Row[threadX] = t3
+		given := v2.V
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 		{
 			threadX := threadX + 1
-			v3 := vRow2[threadX]
-			t13 := v3
-			t3 := t13
+			v2 := vRow[threadX]
 			shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			given := t3.V
-			t3Row[threadX] = t3
+			given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 2
-			v3 := vRow2[threadX]
-			t13 := v3
-			t3 := t13
+			v2 := vRow[threadX]
 			shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			given := t3.V
-			t3Row[threadX] = t3
+			given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 3
-			v3 := vRow2[threadX]
-			t13 := v3
-			t3 := t13
+			v2 := vRow[threadX]
 			shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			given := t3.V
-			t3Row[threadX] = t3
+			/*line :280:10000*/ given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:12767:1*/
+	} /*line quern_gen.go:11367:1*/
 }
 
 //go:noinline
-func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, t3s []struct {
+func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []struct {
 	V  T
 	At int
 }, first5 int, shuffleDowns []struct {
 	V  T
 	At int
 }, shuffleDowns2 []T, givens2 []int) {
-	t3Row := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(t3s[first5:])
+	})(vs[first5:])
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
@@ -12786,48 +11386,48 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, t3s []st
 	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]int)(givens2[first5:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
+		v2 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
-		given2 := t3.At
+		given2 := v2.At
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 		{
 			threadX := threadX + 1
-			t3 := t3Row[threadX]
+			v2 := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.V = shuffleDown2
-			given2 := t3.At
+			given2 := v2.At
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 2
-			t3 := t3Row[threadX]
+			v2 := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.V = shuffleDown2
-			given2 := t3.At
+			given2 := v2.At
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 3
-			t3 := t3Row[threadX]
+			v2 := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.V = shuffleDown2
-			given2 := t3.At
+			given2 := v2.At
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:12826:1*/
+	} /*line quern_gen.go:11426:1*/
 }
 
 //go:noinline
-func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts []int, first6 int, vs2 []struct {
+func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts []int, first6 int, vs []struct {
 	V  T
 	At int
 }, shuffleDowns []struct {
@@ -12835,10 +11435,10 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 	At int
 }, shuffleDowns3 []int, d int, group2 int, start2 int, most bool, quernbound0 uint32) {
 	countRow := (*[256]int)(counts[first6:])
-	vRow2 := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs2[first6:])
+	})(vs[first6:])
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
@@ -12847,120 +11447,102 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
-		v3 := vRow2[threadX]
+		v2 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
-		other := shuffleDown
-		/*line :245:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
-			a2 := v3
-//line :247:10000
-			var result2 struct {
+		if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
+			var result struct {
 				V  T
 				At int
 			}
-			/*line :251:10000*/ switch {
-//line :252:10000
+			switch {
 			default:
 				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
 //line :80:30000
-					var result3 struct {
+					var result2 struct {
 						V  T
 						At int
 					}
 					/*line :84:30000*/ switch {
 //line :85:30000
 					default:
-						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv02 := a2.V
-						quernv12 := other.V
-						/*line order.go:111*/ t14 := quernv02
-						t25 := quernv12
-						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t25, quernbound0)
-						result4 := result02
-						/*line quern.dev/algo/internal/template/extremes.go:21*/ t26 := result4
-						/*line :22:120000*/ if !t26 {
-							t15 := other.At < a2.At
-							/*line :24:120000*/ if t15 {
-								quernv03 := other.V
-								quernv13 := a2.V
-								/*line order.go:111*/ t16 := quernv03
-								t27 := quernv13
-								/*line order.go:111*/ result03 := orderedIntegers[T](t16, t27, quernbound0)
-								result5 := result03
-								/*line quern.dev/algo/internal/template/extremes.go:21*/ t15 = !result5
+						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv0 := v2.V
+						quernv1 := shuffleDown.V
+						/*line order.go:111*/ t22 := orderedIntegers[T](quernv0, quernv1, quernbound0)
+						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ if !t22 {
+							t12 := shuffleDown.At < v2.At
+							/*line :23:120000*/ if t12 {
+								quernv02 := shuffleDown.V
+								quernv12 := v2.V
+								/*line order.go:111*/ result3 := orderedIntegers[T](quernv02, quernv12, quernbound0)
+								/*line quern.dev/algo/internal/template/extremes.go:21*/ t12 = !result3
 							}
-							/*line :23:120000*/ t26 = t15
+							t22 = t12
 						}
-						/*line :25:120000*/ if t26 {
-							/*line :22:120000*/ result3 = other
+						if t22 {
+							/*line :22:120000*/ result2 = shuffleDown
 							break
 						}
-						/*line :24:120000*/ result3 = a2
+						/*line :24:120000*/ result2 = v2
 					}
-					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result2 = result3
+					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result = result2
 					break
 				}
 //line :83:30000
-				var result6 struct {
+				var result4 struct {
 					V  T
 					At int
 				}
 				/*line :87:30000*/ switch {
 //line :88:30000
 				default:
-					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv04 := other.V
-					quernv14 := a2.V
-					/*line order.go:111*/ t17 := quernv04
-					t28 := quernv14
-					/*line order.go:111*/ result04 := orderedIntegers[T](t17, t28, quernbound0)
-					result7 := result04
-					/*line quern.dev/algo/internal/template/extremes.go:13*/ t29 := result7
-					if !t29 {
-						t18 := other.At < a2.At
-						/*line :16:120000*/ if t18 {
-							quernv05 := a2.V
-							quernv15 := other.V
-							/*line order.go:111*/ t19 := quernv05
-							t210 := quernv15
-							/*line order.go:111*/ result05 := orderedIntegers[T](t19, t210, quernbound0)
-							result8 := result05
-							/*line quern.dev/algo/internal/template/extremes.go:13*/ t18 = !result8
+					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv03 := shuffleDown.V
+					quernv13 := v2.V
+					/*line order.go:111*/ t23 := orderedIntegers[T](quernv03, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ if !t23 {
+						t13 := shuffleDown.At < v2.At
+						/*line :15:120000*/ if t13 {
+							quernv04 := v2.V
+							quernv14 := shuffleDown.V
+							/*line order.go:111*/ result5 := orderedIntegers[T](quernv04, quernv14, quernbound0)
+							/*line quern.dev/algo/internal/template/extremes.go:13*/ t13 = !result5
 						}
-						/*line :15:120000*/ t29 = t18
+						/*line :15:120000*/ t23 = t13
 					}
-					/*line :17:120000*/ if t29 {
-						/*line :14:120000*/ result6 = other
+					/*line :17:120000*/ if t23 {
+						/*line :14:120000*/ result4 = shuffleDown
 						break
 					}
-					/*line :16:120000*/ result6 = a2
+					/*line :16:120000*/ result4 = v2
 				}
-				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result2 = result6
+				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result = result4
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v3 = result2
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v2 = result
 		}
-		vRow2[threadX] = v3
+		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:12944:1*/
+	} /*line quern_gen.go:11526:1*/
 }
 
 //go:noinline
-func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []struct {
+func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []struct {
 	V  T
 	At int
 }, first7 int, results []struct {
 	V  T
 	At int
 }) {
-	vRow2 := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs2[first7:])
+	})(vs[first7:])
 	resultRow := (*[256]struct {
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:12963:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11545:1*/
 }
 
 //go:noinline
@@ -12995,15 +11577,13 @@ func quernRow8OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 	})(results[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
-		result10 := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:47*/ result9 := result10
-		/*line :78:30000*/ best2 := result9
-		/*line :41:30000*/ result06 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
-		/*line :84:30000*/ if result06 {
-			out[p3.Line*l.Parts+p3.Part] = best2.At
+		p2 := &pRow[threadX]
+		result6 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:41*/ result0 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
+		/*line :84:30000*/ if result0 {
+			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:13006:1*/
+	} /*line quern_gen.go:11586:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -13034,211 +11614,179 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
+		/*line quern.dev/algo/internal/template/merge.go:343*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
-					first2 := first
-					/*line :389:130000*/ from := [16]int32{}
-					t1 := first2
-					t2 := end
-					/*line :390:130000*/ t3 := a_[t1:t2]
-					t4 := first2
-					t5 := end
-					/*line :390:130000*/ t6 := b_[t4:t5]
-					x := t3
-					y := t6
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
+					/*line :395:130000*/ from := [16]int32{}
+					x := a_[first:end]
+					/*line :396:130000*/ y := b_[first:end]
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
-								/*line order.go:111*/ t12 := v
-								t22 := quernv1
-								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-								result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
+								/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
-							_ = first2 + int(from[j2])
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
+							_ = first + int(from[j2])
 						}
 					}
-//line :417:130000
+//line :423:130000
 				} else {
-					/*line :368:130000*/ first3 := first
-					/*line :389:130000*/ from2 := [16]int32{}
-					t13 := first3
-					t23 := end
-					/*line :390:130000*/ t32 := a_[t13:t23]
-					t42 := first3
-					t52 := end
-					/*line :390:130000*/ t62 := a_[t42:t52]
-					x2 := t32
-					y2 := t62
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :395:130000*/ from2 := [16]int32{}
+					x2 := a_[first:end]
+					/*line :396:130000*/ y2 := a_[first:end]
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
-								/*line order.go:111*/ t14 := v2
-								t24 := quernv12
-								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
-								result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
+								/*line order.go:111*/ result2 := orderedIntegers[T](v2, quernv12, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
-							_ = first3 + int(from2[j4])
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+							_ = first + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ t15 := min(first4+width2, last)
-					t25 := min(first4+2*width2, last)
-					second := t15
-					end2 := t25
-					/*line :374:130000*/ if swapped2 {
-						i5 := first4
+					/*line :379:130000*/ second := min(first2+width2, last)
+					end2 := min(first2+2*width2, last)
+					/*line :380:130000*/ if swapped2 {
+						i5 := first2
 						j5 := second
-						at := first4
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						at := first2
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t16 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:130000*/ t26 := b_[i5]
-								/*line :425:130000*/ t33 := b_[j5]
-								x3 := t26
-								y3 := t33
-								/*line order.go:111*/ t17 := y3
-								t27 := x3
-								/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
-								result3 := result03
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+							/*line :430:130000*/ t1 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:130000*/ x3 := b_[i5]
+								/*line :431:130000*/ y3 := b_[j5]
+								/*line order.go:111*/ result3 := orderedIntegers[T](y3, x3, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:130000*/ at++
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:130000*/ at++
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first4
+						/*line :383:130000*/ i7 := first2
 						j6 := second
-						at2 := first4
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						at2 := first2
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t18 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:130000*/ t28 := a_[i7]
-								/*line :425:130000*/ t34 := a_[j6]
-								x4 := t28
-								y4 := t34
-								/*line order.go:111*/ t19 := y4
-								t29 := x4
-								/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
-								result4 := result04
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+							/*line :430:130000*/ t12 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:130000*/ x4 := a_[i7]
+								/*line :431:130000*/ y4 := a_[j6]
+								/*line order.go:111*/ result4 := orderedIntegers[T](y4, x4, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:130000*/ at2++
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:130000*/ at2++
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:13241:1*/
+	} /*line quern_gen.go:11789:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -13271,240 +11819,192 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
-		switch {
-//line :347:130000
+		/*line quern.dev/algo/internal/template/merge.go:351*/ swapped2 := swapped
+		/*line :352:130000*/ switch {
+//line :353:130000
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
-					first2 := first
-					/*line :389:130000*/ from := [16]int32{}
-					t1 := first2
-					t2 := end
-					/*line :390:130000*/ t3 := a_[t1:t2]
-					t4 := first2
-					t5 := end
-					/*line :390:130000*/ t6 := b_[t4:t5]
-					x := t3
-					y := t6
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
+					/*line :395:130000*/ from := [16]int32{}
+					x := a_[first:end]
+					/*line :396:130000*/ y := b_[first:end]
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
-								/*line order.go:111*/ t12 := v
-								t22 := quernv1
-								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-								result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
+								/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
-							to := first2 + j2
-							/*line :414:130000*/ from2 := first2 + int(from[j2])
-							/*line :347:130000*/ other[to] = uint32(from2)
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
+							to := first + j2
+							/*line :420:130000*/ from2 := first + int(from[j2])
+							/*line :353:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:130000
+//line :356:130000
 				} else {
-					/*line :368:130000*/ first3 := first
-					/*line :389:130000*/ from3 := [16]int32{}
-					t13 := first3
-					t23 := end
-					/*line :390:130000*/ t32 := a_[t13:t23]
-					t42 := first3
-					t52 := end
-					/*line :390:130000*/ t62 := a_[t42:t52]
-					x2 := t32
-					y2 := t62
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :395:130000*/ from3 := [16]int32{}
+					x2 := a_[first:end]
+					/*line :396:130000*/ y2 := a_[first:end]
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
-								/*line order.go:111*/ t14 := v2
-								t24 := quernv12
-								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
-								result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
+								/*line order.go:111*/ result2 := orderedIntegers[T](v2, quernv12, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
-							to2 := first3 + j4
-							/*line :414:130000*/ from4 := first3 + int(from3[j4])
-							/*line :346:130000*/ index[to2] = uint32(from4)
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+							to2 := first + j4
+							/*line :420:130000*/ from4 := first + int(from3[j4])
+							/*line :352:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ t15 := min(first4+width2, last)
-					t25 := min(first4+2*width2, last)
-					second := t15
-					end2 := t25
-					/*line :374:130000*/ if swapped2 {
-						i5 := first4
+					/*line :379:130000*/ second := min(first2+width2, last)
+					end2 := min(first2+2*width2, last)
+					/*line :380:130000*/ if swapped2 {
+						i5 := first2
 						j5 := second
-						at := first4
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						at := first2
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t16 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:130000*/ t26 := b_[i5]
-								/*line :425:130000*/ t33 := b_[j5]
-								x3 := t26
-								y3 := t33
-								/*line order.go:111*/ t17 := y3
-								t27 := x3
-								/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
-								result3 := result03
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+							/*line :430:130000*/ t1 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:130000*/ x3 := b_[i5]
+								/*line :431:130000*/ y3 := b_[j5]
+								/*line order.go:111*/ result3 := orderedIntegers[T](y3, x3, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									to3 := at
-									from5 := j5
-									/*line :349:130000*/ index[to3] = other[from5]
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :355:130000*/ index[at] = other[j5]
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									to4 := at
-									from6 := i5
-									/*line :349:130000*/ index[to4] = other[from6]
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :355:130000*/ index[at] = other[i5]
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							to5 := at
-							from7 := i5
-							/*line :349:130000*/ index[to5] = other[from7]
-							/*line :440:130000*/ at++
+							/*line :355:130000*/ index[at] = other[i5]
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							to6 := at
-							from8 := j5
-							/*line :349:130000*/ index[to6] = other[from8]
-							/*line :445:130000*/ at++
+							/*line :355:130000*/ index[at] = other[j5]
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first4
+						/*line :383:130000*/ i7 := first2
 						j6 := second
-						at2 := first4
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						at2 := first2
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t18 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:130000*/ t28 := a_[i7]
-								/*line :425:130000*/ t34 := a_[j6]
-								x4 := t28
-								y4 := t34
-								/*line order.go:111*/ t19 := y4
-								t29 := x4
-								/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
-								result4 := result04
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+							/*line :430:130000*/ t12 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:130000*/ x4 := a_[i7]
+								/*line :431:130000*/ y4 := a_[j6]
+								/*line order.go:111*/ result4 := orderedIntegers[T](y4, x4, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									to7 := at2
-									from9 := j6
-									/*line :348:130000*/ other[to7] = index[from9]
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :354:130000*/ other[at2] = index[j6]
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									to8 := at2
-									from10 := i7
-									/*line :348:130000*/ other[to8] = index[from10]
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :354:130000*/ other[at2] = index[i7]
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							to9 := at2
-							from11 := i7
-							/*line :348:130000*/ other[to9] = index[from11]
-							/*line :440:130000*/ at2++
+							/*line :354:130000*/ other[at2] = index[i7]
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							to10 := at2
-							from12 := j6
-							/*line :348:130000*/ other[to10] = index[from12]
-							/*line :445:130000*/ at2++
+							/*line :354:130000*/ other[at2] = index[j6]
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:13507:1*/
+	} /*line quern_gen.go:12007:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -13519,7 +12019,7 @@ func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
 	dimZ := r.BlockDim.Z
 	m2 := len(a_)
 	n := len(b_)
-	t32 := len(a_)
+	t3 := len(a_)
 	size := 2 * width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
@@ -13527,38 +12027,33 @@ func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersMergeParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, t32, size, width2)
+				quernRow1OrderedIntegersMergeParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, t3, size, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, t32 int, size int, width2 int) {
+func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, t3 int, size int, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
-		t1 := max(at-len(b_), 0)
-		t2 := min(at, len(a_))
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := t1
-				/*line :30:130000*/ for hi := t2; lo < hi; {
+			/*line :483:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := max(at-len(b_), 0)
+				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
-					/*line order.go:111*/ t12 := quernv0
-					t22 := quernv1
-					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-					result := result0
+					/*line order.go:111*/ result := orderedIntegers[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
 //line :34:130000
@@ -13566,134 +12061,106 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:130000*/ result2 := lo
-				/*line :471:130000*/ i := result2
-				i2 := i
-				j := at - i
+				/*line :485:130000*/ i := lo
+				j := at - lo
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t13 := min(steps, 4096)
-					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:130000*/ t23 := a_[i2]
-						/*line :425:130000*/ t3 := b_[j]
-						x := t23
-						y := t3
-						/*line order.go:111*/ t14 := y
-						t24 := x
-						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
-						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+					/*line :430:130000*/ t1 := min(steps, 4096)
+					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:130000*/ x := a_[i]
+						/*line :431:130000*/ y := b_[j]
+						/*line order.go:111*/ result2 := orderedIntegers[T](y, x, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
 							out[at2] = y
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							/*line :432:130000*/ i2++
+							/*line :436:130000*/ out[at2] = x
+							/*line :438:130000*/ i++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
-					out[at2] = a_[i2]
-					/*line :440:130000*/ at2++
+				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
+					out[at2] = a_[i]
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:130000*/ at2++
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
 			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
-				last = t32
+				last = t3
 //line :81:130000
 			} else {
 				/*line :80:130000*/ first2 := at - host.Rem(at, size)
-				t15 := first2
-				t25 := min(first2+width, t32)
-				first = t15
-				second = t25
-				last = min(first2+size, t32)
+				second = min(first2+width, t3)
+				first = first2
+				last = min(first2+size, t3)
 			}
-			/*line :475:130000*/ first3 := first
-			second2 := second
-			last2 := last
-			/*line :476:130000*/ t7 := first3
-			t8 := second2
-			/*line :476:130000*/ a := a_[t7:t8]
-			t9 := second2
-			t10 := last2
-			/*line :476:130000*/ b := a_[t9:t10]
-			d := at - first3
-			/*line :29:130000*/ t16 := max(d-len(b), 0)
-			t26 := min(d, len(a))
-			lo2 := t16
-			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+			/*line :489:130000*/ a := a_[first:second]
+			/*line :489:130000*/ b := a_[second:last]
+			d := at - first
+			/*line :29:130000*/ lo2 := max(d-len(b), 0)
+			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
 				/*line :31:130000*/ if r.Halted() {
 					/*line :30:130000*/ r.Halt()
 				}
 				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
 				/*line :32:130000*/ quernv12 := a[m3]
-				/*line order.go:111*/ t17 := quernv02
-				t27 := quernv12
-				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
-				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
+				/*line order.go:111*/ result3 := orderedIntegers[T](quernv02, quernv12, quernbound0)
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 					hi2 = m3
 //line :34:130000
 				} else {
 					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:130000*/ result5 := lo2
-			/*line :476:130000*/ i4 := result5
-			i5 := first3 + i4
-			j2 := second2 + at - first3 - i4
+			/*line :490:130000*/ i3 := first + lo2
+			j2 := second + at - first - lo2
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t18 := min(steps2, 4096)
-				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:130000*/ t28 := a_[i5]
-					/*line :425:130000*/ t33 := a_[j2]
-					x2 := t28
-					y2 := t33
-					/*line order.go:111*/ t19 := y2
-					t29 := x2
-					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
-					result6 := result04
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
+				/*line :430:130000*/ t12 := min(steps2, 4096)
+				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:130000*/ x2 := a_[i3]
+					/*line :431:130000*/ y2 := a_[j2]
+					/*line order.go:111*/ result4 := orderedIntegers[T](y2, x2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 						out[at3] = y2
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						/*line :432:130000*/ i5++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :438:130000*/ i3++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
-				out[at3] = a_[i5]
-				/*line :440:130000*/ at3++
+			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
+				out[at3] = a_[i3]
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:130000*/ at3++
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:13696:1*/
+	} /*line quern_gen.go:12163:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -13701,15 +12168,16 @@ func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
 	part := host.Value[int](r, 1)
 	width := host.Value[int](r, 2)
 	a_ := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
-	index := host.Slice[uint32](r, 5)
-	outIndex := host.Slice[uint32](r, 6)
+	b_ := host.Slice[T](r, 4)
+	out := host.Slice[T](r, 5)
+	index := host.Slice[uint32](r, 6)
+	outIndex := host.Slice[uint32](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	m2 := len(a_)
-	n := len(a_)
-	t32 := len(a_)
+	n := len(b_)
+	t3 := len(a_)
 	size := 2 * width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
@@ -13717,38 +12185,33 @@ func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersMergePairParts[T](r, base, part, out, width, a_, quernbound0, m2, n, outIndex, index, t32, size, width2)
+				quernRow1OrderedIntegersMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t3, size, index, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, index []uint32, t32 int, size int, width2 int) {
+func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, t3 int, size int, index []uint32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
-		t1 := max(at-len(a_), 0)
-		t2 := min(at, len(a_))
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := t1
-				/*line :30:130000*/ for hi := t2; lo < hi; {
+			/*line :483:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := max(at-len(b_), 0)
+				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
-					quernv0 := a_[at-1-m]
+					quernv0 := b_[at-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
-					/*line order.go:111*/ t12 := quernv0
-					t22 := quernv1
-					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-					result := result0
+					/*line order.go:111*/ result := orderedIntegers[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
 //line :34:130000
@@ -13756,158 +12219,114 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:130000*/ result2 := lo
-				/*line :471:130000*/ i := result2
-				i2 := i
-				j := at - i
+				/*line :485:130000*/ i := lo
+				j := at - lo
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t13 := min(steps, 4096)
-					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:130000*/ t23 := a_[i2]
-						/*line :425:130000*/ t3 := a_[j]
-						x := t23
-						y := t3
-						/*line order.go:111*/ t14 := y
-						t24 := x
-						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
-						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+					/*line :430:130000*/ t1 := min(steps, 4096)
+					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:130000*/ x := a_[i]
+						/*line :431:130000*/ y := b_[j]
+						/*line order.go:111*/ result2 := orderedIntegers[T](y, x, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
 							out[at2] = y
-							to := at2
-							from := j
-							/*line :461:130000*/ outIndex[to] = index[from]
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							to2 := at2
-							from2 := i2
-							/*line :461:130000*/ outIndex[to2] = index[from2]
-							/*line :432:130000*/ i2++
+							/*line :436:130000*/ out[at2] = x
+							/*line :470:130000*/ outIndex[at2] = uint32(i)
+							/*line :438:130000*/ i++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
-					out[at2] = a_[i2]
-					to3 := at2
-					from3 := i2
-					/*line :461:130000*/ outIndex[to3] = index[from3]
-					/*line :440:130000*/ at2++
+				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
+					out[at2] = a_[i]
+					/*line :470:130000*/ outIndex[at2] = uint32(i)
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
-					out[at2] = a_[j]
-					to4 := at2
-					from4 := j
-					/*line :461:130000*/ outIndex[to4] = index[from4]
-					/*line :445:130000*/ at2++
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+					out[at2] = b_[j]
+					/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
 			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
-				last = t32
+				last = t3
 //line :81:130000
 			} else {
 				/*line :80:130000*/ first2 := at - host.Rem(at, size)
-				t15 := first2
-				t25 := min(first2+width, t32)
-				first = t15
-				second = t25
-				last = min(first2+size, t32)
+				second = min(first2+width, t3)
+				first = first2
+				last = min(first2+size, t3)
 			}
-			/*line :475:130000*/ first3 := first
-			second2 := second
-			last2 := last
-			/*line :476:130000*/ t7 := first3
-			t8 := second2
-			/*line :476:130000*/ a := a_[t7:t8]
-			t9 := second2
-			t10 := last2
-			/*line :476:130000*/ b := a_[t9:t10]
-			d := at - first3
-			/*line :29:130000*/ t16 := max(d-len(b), 0)
-			t26 := min(d, len(a))
-			lo2 := t16
-			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+			/*line :489:130000*/ a := a_[first:second]
+			/*line :489:130000*/ b := a_[second:last]
+			d := at - first
+			/*line :29:130000*/ lo2 := max(d-len(b), 0)
+			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
 				/*line :31:130000*/ if r.Halted() {
 					/*line :30:130000*/ r.Halt()
 				}
 				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
 				/*line :32:130000*/ quernv12 := a[m3]
-				/*line order.go:111*/ t17 := quernv02
-				t27 := quernv12
-				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
-				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
+				/*line order.go:111*/ result3 := orderedIntegers[T](quernv02, quernv12, quernbound0)
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 					hi2 = m3
 //line :34:130000
 				} else {
 					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:130000*/ result5 := lo2
-			/*line :476:130000*/ i4 := result5
-			i5 := first3 + i4
-			j2 := second2 + at - first3 - i4
+			/*line :490:130000*/ i3 := first + lo2
+			j2 := second + at - first - lo2
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t18 := min(steps2, 4096)
-				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:130000*/ t28 := a_[i5]
-					/*line :425:130000*/ t33 := a_[j2]
-					x2 := t28
-					y2 := t33
-					/*line order.go:111*/ t19 := y2
-					t29 := x2
-					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
-					result6 := result04
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
+				/*line :430:130000*/ t12 := min(steps2, 4096)
+				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:130000*/ x2 := a_[i3]
+					/*line :431:130000*/ y2 := a_[j2]
+					/*line order.go:111*/ result4 := orderedIntegers[T](y2, x2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 						out[at3] = y2
-						to5 := at3
-						from5 := j2
-						/*line :461:130000*/ outIndex[to5] = index[from5]
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :472:130000*/ outIndex[at3] = index[j2]
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						to6 := at3
-						from6 := i5
-						/*line :461:130000*/ outIndex[to6] = index[from6]
-						/*line :432:130000*/ i5++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :472:130000*/ outIndex[at3] = index[i3]
+						/*line :438:130000*/ i3++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
-				out[at3] = a_[i5]
-				to7 := at3
-				from7 := i5
-				/*line :461:130000*/ outIndex[to7] = index[from7]
-				/*line :440:130000*/ at3++
+			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
+				out[at3] = a_[i3]
+				/*line :472:130000*/ outIndex[at3] = index[i3]
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				to8 := at3
-				from8 := j2
-				/*line :461:130000*/ outIndex[to8] = index[from8]
-				/*line :445:130000*/ at3++
+				/*line :472:130000*/ outIndex[at3] = index[j2]
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:13910:1*/
+	} /*line quern_gen.go:12329:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -13919,22 +12338,20 @@ func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := len(sorted)
-	t13 := len(sorted)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersBounds[T](r, base, at, upper, values, t1, sorted, quernbound0, t13, width)
+				quernRow1OrderedIntegersBounds[T](r, base, at, upper, values, sorted, quernbound0, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at []int, upper bool, values []T, t1 int, sorted []T, quernbound0 uint32, t13 int, width int) {
+func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at []int, upper bool, values []T, sorted []T, quernbound0 uint32, width int) {
 	count := width
 	if base >= 0 && count <= len(values)-base && count <= len(at)-base {
 		row := values[base:][:count]
@@ -13944,116 +12361,104 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 			i := base + threadX
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:487*/ if i >= len(at) {
+				/*line quern.dev/algo/internal/template/merge.go:500*/ if i >= len(at) {
 					break
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:130000*/ lo := 0
-					/*line :62:130000*/ for hi := t1; lo < hi; {
+					/*line :61:130000*/ hi := len(sorted)
+					lo := 0
+					/*line :62:130000*/ for lo < hi {
 						/*line :63:130000*/ if r.Halted() {
 							/*line :62:130000*/ r.Halt()
 						}
 						/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
-						/*line order.go:111*/ t12 := v
-						t2 := quernv1
-						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
-						result := result0
-						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
+						/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:64*/ if result {
 							hi = m
 //line :66:130000
 						} else {
 							/*line :67:130000*/ lo = m + 1
 						}
 					}
-					/*line :70:130000*/ result2 := lo
-					/*line :491:130000*/ row2[threadX] = result2
-//line :492:130000
+					/*line :504:130000*/ row2[threadX] = lo
+//line :505:130000
 				} else {
-					/*line :493:130000*/ v2 := row[threadX]
-					/*line :45:130000*/ lo2 := 0
-					/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :506:130000*/ v2 := row[threadX]
+					/*line :45:130000*/ hi2 := len(sorted)
+					lo2 := 0
+					/*line :46:130000*/ for lo2 < hi2 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
-						/*line order.go:111*/ t14 := quernv0
-						t22 := v2
-						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
-						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
+						/*line order.go:111*/ result2 := orderedIntegers[T](quernv0, v2, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result2 {
 							lo2 = m2 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:130000*/ result4 := lo2
-					/*line :493:130000*/ row2[threadX] = result4
+					/*line :506:130000*/ row2[threadX] = lo2
 				}
 			}
 		}
-		/*line :497:130000*/ return
+		/*line :510:130000*/ return
 	}
-	/*line :499:130000*/ for threadX := range width {
+	/*line :512:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:130000*/ switch {
-//line :503:130000
+		/*line :515:130000*/ switch {
+//line :516:130000
 		default:
-			/*line :487:130000*/ if i >= len(at) {
+			/*line :500:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:130000*/ if upper {
+			/*line :503:130000*/ if upper {
 				v := values[i]
-				/*line :61:130000*/ lo := 0
-				/*line :62:130000*/ for hi := t1; lo < hi; {
+				/*line :61:130000*/ hi := len(sorted)
+				lo := 0
+				/*line :62:130000*/ for lo < hi {
 					/*line :63:130000*/ if r.Halted() {
 						/*line :62:130000*/ r.Halt()
 					}
 					/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
-					/*line order.go:111*/ t12 := v
-					t2 := quernv1
-					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
-					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
+					/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:64*/ if result {
 						hi = m
 //line :66:130000
 					} else {
 						/*line :67:130000*/ lo = m + 1
 					}
 				}
-				/*line :70:130000*/ result2 := lo
-				/*line :491:130000*/ at[i] = result2
-//line :492:130000
+				/*line :504:130000*/ at[i] = lo
+//line :505:130000
 			} else {
-				/*line :493:130000*/ v2 := values[i]
-				/*line :45:130000*/ lo2 := 0
-				/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+				/*line :506:130000*/ v2 := values[i]
+				/*line :45:130000*/ hi2 := len(sorted)
+				lo2 := 0
+				/*line :46:130000*/ for lo2 < hi2 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
-					/*line order.go:111*/ t14 := quernv0
-					t22 := v2
-					/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
-					result3 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
+					/*line order.go:111*/ result2 := orderedIntegers[T](quernv0, v2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result2 {
 						lo2 = m2 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:130000*/ result4 := lo2
-				/*line :493:130000*/ at[i] = result4
+				/*line :506:130000*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:14056:1*/
+	} /*line quern_gen.go:12461:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -14087,39 +12492,31 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX + 1
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 := i < len(x)
+			/*line quern.dev/algo/internal/template/merge.go:515*/ t1 := i < len(x)
 			if i < len(x) {
 				quernv0 := row[threadX]
 				quernv1 := row2[threadX]
-				/*line order.go:111*/ t12 := quernv0
-				t2 := quernv1
-				/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
+				/*line order.go:111*/ t1 = orderedIntegers[T](quernv0, quernv1, quernbound0)
 			}
-			if t1 {
-				/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
+				kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:130000*/ return
+		return
 	}
-	/*line :508:130000*/ for threadX := range dimX {
+	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:130000*/ t1 := i < len(x)
-		/*line :503:130000*/ if i < len(x) {
-			/*line :502:130000*/ quernv0 := x[i]
-			/*line :502:130000*/ quernv1 := x[i-1]
-			/*line order.go:111*/ t12 := quernv0
-			t2 := quernv1
-			/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
-			result := result0
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
+		/*line :515:130000*/ t1 := i < len(x)
+		/*line :516:130000*/ if i < len(x) {
+			/*line :515:130000*/ quernv0 := x[i]
+			/*line :515:130000*/ quernv1 := x[i-1]
+			/*line order.go:111*/ t1 = orderedIntegers[T](quernv0, quernv1, quernbound0)
 		}
-		if t1 {
-			/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
+		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
+			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:14122:1*/
+	} /*line quern_gen.go:12519:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -14135,22 +12532,22 @@ func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	endB2 := false
-	endA2 := false
+	endB := false
+	endA := false
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersSetParts[T](r, launch, base, count, sums, part, b_, a_, quernbound0, endB2, endA2, operation, out, width)
+				quernRow1OrderedIntegersSetParts[T](r, launch, base, count, sums, part, b_, a_, quernbound0, endB, endA, operation, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, base int, count []int, sums []int, part int, b_ []T, a_ []T, quernbound0 uint32, endB2 bool, endA2 bool, operation uint32, out []T, width int) {
+func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, base int, count []int, sums []int, part int, b_ []T, a_ []T, quernbound0 uint32, endB bool, endA bool, operation uint32, out []T, width int) {
 	count2 := width
 	if 0 < len(count) && base >= 0 && count2 <= len(sums)-base {
 		row := sums[base:][:count2]
@@ -14158,18 +12555,14 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 			r.ThreadIdx.X = threadX
 			p := base + threadX
 			d := p * part
-			t1 := max(d-len(b_), 0)
-			t2 := min(d, len(a_))
 			d2 := min((p+1)*part, len(a_)+len(b_))
-			t110 := max(d2-len(b_), 0)
-			t27 := min(d2, len(a_))
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					if p > 0 || len(count) == 0 {
+					/*line :198:140000*/ if p > 0 || len(count) == 0 {
 						break
 					}
-					all := 0
+					/*line :201:140000*/ all := 0
 					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
 						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
@@ -14187,18 +12580,15 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 				/*line :214:140000*/ switch {
 //line :215:140000
 				default:
-					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-					/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo := max(d-len(b_), 0)
+					/*line :30:130000*/ for hi := min(d, len(a_)); lo < hi; {
 						/*line :31:130000*/ if r.Halted() {
 							/*line :30:130000*/ r.Halt()
 						}
 						/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 						quernv0 := b_[d-1-m]
 						/*line :32:130000*/ quernv1 := a_[m]
-						/*line order.go:111*/ t12 := quernv0
-						t22 := quernv1
-						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-						result3 := result0
+						/*line order.go:111*/ result3 := orderedIntegers[T](quernv0, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 							hi = m
 //line :34:130000
@@ -14206,271 +12596,205 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							/*line :35:130000*/ lo = m + 1
 						}
 					}
-					/*line :38:130000*/ result4 := lo
-					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
-					j := d - i2
+					/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j := d - lo
 					/*line :27:140000*/ if j >= len(b_) {
-						t13 := i2
-						t23 := j
-						result = t13
-						result2 = t23
+						result = lo
+						result2 = j
 						break
 					}
 					/*line :31:140000*/ x := b_[j]
-					t3 := i2
-					/*line :32:140000*/ sorted := a_[:t3]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
+					sorted := a_[:lo]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ hi2 := len(sorted)
 					lo2 := 0
-					/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :46:130000*/ for lo2 < hi2 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv02 := sorted[m2]
-						/*line order.go:111*/ t15 := quernv02
-						t24 := x
-						/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
-						result5 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
+						/*line order.go:111*/ result4 := orderedIntegers[T](quernv02, x, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result4 {
 							lo2 = m2 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:130000*/ result6 := lo2
-					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
-					t5 := j
-					/*line :32:140000*/ sorted2 := b_[:t5]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
+					/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted2 := b_[:j]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ hi3 := len(sorted2)
 					lo3 := 0
-					/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :46:130000*/ for lo3 < hi3 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 						quernv03 := sorted2[m3]
-						/*line order.go:111*/ t17 := quernv03
-						t25 := x
-						/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
-						result7 := result03
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
+						/*line order.go:111*/ result5 := orderedIntegers[T](quernv03, x, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 							lo3 = m3 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi3 = m3
 						}
 					}
-					/*line :54:130000*/ result8 := lo3
-					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
-					firstA := t4
-					firstB := t6
-					/*line :33:140000*/ equal := i2 - firstA + j - firstB
-					fromA := min((equal+1)/2, i2-firstA)
+					/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal := lo - lo2 + j - lo3
+					fromA := min((equal+1)/2, lo-lo2)
 					fromB := equal - fromA
-					t7 := firstB
-					t8 := min(firstB+fromB+1, len(b_))
-					/*line :36:140000*/ sorted3 := b_[t7:t8]
-					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
+					t8 := min(lo3+fromB+1, len(b_))
+					/*line :36:140000*/ sorted3 := b_[lo3:t8]
+					/*line quern.dev/algo/internal/template/merge.go:61*/ hi4 := len(sorted3)
 					lo4 := 0
-					/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :62:130000*/ for lo4 < hi4 {
 						/*line :63:130000*/ if r.Halted() {
 							/*line :62:130000*/ r.Halt()
 						}
 						/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 						quernv12 := sorted3[m4]
-						/*line order.go:111*/ t19 := x
-						t26 := quernv12
-						/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
-						result9 := result04
-						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
+						/*line order.go:111*/ result6 := orderedIntegers[T](x, quernv12, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:64*/ if result6 {
 							hi4 = m4
 //line :66:130000
 						} else {
 							/*line :67:130000*/ lo4 = m4 + 1
 						}
 					}
-					/*line :70:130000*/ result10 := lo4
-					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-					/*line :37:140000*/ if fromB > most {
-						fromB = most
-						fromA = equal - most
+					/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB > lo4 {
+						fromB = lo4
+						fromA = equal - lo4
 					}
-					/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
+					/*line :41:140000*/ if fromA == fromB+1 && lo4 > fromB {
 						fromB++
 					}
-					/*line :44:140000*/ t9 := firstA + fromA
-					t10 := firstB + fromB
-					result = t9
-					result2 = t10
+					/*line :44:140000*/ result = lo2 + fromA
+					result2 = lo3 + fromB
 				}
-				/*line :212:140000*/ i3 := result
+				/*line :212:140000*/ i2 := result
 				j2 := result2
-				var result11 int
-				var result12 int
+				var result7 int
+				var result8 int
 				/*line :216:140000*/ switch {
 //line :217:140000
 				default:
-					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
-					/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+					/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo5 := max(d2-len(b_), 0)
+					/*line :30:130000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
 						/*line :31:130000*/ if r.Halted() {
 							/*line :30:130000*/ r.Halt()
 						}
 						/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 						quernv04 := b_[d2-1-m5]
 						/*line :32:130000*/ quernv13 := a_[m5]
-						/*line order.go:111*/ t111 := quernv04
-						t28 := quernv13
-						/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
-						result13 := result05
-						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
+						/*line order.go:111*/ result9 := orderedIntegers[T](quernv04, quernv13, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result9 {
 							hi5 = m5
 //line :34:130000
 						} else {
 							/*line :35:130000*/ lo5 = m5 + 1
 						}
 					}
-					/*line :38:130000*/ result14 := lo5
-					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
-					j3 := d2 - i4
+					/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j3 := d2 - lo5
 					/*line :27:140000*/ if j3 >= len(b_) {
-						t112 := i4
-						t29 := j3
-						result11 = t112
-						result12 = t29
+						result7 = lo5
+						result8 = j3
 						break
 					}
 					/*line :31:140000*/ x2 := b_[j3]
-					t32 := i4
-					/*line :32:140000*/ sorted4 := a_[:t32]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
+					sorted4 := a_[:lo5]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ hi6 := len(sorted4)
 					lo6 := 0
-					/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :46:130000*/ for lo6 < hi6 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 						quernv05 := sorted4[m6]
-						/*line order.go:111*/ t114 := quernv05
-						t210 := x2
-						/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
-						result15 := result06
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
+						/*line order.go:111*/ result10 := orderedIntegers[T](quernv05, x2, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result10 {
 							lo6 = m6 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi6 = m6
 						}
 					}
-					/*line :54:130000*/ result16 := lo6
-					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
-					t52 := j3
-					/*line :32:140000*/ sorted5 := b_[:t52]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
+					/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted5 := b_[:j3]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ hi7 := len(sorted5)
 					lo7 := 0
-					/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :46:130000*/ for lo7 < hi7 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 						quernv06 := sorted5[m7]
-						/*line order.go:111*/ t116 := quernv06
-						t211 := x2
-						/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
-						result17 := result07
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
+						/*line order.go:111*/ result11 := orderedIntegers[T](quernv06, x2, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result11 {
 							lo7 = m7 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi7 = m7
 						}
 					}
-					/*line :54:130000*/ result18 := lo7
-					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
-					firstA2 := t42
-					firstB2 := t62
-					/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
-					fromA2 := min((equal2+1)/2, i4-firstA2)
+					/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal2 := lo5 - lo6 + j3 - lo7
+					fromA2 := min((equal2+1)/2, lo5-lo6)
 					fromB2 := equal2 - fromA2
-					t72 := firstB2
-					t82 := min(firstB2+fromB2+1, len(b_))
-					/*line :36:140000*/ sorted6 := b_[t72:t82]
-					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
+					t82 := min(lo7+fromB2+1, len(b_))
+					/*line :36:140000*/ sorted6 := b_[lo7:t82]
+					/*line quern.dev/algo/internal/template/merge.go:61*/ hi8 := len(sorted6)
 					lo8 := 0
-					/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :62:130000*/ for lo8 < hi8 {
 						/*line :63:130000*/ if r.Halted() {
 							/*line :62:130000*/ r.Halt()
 						}
 						/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 						quernv14 := sorted6[m8]
-						/*line order.go:111*/ t118 := x2
-						t212 := quernv14
-						/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
-						result19 := result08
-						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
+						/*line order.go:111*/ result12 := orderedIntegers[T](x2, quernv14, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:64*/ if result12 {
 							hi8 = m8
 //line :66:130000
 						} else {
 							/*line :67:130000*/ lo8 = m8 + 1
 						}
 					}
-					/*line :70:130000*/ result20 := lo8
-					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-					/*line :37:140000*/ if fromB2 > most2 {
-						fromB2 = most2
-						fromA2 = equal2 - most2
+					/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB2 > lo8 {
+						fromB2 = lo8
+						fromA2 = equal2 - lo8
 					}
-					/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					/*line :41:140000*/ if fromA2 == fromB2+1 && lo8 > fromB2 {
 						fromB2++
 					}
-					/*line :44:140000*/ t92 := firstA2 + fromA2
-					t102 := firstB2 + fromB2
-					result11 = t92
-					result12 = t102
+					/*line :44:140000*/ result7 = lo6 + fromA2
+					result8 = lo7 + fromB2
 				}
-				/*line :213:140000*/ endA := result11
-				endB := result12
 				/*line :214:140000*/ n2 := 0
 				/*line :215:140000*/ if launch == 2 {
 					n2 = row[threadX]
 				}
-				/*line :218:140000*/ for i3 < endA && j2 < endB {
+				/*line :218:140000*/ for i2 < result7 && j2 < result8 {
 					/*line :219:140000*/ if r.Halted() {
 						/*line :218:140000*/ r.Halt()
 					}
-					/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line :220:140000*/ t213 := a_[i3]
-						/*line :220:140000*/ t33 := b_[j2]
-						x3 := t213
-						y := t33
-						/*line :221:140000*/ y2 := y
-						/*line :50:140000*/ t214 := endB2
-						/*line :51:140000*/ if !t214 {
-							t120 := !endA2
-							/*line :53:140000*/ if t120 {
-								/*line order.go:111*/ t121 := y2
-								t215 := x3
-								/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
-								result21 := result09
-								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
+					/*line :219:140000*/ t1 := min(min(result7-i2, result8-j2), 4096)
+					/*line :220:140000*/ for i3 := 0; i3 < t1; i3++ {
+						/*line :220:140000*/ x3 := a_[i2]
+						/*line :220:140000*/ y := b_[j2]
+						/*line :50:140000*/ t2 := endB
+						/*line :51:140000*/ if !t2 {
+							t12 := !endA
+							/*line :53:140000*/ if t12 {
+								/*line order.go:111*/ result13 := orderedIntegers[T](y, x3, quernbound0)
+								/*line quern.dev/algo/internal/template/setops.go:50*/ t12 = !result13
 							}
-							/*line :52:140000*/ t214 = t120
+							/*line :52:140000*/ t2 = t12
 						}
-						/*line :54:140000*/ fromA3 := t214
-						/*line :51:140000*/ t43 := endA2
-						/*line :52:140000*/ if !t43 {
-							t34 := !endB2
-							/*line :54:140000*/ if t34 {
-								/*line order.go:111*/ t122 := x3
-								t216 := y2
-								/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
-								result22 := result010
-								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
+						/*line :54:140000*/ fromA3 := t2
+						/*line :51:140000*/ t4 := endA
+						/*line :52:140000*/ if !t4 {
+							t3 := !endB
+							/*line :54:140000*/ if t3 {
+								/*line order.go:111*/ result14 := orderedIntegers[T](x3, y, quernbound0)
+								/*line quern.dev/algo/internal/template/setops.go:51*/ t3 = !result14
 							}
-							/*line :53:140000*/ t43 = t34
+							/*line :53:140000*/ t4 = t3
 						}
-						/*line :55:140000*/ fromB3 := t43
+						/*line :55:140000*/ fromB3 := t4
 //line :52:140000
 						var set uint32 = 1
 						/*line :53:140000*/ if fromB3 {
@@ -14479,23 +12803,17 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 								set = 4
 							}
 						}
-						/*line :59:140000*/ t53 := fromA3
-						t63 := fromB3
-						t73 := operation&set != 0
-						fromA3 = t53
-						fromB3 = t63
-						keep := t73
-						/*line :221:140000*/ fromA4 := fromA3
-						fromB4 := fromB3
-						keep2 := keep
-						/*line :222:140000*/ if fromA4 {
-							i3++
+						/*line :59:140000*/ keep := operation&set != 0
+						_ = fromA3
+						_ = fromB3
+						/*line :222:140000*/ if fromA3 {
+							i2++
 							y = x3
 						}
-						/*line :226:140000*/ if fromB4 {
+						/*line :226:140000*/ if fromB3 {
 							j2++
 						}
-						/*line :229:140000*/ if keep2 {
+						/*line :229:140000*/ if keep {
 							/*line :230:140000*/ if launch == 2 {
 								out[n2] = y
 							}
@@ -14504,18 +12822,18 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					}
 				}
 				/*line :237:140000*/ if operation&1 != 0 {
-					/*line :238:140000*/ for ; i3 < endA; i3++ {
+					/*line :238:140000*/ for ; i2 < result7; i2++ {
 						/*line :239:140000*/ if r.Halted() {
 							/*line :238:140000*/ r.Halt()
 						}
 						/*line :239:140000*/ if launch == 2 {
-							out[n2] = a_[i3]
+							out[n2] = a_[i2]
 						}
 						/*line :242:140000*/ n2++
 					}
 				}
 				/*line :245:140000*/ if operation&2 != 0 {
-					/*line :246:140000*/ for ; j2 < endB; j2++ {
+					/*line :246:140000*/ for ; j2 < result8; j2++ {
 						/*line :247:140000*/ if r.Halted() {
 							/*line :246:140000*/ r.Halt()
 						}
@@ -14536,10 +12854,8 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
-		t1 := max(d-len(b_), 0)
-		t2 := min(d, len(a_))
-		/*line :266:140000*/ switch {
-//line :267:140000
+		/*line :264:140000*/ switch {
+//line :265:140000
 		default:
 			/*line :197:140000*/ if launch == 1 {
 				/*line :198:140000*/ if p > 0 || len(count) == 0 {
@@ -14563,18 +12879,15 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 			/*line :214:140000*/ switch {
 //line :215:140000
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-				/*line :30:130000*/ for hi := t2; lo < hi; {
+				/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo := max(d-len(b_), 0)
+				/*line :30:130000*/ for hi := min(d, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
-					/*line order.go:111*/ t12 := quernv0
-					t22 := quernv1
-					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-					result3 := result0
+					/*line order.go:111*/ result3 := orderedIntegers[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 						hi = m
 //line :34:130000
@@ -14582,274 +12895,206 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:130000*/ result4 := lo
-				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
-				j := d - i2
+				/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j := d - lo
 				/*line :27:140000*/ if j >= len(b_) {
-					t13 := i2
-					t23 := j
-					result = t13
-					result2 = t23
+					result = lo
+					result2 = j
 					break
 				}
 				/*line :31:140000*/ x := b_[j]
-				t3 := i2
-				/*line :32:140000*/ sorted := a_[:t3]
-				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
+				sorted := a_[:lo]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ hi2 := len(sorted)
 				lo2 := 0
-				/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+				/*line :46:130000*/ for lo2 < hi2 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
-					/*line order.go:111*/ t15 := quernv02
-					t24 := x
-					/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
-					result5 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
+					/*line order.go:111*/ result4 := orderedIntegers[T](quernv02, x, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result4 {
 						lo2 = m2 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:130000*/ result6 := lo2
-				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
-				t5 := j
-				/*line :32:140000*/ sorted2 := b_[:t5]
-				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
+				/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted2 := b_[:j]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ hi3 := len(sorted2)
 				lo3 := 0
-				/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+				/*line :46:130000*/ for lo3 < hi3 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
-					/*line order.go:111*/ t17 := quernv03
-					t25 := x
-					/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
-					result7 := result03
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
+					/*line order.go:111*/ result5 := orderedIntegers[T](quernv03, x, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 						lo3 = m3 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi3 = m3
 					}
 				}
-				/*line :54:130000*/ result8 := lo3
-				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
-				firstA := t4
-				firstB := t6
-				/*line :33:140000*/ equal := i2 - firstA + j - firstB
-				fromA := min((equal+1)/2, i2-firstA)
+				/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal := lo - lo2 + j - lo3
+				fromA := min((equal+1)/2, lo-lo2)
 				fromB := equal - fromA
-				t7 := firstB
-				t8 := min(firstB+fromB+1, len(b_))
-				/*line :36:140000*/ sorted3 := b_[t7:t8]
-				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
+				t8 := min(lo3+fromB+1, len(b_))
+				/*line :36:140000*/ sorted3 := b_[lo3:t8]
+				/*line quern.dev/algo/internal/template/merge.go:61*/ hi4 := len(sorted3)
 				lo4 := 0
-				/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+				/*line :62:130000*/ for lo4 < hi4 {
 					/*line :63:130000*/ if r.Halted() {
 						/*line :62:130000*/ r.Halt()
 					}
 					/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
-					/*line order.go:111*/ t19 := x
-					t26 := quernv12
-					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
-					result9 := result04
-					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
+					/*line order.go:111*/ result6 := orderedIntegers[T](x, quernv12, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:64*/ if result6 {
 						hi4 = m4
 //line :66:130000
 					} else {
 						/*line :67:130000*/ lo4 = m4 + 1
 					}
 				}
-				/*line :70:130000*/ result10 := lo4
-				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-				/*line :37:140000*/ if fromB > most {
-					fromB = most
-					fromA = equal - most
+				/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB > lo4 {
+					fromB = lo4
+					fromA = equal - lo4
 				}
-				/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
+				/*line :41:140000*/ if fromA == fromB+1 && lo4 > fromB {
 					fromB++
 				}
-				/*line :44:140000*/ t9 := firstA + fromA
-				t10 := firstB + fromB
-				result = t9
-				result2 = t10
+				/*line :44:140000*/ result = lo2 + fromA
+				result2 = lo3 + fromB
 			}
-			/*line :212:140000*/ i3 := result
+			/*line :212:140000*/ i2 := result
 			j2 := result2
 			/*line :213:140000*/ d2 := min((p+1)*part, len(a_)+len(b_))
-			var result11 int
-			var result12 int
+			var result7 int
+			var result8 int
 			/*line :216:140000*/ switch {
 //line :217:140000
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
-				t27 := min(d2, len(a_))
-				lo5 := t110
-				/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+				/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo5 := max(d2-len(b_), 0)
+				/*line :30:130000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
 					/*line :32:130000*/ quernv13 := a_[m5]
-					/*line order.go:111*/ t111 := quernv04
-					t28 := quernv13
-					/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
-					result13 := result05
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
+					/*line order.go:111*/ result9 := orderedIntegers[T](quernv04, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result9 {
 						hi5 = m5
 //line :34:130000
 					} else {
 						/*line :35:130000*/ lo5 = m5 + 1
 					}
 				}
-				/*line :38:130000*/ result14 := lo5
-				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
-				j3 := d2 - i4
+				/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j3 := d2 - lo5
 				/*line :27:140000*/ if j3 >= len(b_) {
-					t112 := i4
-					t29 := j3
-					result11 = t112
-					result12 = t29
+					result7 = lo5
+					result8 = j3
 					break
 				}
 				/*line :31:140000*/ x2 := b_[j3]
-				t32 := i4
-				/*line :32:140000*/ sorted4 := a_[:t32]
-				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
+				sorted4 := a_[:lo5]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ hi6 := len(sorted4)
 				lo6 := 0
-				/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+				/*line :46:130000*/ for lo6 < hi6 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
-					/*line order.go:111*/ t114 := quernv05
-					t210 := x2
-					/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
-					result15 := result06
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
+					/*line order.go:111*/ result10 := orderedIntegers[T](quernv05, x2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result10 {
 						lo6 = m6 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi6 = m6
 					}
 				}
-				/*line :54:130000*/ result16 := lo6
-				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
-				t52 := j3
-				/*line :32:140000*/ sorted5 := b_[:t52]
-				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
+				/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted5 := b_[:j3]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ hi7 := len(sorted5)
 				lo7 := 0
-				/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+				/*line :46:130000*/ for lo7 < hi7 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
-					/*line order.go:111*/ t116 := quernv06
-					t211 := x2
-					/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
-					result17 := result07
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
+					/*line order.go:111*/ result11 := orderedIntegers[T](quernv06, x2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result11 {
 						lo7 = m7 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi7 = m7
 					}
 				}
-				/*line :54:130000*/ result18 := lo7
-				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
-				firstA2 := t42
-				firstB2 := t62
-				/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
-				fromA2 := min((equal2+1)/2, i4-firstA2)
+				/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal2 := lo5 - lo6 + j3 - lo7
+				fromA2 := min((equal2+1)/2, lo5-lo6)
 				fromB2 := equal2 - fromA2
-				t72 := firstB2
-				t82 := min(firstB2+fromB2+1, len(b_))
-				/*line :36:140000*/ sorted6 := b_[t72:t82]
-				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
+				t82 := min(lo7+fromB2+1, len(b_))
+				/*line :36:140000*/ sorted6 := b_[lo7:t82]
+				/*line quern.dev/algo/internal/template/merge.go:61*/ hi8 := len(sorted6)
 				lo8 := 0
-				/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+				/*line :62:130000*/ for lo8 < hi8 {
 					/*line :63:130000*/ if r.Halted() {
 						/*line :62:130000*/ r.Halt()
 					}
 					/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
-					/*line order.go:111*/ t118 := x2
-					t212 := quernv14
-					/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
-					result19 := result08
-					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
+					/*line order.go:111*/ result12 := orderedIntegers[T](x2, quernv14, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:64*/ if result12 {
 						hi8 = m8
 //line :66:130000
 					} else {
 						/*line :67:130000*/ lo8 = m8 + 1
 					}
 				}
-				/*line :70:130000*/ result20 := lo8
-				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-				/*line :37:140000*/ if fromB2 > most2 {
-					fromB2 = most2
-					fromA2 = equal2 - most2
+				/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB2 > lo8 {
+					fromB2 = lo8
+					fromA2 = equal2 - lo8
 				}
-				/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+				/*line :41:140000*/ if fromA2 == fromB2+1 && lo8 > fromB2 {
 					fromB2++
 				}
-				/*line :44:140000*/ t92 := firstA2 + fromA2
-				t102 := firstB2 + fromB2
-				result11 = t92
-				result12 = t102
+				/*line :44:140000*/ result7 = lo6 + fromA2
+				result8 = lo7 + fromB2
 			}
-			/*line :213:140000*/ endA := result11
-			endB := result12
 			/*line :214:140000*/ n2 := 0
 			/*line :215:140000*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:140000*/ for i3 < endA && j2 < endB {
+			/*line :218:140000*/ for i2 < result7 && j2 < result8 {
 				/*line :219:140000*/ if r.Halted() {
 					/*line :218:140000*/ r.Halt()
 				}
-				/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line :220:140000*/ t213 := a_[i3]
-					/*line :220:140000*/ t33 := b_[j2]
-					x3 := t213
-					y := t33
-					/*line :221:140000*/ y2 := y
-					/*line :50:140000*/ t214 := endB2
-					/*line :51:140000*/ if !t214 {
-						t120 := !endA2
-						/*line :53:140000*/ if t120 {
-							/*line order.go:111*/ t121 := y2
-							t215 := x3
-							/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
-							result21 := result09
-							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
+				/*line :219:140000*/ t1 := min(min(result7-i2, result8-j2), 4096)
+				/*line :220:140000*/ for i3 := 0; i3 < t1; i3++ {
+					/*line :220:140000*/ x3 := a_[i2]
+					/*line :220:140000*/ y := b_[j2]
+					/*line :50:140000*/ t2 := endB
+					/*line :51:140000*/ if !t2 {
+						t12 := !endA
+						/*line :53:140000*/ if t12 {
+							/*line order.go:111*/ result13 := orderedIntegers[T](y, x3, quernbound0)
+							/*line quern.dev/algo/internal/template/setops.go:50*/ t12 = !result13
 						}
-						/*line :52:140000*/ t214 = t120
+						/*line :52:140000*/ t2 = t12
 					}
-					/*line :54:140000*/ fromA3 := t214
-					/*line :51:140000*/ t43 := endA2
-					/*line :52:140000*/ if !t43 {
-						t34 := !endB2
-						/*line :54:140000*/ if t34 {
-							/*line order.go:111*/ t122 := x3
-							t216 := y2
-							/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
-							result22 := result010
-							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
+					/*line :54:140000*/ fromA3 := t2
+					/*line :51:140000*/ t4 := endA
+					/*line :52:140000*/ if !t4 {
+						t3 := !endB
+						/*line :54:140000*/ if t3 {
+							/*line order.go:111*/ result14 := orderedIntegers[T](x3, y, quernbound0)
+							/*line quern.dev/algo/internal/template/setops.go:51*/ t3 = !result14
 						}
-						/*line :53:140000*/ t43 = t34
+						/*line :53:140000*/ t4 = t3
 					}
-					/*line :55:140000*/ fromB3 := t43
+					/*line :55:140000*/ fromB3 := t4
 //line :52:140000
 					var set uint32 = 1
 					/*line :53:140000*/ if fromB3 {
@@ -14858,23 +13103,17 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 							set = 4
 						}
 					}
-					/*line :59:140000*/ t53 := fromA3
-					t63 := fromB3
-					t73 := operation&set != 0
-					fromA3 = t53
-					fromB3 = t63
-					keep := t73
-					/*line :221:140000*/ fromA4 := fromA3
-					fromB4 := fromB3
-					keep2 := keep
-					/*line :222:140000*/ if fromA4 {
-						i3++
+					/*line :59:140000*/ keep := operation&set != 0
+					_ = fromA3
+					_ = fromB3
+					/*line :222:140000*/ if fromA3 {
+						i2++
 						y = x3
 					}
-					/*line :226:140000*/ if fromB4 {
+					/*line :226:140000*/ if fromB3 {
 						j2++
 					}
-					/*line :229:140000*/ if keep2 {
+					/*line :229:140000*/ if keep {
 						/*line :230:140000*/ if launch == 2 {
 							out[n2] = y
 						}
@@ -14883,18 +13122,18 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 				}
 			}
 			/*line :237:140000*/ if operation&1 != 0 {
-				/*line :238:140000*/ for ; i3 < endA; i3++ {
+				/*line :238:140000*/ for ; i2 < result7; i2++ {
 					/*line :239:140000*/ if r.Halted() {
 						/*line :238:140000*/ r.Halt()
 					}
 					/*line :239:140000*/ if launch == 2 {
-						out[n2] = a_[i3]
+						out[n2] = a_[i2]
 					}
 					/*line :242:140000*/ n2++
 				}
 			}
 			/*line :245:140000*/ if operation&2 != 0 {
-				/*line :246:140000*/ for ; j2 < endB; j2++ {
+				/*line :246:140000*/ for ; j2 < result8; j2++ {
 					/*line :247:140000*/ if r.Halted() {
 						/*line :246:140000*/ r.Halt()
 					}
@@ -14908,7 +13147,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:14911:1*/
+	} /*line quern_gen.go:13150:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -14961,6 +13200,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 				At int
 			}
 			switch {
+//line :225:120000
 			default:
 				/*line :32:120000*/ p2 := min(first, last-1)
 				/*line :33:120000*/ if len(at) > 0 {
@@ -14974,85 +13214,65 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-						/*line :44:120000*/ a := lo2
-//line :45:120000
+//line :44:120000
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :49:120000*/ switch {
-//line :50:120000
+						/*line :48:120000*/ switch {
+//line :49:120000
 						default:
 							/*line :13:120000*/ quernv0 := e.V
-							quernv1 := a.V
-							/*line order.go:123*/ t1 := quernv0
-							t2 := quernv1
-							/*line order.go:123*/ result0 := orderedFloats[T](t1, t2, quernbound0)
-							result2 := result0
-							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
-							if !t22 {
-								t12 := e.At < a.At
-								/*line :16:120000*/ if t12 {
-									quernv02 := a.V
+							quernv1 := lo2.V
+							/*line order.go:123*/ t2 := orderedFloats[T](quernv0, quernv1, quernbound0)
+							/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ if !t2 {
+								t1 := e.At < lo2.At
+								/*line :15:120000*/ if t1 {
+									quernv02 := lo2.V
 									quernv12 := e.V
-									/*line order.go:123*/ t13 := quernv02
-									t23 := quernv12
-									/*line order.go:123*/ result02 := orderedFloats[T](t13, t23, quernbound0)
-									result3 := result02
-									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
+									/*line order.go:123*/ result2 := orderedFloats[T](quernv02, quernv12, quernbound0)
+									/*line quern.dev/algo/internal/template/extremes.go:13*/ t1 = !result2
 								}
-								/*line :15:120000*/ t22 = t12
+								/*line :15:120000*/ t2 = t1
 							}
-							/*line :17:120000*/ if t22 {
+							/*line :17:120000*/ if t2 {
 								/*line :14:120000*/ result = e
 								break
 							}
-							/*line :16:120000*/ result = a
+							/*line :16:120000*/ result = lo2
 						}
-						/*line :38:120000*/ t14 := result
-						a2 := hi2
-//line :40:120000
-						var result4 struct {
+//line :18:120000
+						var result3 struct {
 							V  T
 							At int
 						}
-						/*line :44:120000*/ switch {
-//line :45:120000
+						/*line :22:120000*/ switch {
+//line :23:120000
 						default:
-							/*line :21:120000*/ quernv03 := a2.V
+							/*line :24:120000*/ quernv03 := hi2.V
 							quernv13 := e.V
-							/*line order.go:123*/ t15 := quernv03
-							t24 := quernv13
-							/*line order.go:123*/ result03 := orderedFloats[T](t15, t24, quernbound0)
-							result5 := result03
-							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line :22:120000*/ if !t25 {
-								t16 := e.At < a2.At
-								/*line :24:120000*/ if t16 {
+							/*line order.go:123*/ t22 := orderedFloats[T](quernv03, quernv13, quernbound0)
+							/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ if !t22 {
+								t12 := e.At < hi2.At
+								/*line :23:120000*/ if t12 {
 									quernv04 := e.V
-									quernv14 := a2.V
-									/*line order.go:123*/ t17 := quernv04
-									t26 := quernv14
-									/*line order.go:123*/ result04 := orderedFloats[T](t17, t26, quernbound0)
-									result6 := result04
-									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
+									quernv14 := hi2.V
+									/*line order.go:123*/ result4 := orderedFloats[T](quernv04, quernv14, quernbound0)
+									/*line quern.dev/algo/internal/template/extremes.go:21*/ t12 = !result4
 								}
-								/*line :23:120000*/ t25 = t16
+								t22 = t12
 							}
-							/*line :25:120000*/ if t25 {
-								/*line :22:120000*/ result4 = e
+							if t22 {
+								/*line :22:120000*/ result3 = e
 								break
 							}
-							/*line :24:120000*/ result4 = a2
+							/*line :24:120000*/ result3 = hi2
 						}
-						/*line :38:120000*/ t27 := result4
-						lo2 = t14
-						hi2 = t27
+						/*line :38:120000*/ lo2 = result
+						hi2 = result3
 					}
-					/*line :40:120000*/ t3 := lo2
-					t4 := hi2
-					lo2 = t3
-					hi2 = t4
+					/*line :40:120000*/ _ = lo2
+					_ = hi2
 					break
 				}
 				/*line :42:120000*/ lo2 = struct {
@@ -15069,22 +13289,16 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 					/*line :47:120000*/ for i3 := 0; i3 < t5; i3++ {
 						/*line :47:120000*/ v := in[i2]
 						quernv15 := lo2.V
-						/*line order.go:123*/ t18 := v
-						t28 := quernv15
-						/*line order.go:123*/ result05 := orderedFloats[T](t18, t28, quernbound0)
-						result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result7 {
+						/*line order.go:123*/ result5 := orderedFloats[T](v, quernv15, quernbound0)
+						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result5 {
 							/*line :49:120000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
 						/*line :54:120000*/ quernv05 := hi2.V
-						/*line order.go:123*/ t19 := quernv05
-						t29 := v
-						/*line order.go:123*/ result06 := orderedFloats[T](t19, t29, quernbound0)
-						result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result8 {
+						/*line order.go:123*/ result6 := orderedFloats[T](quernv05, v, quernbound0)
+						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result6 {
 							/*line :52:120000*/ hi2 = struct {
 								V  T
 								At int
@@ -15093,41 +13307,33 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 						/*line :57:120000*/ i2 += stride
 					}
 				}
-				/*line :60:120000*/ t6 := lo2
-				t7 := hi2
-				lo2 = t6
-				hi2 = t7
+				/*line :60:120000*/ _ = lo2
+				_ = hi2
 			}
-			/*line :216:120000*/ l := lo2
-			h := hi2
-			/*line :217:120000*/ t110 := l
-			t210 := h
 			/*line :186:120000*/ step := 1
 			/*line :187:120000*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:120000*/ t111 := t110
-			t211 := lo + step*p
+			/*line :190:120000*/ t23 := lo + step*p
 			/*line :196:120000*/ if value {
 				/*line :199:120000*/ if len(out) > 0 {
-					out[t211] = t111.V
+					out[t23] = lo2.V
 				}
 				/*line :202:120000*/ if len(outAt) > 0 {
-					outAt[t211] = t111.At
+					outAt[t23] = lo2.At
 				}
 			}
-			/*line :191:120000*/ t62 := t210
-			t72 := hi + step*p
+			/*line :191:120000*/ t7 := hi + step*p
 			/*line :196:120000*/ if value2 {
 				/*line :199:120000*/ if len(out) > 0 {
-					out[t72] = t62.V
+					out[t7] = hi2.V
 				}
 				/*line :202:120000*/ if len(outAt) > 0 {
-					outAt[t72] = t62.At
+					outAt[t7] = hi2.At
 				}
 			}
 		}
-	} /*line quern_gen.go:15130:1*/
+	} /*line quern_gen.go:13336:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
@@ -15150,7 +13356,6 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 		Part  int
 		Group int
 	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
-	var t2 int
 	ps := host.Scratch[struct {
 		Line   int
 		Part   int
@@ -15159,15 +13364,15 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 		From   int
 		To     int
 	}](r, 0, r.BlockDim.Count())
-	vs := host.Scratch[struct {
+	bests := host.Scratch[struct {
 		V  T
 		At int
 	}](r, 1, r.BlockDim.Count())
-	t22 := l.Inner
+	t2 := l.Inner
 	c := int(1)
 	var group2 int
 	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs2 := host.Scratch[struct {
+	vs := host.Scratch[struct {
 		V  T
 		At int
 	}](r, 3, r.BlockDim.Count())
@@ -15176,41 +13381,34 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 		At int
 	}](r, 4, r.BlockDim.Count())
 	var d int
-	var t24 int
-	t3s := host.Scratch[struct {
-		V  T
-		At int
-	}](r, 5, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[struct {
 		V  T
 		At int
-	}](r, 6, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 10, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t11 int
+	}](r, 5, r.BlockDim.Count())
+	givens := host.Scratch[T](r, 8, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 6, r.BlockDim.Count())
+	givens2 := host.Scratch[int](r, 9, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[int](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
-		t2 = count
-		start := t2 * l.Parts
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		start := count * l.Parts
+		/*line :62:30000*/ for threadZ := range 1 {
+			/*line :63:30000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1OrderedFloatsExtremeLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, at, part, in, most, quernbound0)
+				quernRow1OrderedFloatsExtremeLines[T](r, ps, first, bests, base, l, start, count, ends, t2, c, at, part, in, most, quernbound0)
 			}
 		}
-		r.ThreadIdx = kernel.Dim3{}
+		/*line :69:30000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line :47:30000*/ group2 = c << l.Group
 		/*line :48:30000*/ for threadZ := range 1 {
 			/*line :49:30000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2OrderedFloatsExtremeLines[T](r, ps, first2, vs, counts, vs2, c, l)
+				quernRow2OrderedFloatsExtremeLines[T](r, ps, first2, bests, counts, vs, c, l)
 			}
 		}
 		/*line :55:30000*/ switch {
@@ -15220,7 +13418,7 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
-						quernRow3OrderedFloatsExtremeLines[T](r, vs2, first3, results)
+						quernRow3OrderedFloatsExtremeLines[T](r, vs, first3, results)
 					}
 				}
 				break
@@ -15230,47 +13428,45 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t24 = d
 				/*line :245:10000*/ for threadZ := range 1 {
 					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
-						quernRow4OrderedFloatsExtremeLines[T](r, vs2, first4, t3s, shuffleDowns, givens)
+						quernRow4OrderedFloatsExtremeLines[T](r, vs, first4, shuffleDowns, givens)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
-				/*line :252:10000*/ for threadZ := range 1 {
-					/*line :253:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
-						quernRow5OrderedFloatsExtremeLines[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
+						quernRow5OrderedFloatsExtremeLines[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
 				start2 := 2*d - 1
-				/*line :260:10000*/ for threadZ := range 1 {
-					/*line :261:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
-						quernRow6OrderedFloatsExtremeLines[T](r, counts, first6, vs2, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
+						quernRow6OrderedFloatsExtremeLines[T](r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 					}
 				}
 			}
-			/*line :268:10000*/ for threadZ := range 1 {
-				/*line :269:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
-					quernRow7OrderedFloatsExtremeLines[T](r, vs2, first7, results)
+					quernRow7OrderedFloatsExtremeLines[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/lines.go:84:30000*/ t11 = count
-		start3 := t11 * l.Parts
-		/*line :86:30000*/ for threadZ := range 1 {
-			/*line :87:30000*/ for threadY := range 1 {
+		/*line :268:10000*/ start3 := count * l.Parts
+		/*line :269:10000*/ for threadZ := range 1 {
+			/*line :270:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8OrderedFloatsExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:15273:1*/
+	} /*line quern_gen.go:13469:1*/
 }
 
 //go:noinline
@@ -15281,7 +13477,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 	Stride int
 	From   int
 	To     int
-}, first int, vs []struct {
+}, first int, bests []struct {
 	V  T
 	At int
 }, base int, l struct {
@@ -15290,7 +13486,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 	Parts int
 	Part  int
 	Group int
-}, start int, t2 int, ends []int32, t22 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
+}, start int, count int, ends []int32, t2 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
 	pRow := (*[256]struct {
 		Line   int
 		Part   int
@@ -15299,13 +13495,13 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		From   int
 		To     int
 	})(ps[first:])
-	vRow := (*[256]struct {
+	bestRow := (*[256]struct {
 		V  T
 		At int
-	})(vs[first:])
+	})(bests[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
+		p2 := &pRow[threadX]
 		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
 			Line   int
 			Part   int
@@ -15315,82 +13511,59 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 			To     int
 		}{}
 		of := (base + threadX) >> l.Group
-		var p2 struct {
-			Line   int
-			Part   int
-			First  int
-			Stride int
-			From   int
-			To     int
-		}
-		/*line :20:30000*/ if of >= start {
-			p2 = p
-//line :22:30000
+		if of >= start {
+			*p2 = p
 		} else {
-			/*line :23:30000*/ p.Part = host.Div(of, t2)
-			p.Line = of - p.Part*t2
+			p.Part = host.Div(of, count)
+			p.Line = of - p.Part*count
 			p.Stride = 1
 			n2 := l.N
-			/*line :27:30000*/ if len(ends) > 0 {
+			if len(ends) > 0 {
 				p.First = int(ends[p.Line])
 				n2 = int(ends[p.Line+1]) - p.First
-//line :30:30000
 			} else {
-				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				plane := host.Div(p.Line, l.Inner)
 				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
 				p.First = t1
-				p.Stride = t22
+				p.Stride = t2
 			}
 			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
 			p.To = min(p.From+l.Part, n2)
-			p2 = p
+			*p2 = p
 		}
-//line :61:30000
-		*p3 = p2
-		lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :62:30000*/ lane := threadX & 31 & (c<<l.Group - 1)
 		/*line :63:30000*/ best := struct {
 			V  T
 			At int
 		}{At: -1}
-		/*line :67:30000*/ for i := p3.From + lane; i < p3.To; i += c << l.Group {
+		/*line :67:30000*/ for i := p2.From + lane; i < p2.To; i += c << l.Group {
 			/*line :68:30000*/ if r.Halted() {
 				/*line :64:30000*/ r.Halt()
 			}
 			/*line :65:30000*/ k := i
 			/*line :66:30000*/ if len(at) > 0 {
-				k = at[p3.Line*part+i]
+				k = at[p2.Line*part+i]
 			}
-			/*line :69:30000*/ v := in[p3.First+k*p3.Stride]
-			t5 := v
-			t6 := best.V
-			a := t5
-			b := t6
+			/*line :69:30000*/ v := in[p2.First+k*p2.Stride]
+			b := best.V
+			a := v
 			/*line :71:30000*/ if most {
-				t7 := best.V
-				t8 := v
-				a = t7
-				b = t8
+				a = best.V
+				b = v
 			}
 			/*line :74:30000*/ t9 := best.At < 0
 			/*line :75:30000*/ if !t9 {
-				quernv0 := a
-				quernv1 := b
-				/*line order.go:123*/ t12 := quernv0
-				t23 := quernv1
-				/*line order.go:123*/ result0 := orderedFloats[T](t12, t23, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/lines.go:74*/ t9 = result
+				/*line order.go:123*/ t9 = orderedFloats[T](a, b, quernbound0)
 			}
-			/*line :76:30000*/ if t9 {
+			/*line quern.dev/algo/internal/template/lines.go:74:30000*/ if t9 {
 				/*line :75:30000*/ best = struct {
 					V  T
 					At int
 				}{V: v, At: k}
 			}
 		}
-		/*line :83:30000*/ v2 := best
-		vRow[threadX] = v2
-	} /*line quern_gen.go:15393:1*/
+		/*line :81:30000*/ bestRow[threadX] = best
+	} /*line quern_gen.go:13566:1*/
 }
 
 //go:noinline
@@ -15401,10 +13574,10 @@ func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 	Stride int
 	From   int
 	To     int
-}, first2 int, vs []struct {
+}, first2 int, bests []struct {
 	V  T
 	At int
-}, counts []int, vs2 []struct {
+}, counts []int, vs []struct {
 	V  T
 	At int
 }, c int, l struct {
@@ -15422,138 +13595,119 @@ func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		From   int
 		To     int
 	})(ps[first2:])
+	bestRow := (*[256]struct {
+		V  T
+		At int
+	})(bests[first2:])
+	countRow := (*[256]int)(counts[first2:])
 	vRow := (*[256]struct {
 		V  T
 		At int
 	})(vs[first2:])
-	countRow := (*[256]int)(counts[first2:])
-	vRow2 := (*[256]struct {
-		V  T
-		At int
-	})(vs2[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
-		v2 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:47*/ count2 := min(p3.To-p3.From, c<<l.Group)
-		v3 := v2
+		p2 := &pRow[threadX]
+		best := bestRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ count2 := min(p2.To-p2.From, c<<l.Group)
+		v2 := best
 		countRow[threadX] = count2
-		vRow2[threadX] = v3
-	} /*line quern_gen.go:15442:1*/
+		vRow[threadX] = v2
+	} /*line quern_gen.go:13615:1*/
 }
 
 //go:noinline
-func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []struct {
+func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []struct {
 	V  T
 	At int
 }, first3 int, results []struct {
 	V  T
 	At int
 }) {
-	vRow2 := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs2[first3:])
+	})(vs[first3:])
 	resultRow := (*[256]struct {
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:15461:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13634:1*/
 }
 
 //go:noinline
-func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []struct {
+func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []struct {
 	V  T
 	At int
-}, first4 int, t3s []struct {
-	V  T
-	At int
-}, shuffleDowns []struct {
+}, first4 int, shuffleDowns []struct {
 	V  T
 	At int
 }, givens []T) {
-	vRow2 := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs2[first4:])
-	t3Row := (*[256]struct {
-		V  T
-		At int
-	})(t3s[first4:])
+	})(vs[first4:])
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
 	})(shuffleDowns[first4:])
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		v3 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v3
-		t3 := t13
-		shuffleDown := struct {
+		v2 := vRow[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := struct {
 			V  T
 			At int
 		}{}
-		given := t3.V
-		t3Row[threadX] = t3
+		given := v2.V
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 		{
 			threadX := threadX + 1
-			v3 := vRow2[threadX]
-			t13 := v3
-			t3 := t13
+			v2 := vRow[threadX]
 			shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			given := t3.V
-			t3Row[threadX] = t3
+			given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 2
-			v3 := vRow2[threadX]
-			t13 := v3
-			t3 := t13
+			v2 := vRow[threadX]
 			shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			given := t3.V
-			t3Row[threadX] = t3
+			given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 3
-			v3 := vRow2[threadX]
-			t13 := v3
-			t3 := t13
+			v2 := vRow[threadX]
 			shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			given := t3.V
-			t3Row[threadX] = t3
+			/*line :280:10000*/ given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:15542:1*/
+	} /*line quern_gen.go:13696:1*/
 }
 
 //go:noinline
-func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, t3s []struct {
+func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []struct {
 	V  T
 	At int
 }, first5 int, shuffleDowns []struct {
 	V  T
 	At int
 }, shuffleDowns2 []T, givens2 []int) {
-	t3Row := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(t3s[first5:])
+	})(vs[first5:])
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
@@ -15561,48 +13715,48 @@ func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, t3s []
 	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]int)(givens2[first5:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
+		v2 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
-		given2 := t3.At
+		given2 := v2.At
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 		{
 			threadX := threadX + 1
-			t3 := t3Row[threadX]
+			v2 := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.V = shuffleDown2
-			given2 := t3.At
+			given2 := v2.At
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 2
-			t3 := t3Row[threadX]
+			v2 := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.V = shuffleDown2
-			given2 := t3.At
+			given2 := v2.At
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 3
-			t3 := t3Row[threadX]
+			v2 := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.V = shuffleDown2
-			given2 := t3.At
+			given2 := v2.At
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:15601:1*/
+	} /*line quern_gen.go:13755:1*/
 }
 
 //go:noinline
-func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts []int, first6 int, vs2 []struct {
+func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts []int, first6 int, vs []struct {
 	V  T
 	At int
 }, shuffleDowns []struct {
@@ -15610,10 +13764,10 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 	At int
 }, shuffleDowns3 []int, d int, group2 int, start2 int, most bool, quernbound0 uint32) {
 	countRow := (*[256]int)(counts[first6:])
-	vRow2 := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs2[first6:])
+	})(vs[first6:])
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
@@ -15622,120 +13776,102 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
-		v3 := vRow2[threadX]
+		v2 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
-		other := shuffleDown
-		/*line :245:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
-			a2 := v3
-//line :247:10000
-			var result2 struct {
+		if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
+			var result struct {
 				V  T
 				At int
 			}
-			/*line :251:10000*/ switch {
-//line :252:10000
+			switch {
 			default:
 				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
 //line :80:30000
-					var result3 struct {
+					var result2 struct {
 						V  T
 						At int
 					}
 					/*line :84:30000*/ switch {
 //line :85:30000
 					default:
-						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv02 := a2.V
-						quernv12 := other.V
-						/*line order.go:123*/ t14 := quernv02
-						t25 := quernv12
-						/*line order.go:123*/ result02 := orderedFloats[T](t14, t25, quernbound0)
-						result4 := result02
-						/*line quern.dev/algo/internal/template/extremes.go:21*/ t26 := result4
-						/*line :22:120000*/ if !t26 {
-							t15 := other.At < a2.At
-							/*line :24:120000*/ if t15 {
-								quernv03 := other.V
-								quernv13 := a2.V
-								/*line order.go:123*/ t16 := quernv03
-								t27 := quernv13
-								/*line order.go:123*/ result03 := orderedFloats[T](t16, t27, quernbound0)
-								result5 := result03
-								/*line quern.dev/algo/internal/template/extremes.go:21*/ t15 = !result5
+						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv0 := v2.V
+						quernv1 := shuffleDown.V
+						/*line order.go:123*/ t22 := orderedFloats[T](quernv0, quernv1, quernbound0)
+						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ if !t22 {
+							t12 := shuffleDown.At < v2.At
+							/*line :23:120000*/ if t12 {
+								quernv02 := shuffleDown.V
+								quernv12 := v2.V
+								/*line order.go:123*/ result3 := orderedFloats[T](quernv02, quernv12, quernbound0)
+								/*line quern.dev/algo/internal/template/extremes.go:21*/ t12 = !result3
 							}
-							/*line :23:120000*/ t26 = t15
+							t22 = t12
 						}
-						/*line :25:120000*/ if t26 {
-							/*line :22:120000*/ result3 = other
+						if t22 {
+							/*line :22:120000*/ result2 = shuffleDown
 							break
 						}
-						/*line :24:120000*/ result3 = a2
+						/*line :24:120000*/ result2 = v2
 					}
-					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result2 = result3
+					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result = result2
 					break
 				}
 //line :83:30000
-				var result6 struct {
+				var result4 struct {
 					V  T
 					At int
 				}
 				/*line :87:30000*/ switch {
 //line :88:30000
 				default:
-					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv04 := other.V
-					quernv14 := a2.V
-					/*line order.go:123*/ t17 := quernv04
-					t28 := quernv14
-					/*line order.go:123*/ result04 := orderedFloats[T](t17, t28, quernbound0)
-					result7 := result04
-					/*line quern.dev/algo/internal/template/extremes.go:13*/ t29 := result7
-					if !t29 {
-						t18 := other.At < a2.At
-						/*line :16:120000*/ if t18 {
-							quernv05 := a2.V
-							quernv15 := other.V
-							/*line order.go:123*/ t19 := quernv05
-							t210 := quernv15
-							/*line order.go:123*/ result05 := orderedFloats[T](t19, t210, quernbound0)
-							result8 := result05
-							/*line quern.dev/algo/internal/template/extremes.go:13*/ t18 = !result8
+					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv03 := shuffleDown.V
+					quernv13 := v2.V
+					/*line order.go:123*/ t23 := orderedFloats[T](quernv03, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ if !t23 {
+						t13 := shuffleDown.At < v2.At
+						/*line :15:120000*/ if t13 {
+							quernv04 := v2.V
+							quernv14 := shuffleDown.V
+							/*line order.go:123*/ result5 := orderedFloats[T](quernv04, quernv14, quernbound0)
+							/*line quern.dev/algo/internal/template/extremes.go:13*/ t13 = !result5
 						}
-						/*line :15:120000*/ t29 = t18
+						/*line :15:120000*/ t23 = t13
 					}
-					/*line :17:120000*/ if t29 {
-						/*line :14:120000*/ result6 = other
+					/*line :17:120000*/ if t23 {
+						/*line :14:120000*/ result4 = shuffleDown
 						break
 					}
-					/*line :16:120000*/ result6 = a2
+					/*line :16:120000*/ result4 = v2
 				}
-				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result2 = result6
+				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result = result4
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v3 = result2
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v2 = result
 		}
-		vRow2[threadX] = v3
+		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:15719:1*/
+	} /*line quern_gen.go:13855:1*/
 }
 
 //go:noinline
-func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []struct {
+func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []struct {
 	V  T
 	At int
 }, first7 int, results []struct {
 	V  T
 	At int
 }) {
-	vRow2 := (*[256]struct {
+	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs2[first7:])
+	})(vs[first7:])
 	resultRow := (*[256]struct {
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:15738:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13874:1*/
 }
 
 //go:noinline
@@ -15770,15 +13906,13 @@ func quernRow8OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 	})(results[first8:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
-		result10 := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:47*/ result9 := result10
-		/*line :78:30000*/ best2 := result9
-		/*line :41:30000*/ result06 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
-		/*line :84:30000*/ if result06 {
-			out[p3.Line*l.Parts+p3.Part] = best2.At
+		p2 := &pRow[threadX]
+		result6 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:41*/ result0 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
+		/*line :84:30000*/ if result0 {
+			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:15781:1*/
+	} /*line quern_gen.go:13915:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -15809,211 +13943,179 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
+		/*line quern.dev/algo/internal/template/merge.go:343*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
-					first2 := first
-					/*line :389:130000*/ from := [16]int32{}
-					t1 := first2
-					t2 := end
-					/*line :390:130000*/ t3 := a_[t1:t2]
-					t4 := first2
-					t5 := end
-					/*line :390:130000*/ t6 := b_[t4:t5]
-					x := t3
-					y := t6
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
+					/*line :395:130000*/ from := [16]int32{}
+					x := a_[first:end]
+					/*line :396:130000*/ y := b_[first:end]
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
-								/*line order.go:123*/ t12 := v
-								t22 := quernv1
-								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-								result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
+								/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
-							_ = first2 + int(from[j2])
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
+							_ = first + int(from[j2])
 						}
 					}
-//line :417:130000
+//line :423:130000
 				} else {
-					/*line :368:130000*/ first3 := first
-					/*line :389:130000*/ from2 := [16]int32{}
-					t13 := first3
-					t23 := end
-					/*line :390:130000*/ t32 := a_[t13:t23]
-					t42 := first3
-					t52 := end
-					/*line :390:130000*/ t62 := a_[t42:t52]
-					x2 := t32
-					y2 := t62
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :395:130000*/ from2 := [16]int32{}
+					x2 := a_[first:end]
+					/*line :396:130000*/ y2 := a_[first:end]
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
-								/*line order.go:123*/ t14 := v2
-								t24 := quernv12
-								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
-								result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
+								/*line order.go:123*/ result2 := orderedFloats[T](v2, quernv12, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
-							_ = first3 + int(from2[j4])
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+							_ = first + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ t15 := min(first4+width2, last)
-					t25 := min(first4+2*width2, last)
-					second := t15
-					end2 := t25
-					/*line :374:130000*/ if swapped2 {
-						i5 := first4
+					/*line :379:130000*/ second := min(first2+width2, last)
+					end2 := min(first2+2*width2, last)
+					/*line :380:130000*/ if swapped2 {
+						i5 := first2
 						j5 := second
-						at := first4
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						at := first2
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t16 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:130000*/ t26 := b_[i5]
-								/*line :425:130000*/ t33 := b_[j5]
-								x3 := t26
-								y3 := t33
-								/*line order.go:123*/ t17 := y3
-								t27 := x3
-								/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
-								result3 := result03
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+							/*line :430:130000*/ t1 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:130000*/ x3 := b_[i5]
+								/*line :431:130000*/ y3 := b_[j5]
+								/*line order.go:123*/ result3 := orderedFloats[T](y3, x3, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:130000*/ at++
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:130000*/ at++
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first4
+						/*line :383:130000*/ i7 := first2
 						j6 := second
-						at2 := first4
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						at2 := first2
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t18 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:130000*/ t28 := a_[i7]
-								/*line :425:130000*/ t34 := a_[j6]
-								x4 := t28
-								y4 := t34
-								/*line order.go:123*/ t19 := y4
-								t29 := x4
-								/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
-								result4 := result04
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+							/*line :430:130000*/ t12 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:130000*/ x4 := a_[i7]
+								/*line :431:130000*/ y4 := a_[j6]
+								/*line order.go:123*/ result4 := orderedFloats[T](y4, x4, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:130000*/ at2++
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:130000*/ at2++
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:16016:1*/
+	} /*line quern_gen.go:14118:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -16046,240 +14148,192 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
-		switch {
-//line :347:130000
+		/*line quern.dev/algo/internal/template/merge.go:351*/ swapped2 := swapped
+		/*line :352:130000*/ switch {
+//line :353:130000
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
-					first2 := first
-					/*line :389:130000*/ from := [16]int32{}
-					t1 := first2
-					t2 := end
-					/*line :390:130000*/ t3 := a_[t1:t2]
-					t4 := first2
-					t5 := end
-					/*line :390:130000*/ t6 := b_[t4:t5]
-					x := t3
-					y := t6
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
+					/*line :395:130000*/ from := [16]int32{}
+					x := a_[first:end]
+					/*line :396:130000*/ y := b_[first:end]
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
-								/*line order.go:123*/ t12 := v
-								t22 := quernv1
-								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-								result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
+								/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
-							to := first2 + j2
-							/*line :414:130000*/ from2 := first2 + int(from[j2])
-							/*line :347:130000*/ other[to] = uint32(from2)
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
+							to := first + j2
+							/*line :420:130000*/ from2 := first + int(from[j2])
+							/*line :353:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:130000
+//line :356:130000
 				} else {
-					/*line :368:130000*/ first3 := first
-					/*line :389:130000*/ from3 := [16]int32{}
-					t13 := first3
-					t23 := end
-					/*line :390:130000*/ t32 := a_[t13:t23]
-					t42 := first3
-					t52 := end
-					/*line :390:130000*/ t62 := a_[t42:t52]
-					x2 := t32
-					y2 := t62
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :395:130000*/ from3 := [16]int32{}
+					x2 := a_[first:end]
+					/*line :396:130000*/ y2 := a_[first:end]
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
-								/*line order.go:123*/ t14 := v2
-								t24 := quernv12
-								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
-								result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
+								/*line order.go:123*/ result2 := orderedFloats[T](v2, quernv12, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
-							to2 := first3 + j4
-							/*line :414:130000*/ from4 := first3 + int(from3[j4])
-							/*line :346:130000*/ index[to2] = uint32(from4)
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+							to2 := first + j4
+							/*line :420:130000*/ from4 := first + int(from3[j4])
+							/*line :352:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ t15 := min(first4+width2, last)
-					t25 := min(first4+2*width2, last)
-					second := t15
-					end2 := t25
-					/*line :374:130000*/ if swapped2 {
-						i5 := first4
+					/*line :379:130000*/ second := min(first2+width2, last)
+					end2 := min(first2+2*width2, last)
+					/*line :380:130000*/ if swapped2 {
+						i5 := first2
 						j5 := second
-						at := first4
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						at := first2
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t16 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:130000*/ t26 := b_[i5]
-								/*line :425:130000*/ t33 := b_[j5]
-								x3 := t26
-								y3 := t33
-								/*line order.go:123*/ t17 := y3
-								t27 := x3
-								/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
-								result3 := result03
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+							/*line :430:130000*/ t1 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:130000*/ x3 := b_[i5]
+								/*line :431:130000*/ y3 := b_[j5]
+								/*line order.go:123*/ result3 := orderedFloats[T](y3, x3, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									to3 := at
-									from5 := j5
-									/*line :349:130000*/ index[to3] = other[from5]
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :355:130000*/ index[at] = other[j5]
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									to4 := at
-									from6 := i5
-									/*line :349:130000*/ index[to4] = other[from6]
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :355:130000*/ index[at] = other[i5]
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							to5 := at
-							from7 := i5
-							/*line :349:130000*/ index[to5] = other[from7]
-							/*line :440:130000*/ at++
+							/*line :355:130000*/ index[at] = other[i5]
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							to6 := at
-							from8 := j5
-							/*line :349:130000*/ index[to6] = other[from8]
-							/*line :445:130000*/ at++
+							/*line :355:130000*/ index[at] = other[j5]
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first4
+						/*line :383:130000*/ i7 := first2
 						j6 := second
-						at2 := first4
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						at2 := first2
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t18 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:130000*/ t28 := a_[i7]
-								/*line :425:130000*/ t34 := a_[j6]
-								x4 := t28
-								y4 := t34
-								/*line order.go:123*/ t19 := y4
-								t29 := x4
-								/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
-								result4 := result04
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+							/*line :430:130000*/ t12 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:130000*/ x4 := a_[i7]
+								/*line :431:130000*/ y4 := a_[j6]
+								/*line order.go:123*/ result4 := orderedFloats[T](y4, x4, quernbound0)
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									to7 := at2
-									from9 := j6
-									/*line :348:130000*/ other[to7] = index[from9]
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :354:130000*/ other[at2] = index[j6]
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									to8 := at2
-									from10 := i7
-									/*line :348:130000*/ other[to8] = index[from10]
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :354:130000*/ other[at2] = index[i7]
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							to9 := at2
-							from11 := i7
-							/*line :348:130000*/ other[to9] = index[from11]
-							/*line :440:130000*/ at2++
+							/*line :354:130000*/ other[at2] = index[i7]
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							to10 := at2
-							from12 := j6
-							/*line :348:130000*/ other[to10] = index[from12]
-							/*line :445:130000*/ at2++
+							/*line :354:130000*/ other[at2] = index[j6]
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:16282:1*/
+	} /*line quern_gen.go:14336:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -16294,7 +14348,7 @@ func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
 	dimZ := r.BlockDim.Z
 	m2 := len(a_)
 	n := len(b_)
-	t32 := len(a_)
+	t3 := len(a_)
 	size := 2 * width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
@@ -16302,38 +14356,33 @@ func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsMergeParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, t32, size, width2)
+				quernRow1OrderedFloatsMergeParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, t3, size, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, t32 int, size int, width2 int) {
+func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, t3 int, size int, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
-		t1 := max(at-len(b_), 0)
-		t2 := min(at, len(a_))
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := t1
-				/*line :30:130000*/ for hi := t2; lo < hi; {
+			/*line :483:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := max(at-len(b_), 0)
+				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
-					/*line order.go:123*/ t12 := quernv0
-					t22 := quernv1
-					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-					result := result0
+					/*line order.go:123*/ result := orderedFloats[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
 //line :34:130000
@@ -16341,134 +14390,106 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:130000*/ result2 := lo
-				/*line :471:130000*/ i := result2
-				i2 := i
-				j := at - i
+				/*line :485:130000*/ i := lo
+				j := at - lo
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t13 := min(steps, 4096)
-					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:130000*/ t23 := a_[i2]
-						/*line :425:130000*/ t3 := b_[j]
-						x := t23
-						y := t3
-						/*line order.go:123*/ t14 := y
-						t24 := x
-						/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
-						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+					/*line :430:130000*/ t1 := min(steps, 4096)
+					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:130000*/ x := a_[i]
+						/*line :431:130000*/ y := b_[j]
+						/*line order.go:123*/ result2 := orderedFloats[T](y, x, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
 							out[at2] = y
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							/*line :432:130000*/ i2++
+							/*line :436:130000*/ out[at2] = x
+							/*line :438:130000*/ i++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
-					out[at2] = a_[i2]
-					/*line :440:130000*/ at2++
+				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
+					out[at2] = a_[i]
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:130000*/ at2++
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
 			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
-				last = t32
+				last = t3
 //line :81:130000
 			} else {
 				/*line :80:130000*/ first2 := at - host.Rem(at, size)
-				t15 := first2
-				t25 := min(first2+width, t32)
-				first = t15
-				second = t25
-				last = min(first2+size, t32)
+				second = min(first2+width, t3)
+				first = first2
+				last = min(first2+size, t3)
 			}
-			/*line :475:130000*/ first3 := first
-			second2 := second
-			last2 := last
-			/*line :476:130000*/ t7 := first3
-			t8 := second2
-			/*line :476:130000*/ a := a_[t7:t8]
-			t9 := second2
-			t10 := last2
-			/*line :476:130000*/ b := a_[t9:t10]
-			d := at - first3
-			/*line :29:130000*/ t16 := max(d-len(b), 0)
-			t26 := min(d, len(a))
-			lo2 := t16
-			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+			/*line :489:130000*/ a := a_[first:second]
+			/*line :489:130000*/ b := a_[second:last]
+			d := at - first
+			/*line :29:130000*/ lo2 := max(d-len(b), 0)
+			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
 				/*line :31:130000*/ if r.Halted() {
 					/*line :30:130000*/ r.Halt()
 				}
 				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
 				/*line :32:130000*/ quernv12 := a[m3]
-				/*line order.go:123*/ t17 := quernv02
-				t27 := quernv12
-				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
-				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
+				/*line order.go:123*/ result3 := orderedFloats[T](quernv02, quernv12, quernbound0)
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 					hi2 = m3
 //line :34:130000
 				} else {
 					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:130000*/ result5 := lo2
-			/*line :476:130000*/ i4 := result5
-			i5 := first3 + i4
-			j2 := second2 + at - first3 - i4
+			/*line :490:130000*/ i3 := first + lo2
+			j2 := second + at - first - lo2
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t18 := min(steps2, 4096)
-				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:130000*/ t28 := a_[i5]
-					/*line :425:130000*/ t33 := a_[j2]
-					x2 := t28
-					y2 := t33
-					/*line order.go:123*/ t19 := y2
-					t29 := x2
-					/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
-					result6 := result04
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
+				/*line :430:130000*/ t12 := min(steps2, 4096)
+				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:130000*/ x2 := a_[i3]
+					/*line :431:130000*/ y2 := a_[j2]
+					/*line order.go:123*/ result4 := orderedFloats[T](y2, x2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 						out[at3] = y2
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						/*line :432:130000*/ i5++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :438:130000*/ i3++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
-				out[at3] = a_[i5]
-				/*line :440:130000*/ at3++
+			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
+				out[at3] = a_[i3]
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:130000*/ at3++
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:16471:1*/
+	} /*line quern_gen.go:14492:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -16476,15 +14497,16 @@ func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
 	part := host.Value[int](r, 1)
 	width := host.Value[int](r, 2)
 	a_ := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
-	index := host.Slice[uint32](r, 5)
-	outIndex := host.Slice[uint32](r, 6)
+	b_ := host.Slice[T](r, 4)
+	out := host.Slice[T](r, 5)
+	index := host.Slice[uint32](r, 6)
+	outIndex := host.Slice[uint32](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	m2 := len(a_)
-	n := len(a_)
-	t32 := len(a_)
+	n := len(b_)
+	t3 := len(a_)
 	size := 2 * width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
@@ -16492,38 +14514,33 @@ func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsMergePairParts[T](r, base, part, out, width, a_, quernbound0, m2, n, outIndex, index, t32, size, width2)
+				quernRow1OrderedFloatsMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t3, size, index, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, index []uint32, t32 int, size int, width2 int) {
+func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, t3 int, size int, index []uint32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
-		t1 := max(at-len(a_), 0)
-		t2 := min(at, len(a_))
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := t1
-				/*line :30:130000*/ for hi := t2; lo < hi; {
+			/*line :483:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := max(at-len(b_), 0)
+				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
-					quernv0 := a_[at-1-m]
+					quernv0 := b_[at-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
-					/*line order.go:123*/ t12 := quernv0
-					t22 := quernv1
-					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-					result := result0
+					/*line order.go:123*/ result := orderedFloats[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
 //line :34:130000
@@ -16531,158 +14548,114 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:130000*/ result2 := lo
-				/*line :471:130000*/ i := result2
-				i2 := i
-				j := at - i
+				/*line :485:130000*/ i := lo
+				j := at - lo
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t13 := min(steps, 4096)
-					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:130000*/ t23 := a_[i2]
-						/*line :425:130000*/ t3 := a_[j]
-						x := t23
-						y := t3
-						/*line order.go:123*/ t14 := y
-						t24 := x
-						/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
-						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+					/*line :430:130000*/ t1 := min(steps, 4096)
+					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:130000*/ x := a_[i]
+						/*line :431:130000*/ y := b_[j]
+						/*line order.go:123*/ result2 := orderedFloats[T](y, x, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
 							out[at2] = y
-							to := at2
-							from := j
-							/*line :461:130000*/ outIndex[to] = index[from]
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							to2 := at2
-							from2 := i2
-							/*line :461:130000*/ outIndex[to2] = index[from2]
-							/*line :432:130000*/ i2++
+							/*line :436:130000*/ out[at2] = x
+							/*line :470:130000*/ outIndex[at2] = uint32(i)
+							/*line :438:130000*/ i++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
-					out[at2] = a_[i2]
-					to3 := at2
-					from3 := i2
-					/*line :461:130000*/ outIndex[to3] = index[from3]
-					/*line :440:130000*/ at2++
+				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
+					out[at2] = a_[i]
+					/*line :470:130000*/ outIndex[at2] = uint32(i)
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
-					out[at2] = a_[j]
-					to4 := at2
-					from4 := j
-					/*line :461:130000*/ outIndex[to4] = index[from4]
-					/*line :445:130000*/ at2++
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+					out[at2] = b_[j]
+					/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
 			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
-				last = t32
+				last = t3
 //line :81:130000
 			} else {
 				/*line :80:130000*/ first2 := at - host.Rem(at, size)
-				t15 := first2
-				t25 := min(first2+width, t32)
-				first = t15
-				second = t25
-				last = min(first2+size, t32)
+				second = min(first2+width, t3)
+				first = first2
+				last = min(first2+size, t3)
 			}
-			/*line :475:130000*/ first3 := first
-			second2 := second
-			last2 := last
-			/*line :476:130000*/ t7 := first3
-			t8 := second2
-			/*line :476:130000*/ a := a_[t7:t8]
-			t9 := second2
-			t10 := last2
-			/*line :476:130000*/ b := a_[t9:t10]
-			d := at - first3
-			/*line :29:130000*/ t16 := max(d-len(b), 0)
-			t26 := min(d, len(a))
-			lo2 := t16
-			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+			/*line :489:130000*/ a := a_[first:second]
+			/*line :489:130000*/ b := a_[second:last]
+			d := at - first
+			/*line :29:130000*/ lo2 := max(d-len(b), 0)
+			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
 				/*line :31:130000*/ if r.Halted() {
 					/*line :30:130000*/ r.Halt()
 				}
 				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
 				/*line :32:130000*/ quernv12 := a[m3]
-				/*line order.go:123*/ t17 := quernv02
-				t27 := quernv12
-				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
-				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
+				/*line order.go:123*/ result3 := orderedFloats[T](quernv02, quernv12, quernbound0)
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 					hi2 = m3
 //line :34:130000
 				} else {
 					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:130000*/ result5 := lo2
-			/*line :476:130000*/ i4 := result5
-			i5 := first3 + i4
-			j2 := second2 + at - first3 - i4
+			/*line :490:130000*/ i3 := first + lo2
+			j2 := second + at - first - lo2
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t18 := min(steps2, 4096)
-				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:130000*/ t28 := a_[i5]
-					/*line :425:130000*/ t33 := a_[j2]
-					x2 := t28
-					y2 := t33
-					/*line order.go:123*/ t19 := y2
-					t29 := x2
-					/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
-					result6 := result04
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
+				/*line :430:130000*/ t12 := min(steps2, 4096)
+				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:130000*/ x2 := a_[i3]
+					/*line :431:130000*/ y2 := a_[j2]
+					/*line order.go:123*/ result4 := orderedFloats[T](y2, x2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 						out[at3] = y2
-						to5 := at3
-						from5 := j2
-						/*line :461:130000*/ outIndex[to5] = index[from5]
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :472:130000*/ outIndex[at3] = index[j2]
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						to6 := at3
-						from6 := i5
-						/*line :461:130000*/ outIndex[to6] = index[from6]
-						/*line :432:130000*/ i5++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :472:130000*/ outIndex[at3] = index[i3]
+						/*line :438:130000*/ i3++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
-				out[at3] = a_[i5]
-				to7 := at3
-				from7 := i5
-				/*line :461:130000*/ outIndex[to7] = index[from7]
-				/*line :440:130000*/ at3++
+			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
+				out[at3] = a_[i3]
+				/*line :472:130000*/ outIndex[at3] = index[i3]
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				to8 := at3
-				from8 := j2
-				/*line :461:130000*/ outIndex[to8] = index[from8]
-				/*line :445:130000*/ at3++
+				/*line :472:130000*/ outIndex[at3] = index[j2]
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:16685:1*/
+	} /*line quern_gen.go:14658:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -16694,22 +14667,20 @@ func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := len(sorted)
-	t13 := len(sorted)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsBounds[T](r, base, at, upper, values, t1, sorted, quernbound0, t13, width)
+				quernRow1OrderedFloatsBounds[T](r, base, at, upper, values, sorted, quernbound0, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at []int, upper bool, values []T, t1 int, sorted []T, quernbound0 uint32, t13 int, width int) {
+func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at []int, upper bool, values []T, sorted []T, quernbound0 uint32, width int) {
 	count := width
 	if base >= 0 && count <= len(values)-base && count <= len(at)-base {
 		row := values[base:][:count]
@@ -16719,116 +14690,104 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 			i := base + threadX
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:487*/ if i >= len(at) {
+				/*line quern.dev/algo/internal/template/merge.go:500*/ if i >= len(at) {
 					break
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:130000*/ lo := 0
-					/*line :62:130000*/ for hi := t1; lo < hi; {
+					/*line :61:130000*/ hi := len(sorted)
+					lo := 0
+					/*line :62:130000*/ for lo < hi {
 						/*line :63:130000*/ if r.Halted() {
 							/*line :62:130000*/ r.Halt()
 						}
 						/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
-						/*line order.go:123*/ t12 := v
-						t2 := quernv1
-						/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
-						result := result0
-						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
+						/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:64*/ if result {
 							hi = m
 //line :66:130000
 						} else {
 							/*line :67:130000*/ lo = m + 1
 						}
 					}
-					/*line :70:130000*/ result2 := lo
-					/*line :491:130000*/ row2[threadX] = result2
-//line :492:130000
+					/*line :504:130000*/ row2[threadX] = lo
+//line :505:130000
 				} else {
-					/*line :493:130000*/ v2 := row[threadX]
-					/*line :45:130000*/ lo2 := 0
-					/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :506:130000*/ v2 := row[threadX]
+					/*line :45:130000*/ hi2 := len(sorted)
+					lo2 := 0
+					/*line :46:130000*/ for lo2 < hi2 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
-						/*line order.go:123*/ t14 := quernv0
-						t22 := v2
-						/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
-						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
+						/*line order.go:123*/ result2 := orderedFloats[T](quernv0, v2, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result2 {
 							lo2 = m2 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:130000*/ result4 := lo2
-					/*line :493:130000*/ row2[threadX] = result4
+					/*line :506:130000*/ row2[threadX] = lo2
 				}
 			}
 		}
-		/*line :497:130000*/ return
+		/*line :510:130000*/ return
 	}
-	/*line :499:130000*/ for threadX := range width {
+	/*line :512:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:130000*/ switch {
-//line :503:130000
+		/*line :515:130000*/ switch {
+//line :516:130000
 		default:
-			/*line :487:130000*/ if i >= len(at) {
+			/*line :500:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:130000*/ if upper {
+			/*line :503:130000*/ if upper {
 				v := values[i]
-				/*line :61:130000*/ lo := 0
-				/*line :62:130000*/ for hi := t1; lo < hi; {
+				/*line :61:130000*/ hi := len(sorted)
+				lo := 0
+				/*line :62:130000*/ for lo < hi {
 					/*line :63:130000*/ if r.Halted() {
 						/*line :62:130000*/ r.Halt()
 					}
 					/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
-					/*line order.go:123*/ t12 := v
-					t2 := quernv1
-					/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
-					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
+					/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:64*/ if result {
 						hi = m
 //line :66:130000
 					} else {
 						/*line :67:130000*/ lo = m + 1
 					}
 				}
-				/*line :70:130000*/ result2 := lo
-				/*line :491:130000*/ at[i] = result2
-//line :492:130000
+				/*line :504:130000*/ at[i] = lo
+//line :505:130000
 			} else {
-				/*line :493:130000*/ v2 := values[i]
-				/*line :45:130000*/ lo2 := 0
-				/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+				/*line :506:130000*/ v2 := values[i]
+				/*line :45:130000*/ hi2 := len(sorted)
+				lo2 := 0
+				/*line :46:130000*/ for lo2 < hi2 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
-					/*line order.go:123*/ t14 := quernv0
-					t22 := v2
-					/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
-					result3 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
+					/*line order.go:123*/ result2 := orderedFloats[T](quernv0, v2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result2 {
 						lo2 = m2 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:130000*/ result4 := lo2
-				/*line :493:130000*/ at[i] = result4
+				/*line :506:130000*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:16831:1*/
+	} /*line quern_gen.go:14790:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -16862,39 +14821,31 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX + 1
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 := i < len(x)
+			/*line quern.dev/algo/internal/template/merge.go:515*/ t1 := i < len(x)
 			if i < len(x) {
 				quernv0 := row[threadX]
 				quernv1 := row2[threadX]
-				/*line order.go:123*/ t12 := quernv0
-				t2 := quernv1
-				/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
-				result := result0
-				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
+				/*line order.go:123*/ t1 = orderedFloats[T](quernv0, quernv1, quernbound0)
 			}
-			if t1 {
-				/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
+				kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:130000*/ return
+		return
 	}
-	/*line :508:130000*/ for threadX := range dimX {
+	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:130000*/ t1 := i < len(x)
-		/*line :503:130000*/ if i < len(x) {
-			/*line :502:130000*/ quernv0 := x[i]
-			/*line :502:130000*/ quernv1 := x[i-1]
-			/*line order.go:123*/ t12 := quernv0
-			t2 := quernv1
-			/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
-			result := result0
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
+		/*line :515:130000*/ t1 := i < len(x)
+		/*line :516:130000*/ if i < len(x) {
+			/*line :515:130000*/ quernv0 := x[i]
+			/*line :515:130000*/ quernv1 := x[i-1]
+			/*line order.go:123*/ t1 = orderedFloats[T](quernv0, quernv1, quernbound0)
 		}
-		if t1 {
-			/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
+		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
+			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:16897:1*/
+	} /*line quern_gen.go:14848:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -16910,22 +14861,22 @@ func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	endB2 := false
-	endA2 := false
+	endB := false
+	endA := false
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsSetParts[T](r, launch, base, count, sums, part, b_, a_, quernbound0, endB2, endA2, operation, out, width)
+				quernRow1OrderedFloatsSetParts[T](r, launch, base, count, sums, part, b_, a_, quernbound0, endB, endA, operation, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int, base int, count []int, sums []int, part int, b_ []T, a_ []T, quernbound0 uint32, endB2 bool, endA2 bool, operation uint32, out []T, width int) {
+func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int, base int, count []int, sums []int, part int, b_ []T, a_ []T, quernbound0 uint32, endB bool, endA bool, operation uint32, out []T, width int) {
 	count2 := width
 	if 0 < len(count) && base >= 0 && count2 <= len(sums)-base {
 		row := sums[base:][:count2]
@@ -16933,18 +14884,14 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 			r.ThreadIdx.X = threadX
 			p := base + threadX
 			d := p * part
-			t1 := max(d-len(b_), 0)
-			t2 := min(d, len(a_))
 			d2 := min((p+1)*part, len(a_)+len(b_))
-			t110 := max(d2-len(b_), 0)
-			t27 := min(d2, len(a_))
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					if p > 0 || len(count) == 0 {
+					/*line :198:140000*/ if p > 0 || len(count) == 0 {
 						break
 					}
-					all := 0
+					/*line :201:140000*/ all := 0
 					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
 						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
@@ -16962,18 +14909,15 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 				/*line :214:140000*/ switch {
 //line :215:140000
 				default:
-					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-					/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo := max(d-len(b_), 0)
+					/*line :30:130000*/ for hi := min(d, len(a_)); lo < hi; {
 						/*line :31:130000*/ if r.Halted() {
 							/*line :30:130000*/ r.Halt()
 						}
 						/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 						quernv0 := b_[d-1-m]
 						/*line :32:130000*/ quernv1 := a_[m]
-						/*line order.go:123*/ t12 := quernv0
-						t22 := quernv1
-						/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-						result3 := result0
+						/*line order.go:123*/ result3 := orderedFloats[T](quernv0, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 							hi = m
 //line :34:130000
@@ -16981,271 +14925,205 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							/*line :35:130000*/ lo = m + 1
 						}
 					}
-					/*line :38:130000*/ result4 := lo
-					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
-					j := d - i2
+					/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j := d - lo
 					/*line :27:140000*/ if j >= len(b_) {
-						t13 := i2
-						t23 := j
-						result = t13
-						result2 = t23
+						result = lo
+						result2 = j
 						break
 					}
 					/*line :31:140000*/ x := b_[j]
-					t3 := i2
-					/*line :32:140000*/ sorted := a_[:t3]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
+					sorted := a_[:lo]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ hi2 := len(sorted)
 					lo2 := 0
-					/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :46:130000*/ for lo2 < hi2 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv02 := sorted[m2]
-						/*line order.go:123*/ t15 := quernv02
-						t24 := x
-						/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
-						result5 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
+						/*line order.go:123*/ result4 := orderedFloats[T](quernv02, x, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result4 {
 							lo2 = m2 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:130000*/ result6 := lo2
-					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
-					t5 := j
-					/*line :32:140000*/ sorted2 := b_[:t5]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
+					/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted2 := b_[:j]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ hi3 := len(sorted2)
 					lo3 := 0
-					/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :46:130000*/ for lo3 < hi3 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 						quernv03 := sorted2[m3]
-						/*line order.go:123*/ t17 := quernv03
-						t25 := x
-						/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
-						result7 := result03
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
+						/*line order.go:123*/ result5 := orderedFloats[T](quernv03, x, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 							lo3 = m3 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi3 = m3
 						}
 					}
-					/*line :54:130000*/ result8 := lo3
-					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
-					firstA := t4
-					firstB := t6
-					/*line :33:140000*/ equal := i2 - firstA + j - firstB
-					fromA := min((equal+1)/2, i2-firstA)
+					/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal := lo - lo2 + j - lo3
+					fromA := min((equal+1)/2, lo-lo2)
 					fromB := equal - fromA
-					t7 := firstB
-					t8 := min(firstB+fromB+1, len(b_))
-					/*line :36:140000*/ sorted3 := b_[t7:t8]
-					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
+					t8 := min(lo3+fromB+1, len(b_))
+					/*line :36:140000*/ sorted3 := b_[lo3:t8]
+					/*line quern.dev/algo/internal/template/merge.go:61*/ hi4 := len(sorted3)
 					lo4 := 0
-					/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :62:130000*/ for lo4 < hi4 {
 						/*line :63:130000*/ if r.Halted() {
 							/*line :62:130000*/ r.Halt()
 						}
 						/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 						quernv12 := sorted3[m4]
-						/*line order.go:123*/ t19 := x
-						t26 := quernv12
-						/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
-						result9 := result04
-						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
+						/*line order.go:123*/ result6 := orderedFloats[T](x, quernv12, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:64*/ if result6 {
 							hi4 = m4
 //line :66:130000
 						} else {
 							/*line :67:130000*/ lo4 = m4 + 1
 						}
 					}
-					/*line :70:130000*/ result10 := lo4
-					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-					/*line :37:140000*/ if fromB > most {
-						fromB = most
-						fromA = equal - most
+					/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB > lo4 {
+						fromB = lo4
+						fromA = equal - lo4
 					}
-					/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
+					/*line :41:140000*/ if fromA == fromB+1 && lo4 > fromB {
 						fromB++
 					}
-					/*line :44:140000*/ t9 := firstA + fromA
-					t10 := firstB + fromB
-					result = t9
-					result2 = t10
+					/*line :44:140000*/ result = lo2 + fromA
+					result2 = lo3 + fromB
 				}
-				/*line :212:140000*/ i3 := result
+				/*line :212:140000*/ i2 := result
 				j2 := result2
-				var result11 int
-				var result12 int
+				var result7 int
+				var result8 int
 				/*line :216:140000*/ switch {
 //line :217:140000
 				default:
-					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
-					/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+					/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo5 := max(d2-len(b_), 0)
+					/*line :30:130000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
 						/*line :31:130000*/ if r.Halted() {
 							/*line :30:130000*/ r.Halt()
 						}
 						/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 						quernv04 := b_[d2-1-m5]
 						/*line :32:130000*/ quernv13 := a_[m5]
-						/*line order.go:123*/ t111 := quernv04
-						t28 := quernv13
-						/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
-						result13 := result05
-						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
+						/*line order.go:123*/ result9 := orderedFloats[T](quernv04, quernv13, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result9 {
 							hi5 = m5
 //line :34:130000
 						} else {
 							/*line :35:130000*/ lo5 = m5 + 1
 						}
 					}
-					/*line :38:130000*/ result14 := lo5
-					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
-					j3 := d2 - i4
+					/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j3 := d2 - lo5
 					/*line :27:140000*/ if j3 >= len(b_) {
-						t112 := i4
-						t29 := j3
-						result11 = t112
-						result12 = t29
+						result7 = lo5
+						result8 = j3
 						break
 					}
 					/*line :31:140000*/ x2 := b_[j3]
-					t32 := i4
-					/*line :32:140000*/ sorted4 := a_[:t32]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
+					sorted4 := a_[:lo5]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ hi6 := len(sorted4)
 					lo6 := 0
-					/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :46:130000*/ for lo6 < hi6 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 						quernv05 := sorted4[m6]
-						/*line order.go:123*/ t114 := quernv05
-						t210 := x2
-						/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
-						result15 := result06
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
+						/*line order.go:123*/ result10 := orderedFloats[T](quernv05, x2, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result10 {
 							lo6 = m6 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi6 = m6
 						}
 					}
-					/*line :54:130000*/ result16 := lo6
-					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
-					t52 := j3
-					/*line :32:140000*/ sorted5 := b_[:t52]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
+					/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted5 := b_[:j3]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ hi7 := len(sorted5)
 					lo7 := 0
-					/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :46:130000*/ for lo7 < hi7 {
 						/*line :47:130000*/ if r.Halted() {
 							/*line :46:130000*/ r.Halt()
 						}
 						/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 						quernv06 := sorted5[m7]
-						/*line order.go:123*/ t116 := quernv06
-						t211 := x2
-						/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
-						result17 := result07
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
+						/*line order.go:123*/ result11 := orderedFloats[T](quernv06, x2, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result11 {
 							lo7 = m7 + 1
 //line :50:130000
 						} else {
 							/*line :51:130000*/ hi7 = m7
 						}
 					}
-					/*line :54:130000*/ result18 := lo7
-					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
-					firstA2 := t42
-					firstB2 := t62
-					/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
-					fromA2 := min((equal2+1)/2, i4-firstA2)
+					/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal2 := lo5 - lo6 + j3 - lo7
+					fromA2 := min((equal2+1)/2, lo5-lo6)
 					fromB2 := equal2 - fromA2
-					t72 := firstB2
-					t82 := min(firstB2+fromB2+1, len(b_))
-					/*line :36:140000*/ sorted6 := b_[t72:t82]
-					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
+					t82 := min(lo7+fromB2+1, len(b_))
+					/*line :36:140000*/ sorted6 := b_[lo7:t82]
+					/*line quern.dev/algo/internal/template/merge.go:61*/ hi8 := len(sorted6)
 					lo8 := 0
-					/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :62:130000*/ for lo8 < hi8 {
 						/*line :63:130000*/ if r.Halted() {
 							/*line :62:130000*/ r.Halt()
 						}
 						/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 						quernv14 := sorted6[m8]
-						/*line order.go:123*/ t118 := x2
-						t212 := quernv14
-						/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
-						result19 := result08
-						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
+						/*line order.go:123*/ result12 := orderedFloats[T](x2, quernv14, quernbound0)
+						/*line quern.dev/algo/internal/template/merge.go:64*/ if result12 {
 							hi8 = m8
 //line :66:130000
 						} else {
 							/*line :67:130000*/ lo8 = m8 + 1
 						}
 					}
-					/*line :70:130000*/ result20 := lo8
-					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-					/*line :37:140000*/ if fromB2 > most2 {
-						fromB2 = most2
-						fromA2 = equal2 - most2
+					/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB2 > lo8 {
+						fromB2 = lo8
+						fromA2 = equal2 - lo8
 					}
-					/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					/*line :41:140000*/ if fromA2 == fromB2+1 && lo8 > fromB2 {
 						fromB2++
 					}
-					/*line :44:140000*/ t92 := firstA2 + fromA2
-					t102 := firstB2 + fromB2
-					result11 = t92
-					result12 = t102
+					/*line :44:140000*/ result7 = lo6 + fromA2
+					result8 = lo7 + fromB2
 				}
-				/*line :213:140000*/ endA := result11
-				endB := result12
 				/*line :214:140000*/ n2 := 0
 				/*line :215:140000*/ if launch == 2 {
 					n2 = row[threadX]
 				}
-				/*line :218:140000*/ for i3 < endA && j2 < endB {
+				/*line :218:140000*/ for i2 < result7 && j2 < result8 {
 					/*line :219:140000*/ if r.Halted() {
 						/*line :218:140000*/ r.Halt()
 					}
-					/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line :220:140000*/ t213 := a_[i3]
-						/*line :220:140000*/ t33 := b_[j2]
-						x3 := t213
-						y := t33
-						/*line :221:140000*/ y2 := y
-						/*line :50:140000*/ t214 := endB2
-						/*line :51:140000*/ if !t214 {
-							t120 := !endA2
-							/*line :53:140000*/ if t120 {
-								/*line order.go:123*/ t121 := y2
-								t215 := x3
-								/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
-								result21 := result09
-								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
+					/*line :219:140000*/ t1 := min(min(result7-i2, result8-j2), 4096)
+					/*line :220:140000*/ for i3 := 0; i3 < t1; i3++ {
+						/*line :220:140000*/ x3 := a_[i2]
+						/*line :220:140000*/ y := b_[j2]
+						/*line :50:140000*/ t2 := endB
+						/*line :51:140000*/ if !t2 {
+							t12 := !endA
+							/*line :53:140000*/ if t12 {
+								/*line order.go:123*/ result13 := orderedFloats[T](y, x3, quernbound0)
+								/*line quern.dev/algo/internal/template/setops.go:50*/ t12 = !result13
 							}
-							/*line :52:140000*/ t214 = t120
+							/*line :52:140000*/ t2 = t12
 						}
-						/*line :54:140000*/ fromA3 := t214
-						/*line :51:140000*/ t43 := endA2
-						/*line :52:140000*/ if !t43 {
-							t34 := !endB2
-							/*line :54:140000*/ if t34 {
-								/*line order.go:123*/ t122 := x3
-								t216 := y2
-								/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
-								result22 := result010
-								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
+						/*line :54:140000*/ fromA3 := t2
+						/*line :51:140000*/ t4 := endA
+						/*line :52:140000*/ if !t4 {
+							t3 := !endB
+							/*line :54:140000*/ if t3 {
+								/*line order.go:123*/ result14 := orderedFloats[T](x3, y, quernbound0)
+								/*line quern.dev/algo/internal/template/setops.go:51*/ t3 = !result14
 							}
-							/*line :53:140000*/ t43 = t34
+							/*line :53:140000*/ t4 = t3
 						}
-						/*line :55:140000*/ fromB3 := t43
+						/*line :55:140000*/ fromB3 := t4
 //line :52:140000
 						var set uint32 = 1
 						/*line :53:140000*/ if fromB3 {
@@ -17254,23 +15132,17 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 								set = 4
 							}
 						}
-						/*line :59:140000*/ t53 := fromA3
-						t63 := fromB3
-						t73 := operation&set != 0
-						fromA3 = t53
-						fromB3 = t63
-						keep := t73
-						/*line :221:140000*/ fromA4 := fromA3
-						fromB4 := fromB3
-						keep2 := keep
-						/*line :222:140000*/ if fromA4 {
-							i3++
+						/*line :59:140000*/ keep := operation&set != 0
+						_ = fromA3
+						_ = fromB3
+						/*line :222:140000*/ if fromA3 {
+							i2++
 							y = x3
 						}
-						/*line :226:140000*/ if fromB4 {
+						/*line :226:140000*/ if fromB3 {
 							j2++
 						}
-						/*line :229:140000*/ if keep2 {
+						/*line :229:140000*/ if keep {
 							/*line :230:140000*/ if launch == 2 {
 								out[n2] = y
 							}
@@ -17279,18 +15151,18 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					}
 				}
 				/*line :237:140000*/ if operation&1 != 0 {
-					/*line :238:140000*/ for ; i3 < endA; i3++ {
+					/*line :238:140000*/ for ; i2 < result7; i2++ {
 						/*line :239:140000*/ if r.Halted() {
 							/*line :238:140000*/ r.Halt()
 						}
 						/*line :239:140000*/ if launch == 2 {
-							out[n2] = a_[i3]
+							out[n2] = a_[i2]
 						}
 						/*line :242:140000*/ n2++
 					}
 				}
 				/*line :245:140000*/ if operation&2 != 0 {
-					/*line :246:140000*/ for ; j2 < endB; j2++ {
+					/*line :246:140000*/ for ; j2 < result8; j2++ {
 						/*line :247:140000*/ if r.Halted() {
 							/*line :246:140000*/ r.Halt()
 						}
@@ -17311,10 +15183,8 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
-		t1 := max(d-len(b_), 0)
-		t2 := min(d, len(a_))
-		/*line :266:140000*/ switch {
-//line :267:140000
+		/*line :264:140000*/ switch {
+//line :265:140000
 		default:
 			/*line :197:140000*/ if launch == 1 {
 				/*line :198:140000*/ if p > 0 || len(count) == 0 {
@@ -17338,18 +15208,15 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 			/*line :214:140000*/ switch {
 //line :215:140000
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-				/*line :30:130000*/ for hi := t2; lo < hi; {
+				/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo := max(d-len(b_), 0)
+				/*line :30:130000*/ for hi := min(d, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
-					/*line order.go:123*/ t12 := quernv0
-					t22 := quernv1
-					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-					result3 := result0
+					/*line order.go:123*/ result3 := orderedFloats[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 						hi = m
 //line :34:130000
@@ -17357,274 +15224,206 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:130000*/ result4 := lo
-				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
-				j := d - i2
+				/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j := d - lo
 				/*line :27:140000*/ if j >= len(b_) {
-					t13 := i2
-					t23 := j
-					result = t13
-					result2 = t23
+					result = lo
+					result2 = j
 					break
 				}
 				/*line :31:140000*/ x := b_[j]
-				t3 := i2
-				/*line :32:140000*/ sorted := a_[:t3]
-				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
+				sorted := a_[:lo]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ hi2 := len(sorted)
 				lo2 := 0
-				/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+				/*line :46:130000*/ for lo2 < hi2 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
-					/*line order.go:123*/ t15 := quernv02
-					t24 := x
-					/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
-					result5 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
+					/*line order.go:123*/ result4 := orderedFloats[T](quernv02, x, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result4 {
 						lo2 = m2 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:130000*/ result6 := lo2
-				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
-				t5 := j
-				/*line :32:140000*/ sorted2 := b_[:t5]
-				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
+				/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted2 := b_[:j]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ hi3 := len(sorted2)
 				lo3 := 0
-				/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+				/*line :46:130000*/ for lo3 < hi3 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
-					/*line order.go:123*/ t17 := quernv03
-					t25 := x
-					/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
-					result7 := result03
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
+					/*line order.go:123*/ result5 := orderedFloats[T](quernv03, x, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 						lo3 = m3 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi3 = m3
 					}
 				}
-				/*line :54:130000*/ result8 := lo3
-				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
-				firstA := t4
-				firstB := t6
-				/*line :33:140000*/ equal := i2 - firstA + j - firstB
-				fromA := min((equal+1)/2, i2-firstA)
+				/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal := lo - lo2 + j - lo3
+				fromA := min((equal+1)/2, lo-lo2)
 				fromB := equal - fromA
-				t7 := firstB
-				t8 := min(firstB+fromB+1, len(b_))
-				/*line :36:140000*/ sorted3 := b_[t7:t8]
-				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
+				t8 := min(lo3+fromB+1, len(b_))
+				/*line :36:140000*/ sorted3 := b_[lo3:t8]
+				/*line quern.dev/algo/internal/template/merge.go:61*/ hi4 := len(sorted3)
 				lo4 := 0
-				/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+				/*line :62:130000*/ for lo4 < hi4 {
 					/*line :63:130000*/ if r.Halted() {
 						/*line :62:130000*/ r.Halt()
 					}
 					/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
-					/*line order.go:123*/ t19 := x
-					t26 := quernv12
-					/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
-					result9 := result04
-					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
+					/*line order.go:123*/ result6 := orderedFloats[T](x, quernv12, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:64*/ if result6 {
 						hi4 = m4
 //line :66:130000
 					} else {
 						/*line :67:130000*/ lo4 = m4 + 1
 					}
 				}
-				/*line :70:130000*/ result10 := lo4
-				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-				/*line :37:140000*/ if fromB > most {
-					fromB = most
-					fromA = equal - most
+				/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB > lo4 {
+					fromB = lo4
+					fromA = equal - lo4
 				}
-				/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
+				/*line :41:140000*/ if fromA == fromB+1 && lo4 > fromB {
 					fromB++
 				}
-				/*line :44:140000*/ t9 := firstA + fromA
-				t10 := firstB + fromB
-				result = t9
-				result2 = t10
+				/*line :44:140000*/ result = lo2 + fromA
+				result2 = lo3 + fromB
 			}
-			/*line :212:140000*/ i3 := result
+			/*line :212:140000*/ i2 := result
 			j2 := result2
 			/*line :213:140000*/ d2 := min((p+1)*part, len(a_)+len(b_))
-			var result11 int
-			var result12 int
+			var result7 int
+			var result8 int
 			/*line :216:140000*/ switch {
 //line :217:140000
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
-				t27 := min(d2, len(a_))
-				lo5 := t110
-				/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+				/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo5 := max(d2-len(b_), 0)
+				/*line :30:130000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
 					/*line :32:130000*/ quernv13 := a_[m5]
-					/*line order.go:123*/ t111 := quernv04
-					t28 := quernv13
-					/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
-					result13 := result05
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
+					/*line order.go:123*/ result9 := orderedFloats[T](quernv04, quernv13, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result9 {
 						hi5 = m5
 //line :34:130000
 					} else {
 						/*line :35:130000*/ lo5 = m5 + 1
 					}
 				}
-				/*line :38:130000*/ result14 := lo5
-				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
-				j3 := d2 - i4
+				/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j3 := d2 - lo5
 				/*line :27:140000*/ if j3 >= len(b_) {
-					t112 := i4
-					t29 := j3
-					result11 = t112
-					result12 = t29
+					result7 = lo5
+					result8 = j3
 					break
 				}
 				/*line :31:140000*/ x2 := b_[j3]
-				t32 := i4
-				/*line :32:140000*/ sorted4 := a_[:t32]
-				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
+				sorted4 := a_[:lo5]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ hi6 := len(sorted4)
 				lo6 := 0
-				/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+				/*line :46:130000*/ for lo6 < hi6 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
-					/*line order.go:123*/ t114 := quernv05
-					t210 := x2
-					/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
-					result15 := result06
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
+					/*line order.go:123*/ result10 := orderedFloats[T](quernv05, x2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result10 {
 						lo6 = m6 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi6 = m6
 					}
 				}
-				/*line :54:130000*/ result16 := lo6
-				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
-				t52 := j3
-				/*line :32:140000*/ sorted5 := b_[:t52]
-				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
+				/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted5 := b_[:j3]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ hi7 := len(sorted5)
 				lo7 := 0
-				/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+				/*line :46:130000*/ for lo7 < hi7 {
 					/*line :47:130000*/ if r.Halted() {
 						/*line :46:130000*/ r.Halt()
 					}
 					/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
-					/*line order.go:123*/ t116 := quernv06
-					t211 := x2
-					/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
-					result17 := result07
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
+					/*line order.go:123*/ result11 := orderedFloats[T](quernv06, x2, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result11 {
 						lo7 = m7 + 1
 //line :50:130000
 					} else {
 						/*line :51:130000*/ hi7 = m7
 					}
 				}
-				/*line :54:130000*/ result18 := lo7
-				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
-				firstA2 := t42
-				firstB2 := t62
-				/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
-				fromA2 := min((equal2+1)/2, i4-firstA2)
+				/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal2 := lo5 - lo6 + j3 - lo7
+				fromA2 := min((equal2+1)/2, lo5-lo6)
 				fromB2 := equal2 - fromA2
-				t72 := firstB2
-				t82 := min(firstB2+fromB2+1, len(b_))
-				/*line :36:140000*/ sorted6 := b_[t72:t82]
-				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
+				t82 := min(lo7+fromB2+1, len(b_))
+				/*line :36:140000*/ sorted6 := b_[lo7:t82]
+				/*line quern.dev/algo/internal/template/merge.go:61*/ hi8 := len(sorted6)
 				lo8 := 0
-				/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+				/*line :62:130000*/ for lo8 < hi8 {
 					/*line :63:130000*/ if r.Halted() {
 						/*line :62:130000*/ r.Halt()
 					}
 					/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
-					/*line order.go:123*/ t118 := x2
-					t212 := quernv14
-					/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
-					result19 := result08
-					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
+					/*line order.go:123*/ result12 := orderedFloats[T](x2, quernv14, quernbound0)
+					/*line quern.dev/algo/internal/template/merge.go:64*/ if result12 {
 						hi8 = m8
 //line :66:130000
 					} else {
 						/*line :67:130000*/ lo8 = m8 + 1
 					}
 				}
-				/*line :70:130000*/ result20 := lo8
-				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-				/*line :37:140000*/ if fromB2 > most2 {
-					fromB2 = most2
-					fromA2 = equal2 - most2
+				/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB2 > lo8 {
+					fromB2 = lo8
+					fromA2 = equal2 - lo8
 				}
-				/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+				/*line :41:140000*/ if fromA2 == fromB2+1 && lo8 > fromB2 {
 					fromB2++
 				}
-				/*line :44:140000*/ t92 := firstA2 + fromA2
-				t102 := firstB2 + fromB2
-				result11 = t92
-				result12 = t102
+				/*line :44:140000*/ result7 = lo6 + fromA2
+				result8 = lo7 + fromB2
 			}
-			/*line :213:140000*/ endA := result11
-			endB := result12
 			/*line :214:140000*/ n2 := 0
 			/*line :215:140000*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:140000*/ for i3 < endA && j2 < endB {
+			/*line :218:140000*/ for i2 < result7 && j2 < result8 {
 				/*line :219:140000*/ if r.Halted() {
 					/*line :218:140000*/ r.Halt()
 				}
-				/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line :220:140000*/ t213 := a_[i3]
-					/*line :220:140000*/ t33 := b_[j2]
-					x3 := t213
-					y := t33
-					/*line :221:140000*/ y2 := y
-					/*line :50:140000*/ t214 := endB2
-					/*line :51:140000*/ if !t214 {
-						t120 := !endA2
-						/*line :53:140000*/ if t120 {
-							/*line order.go:123*/ t121 := y2
-							t215 := x3
-							/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
-							result21 := result09
-							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
+				/*line :219:140000*/ t1 := min(min(result7-i2, result8-j2), 4096)
+				/*line :220:140000*/ for i3 := 0; i3 < t1; i3++ {
+					/*line :220:140000*/ x3 := a_[i2]
+					/*line :220:140000*/ y := b_[j2]
+					/*line :50:140000*/ t2 := endB
+					/*line :51:140000*/ if !t2 {
+						t12 := !endA
+						/*line :53:140000*/ if t12 {
+							/*line order.go:123*/ result13 := orderedFloats[T](y, x3, quernbound0)
+							/*line quern.dev/algo/internal/template/setops.go:50*/ t12 = !result13
 						}
-						/*line :52:140000*/ t214 = t120
+						/*line :52:140000*/ t2 = t12
 					}
-					/*line :54:140000*/ fromA3 := t214
-					/*line :51:140000*/ t43 := endA2
-					/*line :52:140000*/ if !t43 {
-						t34 := !endB2
-						/*line :54:140000*/ if t34 {
-							/*line order.go:123*/ t122 := x3
-							t216 := y2
-							/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
-							result22 := result010
-							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
+					/*line :54:140000*/ fromA3 := t2
+					/*line :51:140000*/ t4 := endA
+					/*line :52:140000*/ if !t4 {
+						t3 := !endB
+						/*line :54:140000*/ if t3 {
+							/*line order.go:123*/ result14 := orderedFloats[T](x3, y, quernbound0)
+							/*line quern.dev/algo/internal/template/setops.go:51*/ t3 = !result14
 						}
-						/*line :53:140000*/ t43 = t34
+						/*line :53:140000*/ t4 = t3
 					}
-					/*line :55:140000*/ fromB3 := t43
+					/*line :55:140000*/ fromB3 := t4
 //line :52:140000
 					var set uint32 = 1
 					/*line :53:140000*/ if fromB3 {
@@ -17633,23 +15432,17 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 							set = 4
 						}
 					}
-					/*line :59:140000*/ t53 := fromA3
-					t63 := fromB3
-					t73 := operation&set != 0
-					fromA3 = t53
-					fromB3 = t63
-					keep := t73
-					/*line :221:140000*/ fromA4 := fromA3
-					fromB4 := fromB3
-					keep2 := keep
-					/*line :222:140000*/ if fromA4 {
-						i3++
+					/*line :59:140000*/ keep := operation&set != 0
+					_ = fromA3
+					_ = fromB3
+					/*line :222:140000*/ if fromA3 {
+						i2++
 						y = x3
 					}
-					/*line :226:140000*/ if fromB4 {
+					/*line :226:140000*/ if fromB3 {
 						j2++
 					}
-					/*line :229:140000*/ if keep2 {
+					/*line :229:140000*/ if keep {
 						/*line :230:140000*/ if launch == 2 {
 							out[n2] = y
 						}
@@ -17658,18 +15451,18 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 				}
 			}
 			/*line :237:140000*/ if operation&1 != 0 {
-				/*line :238:140000*/ for ; i3 < endA; i3++ {
+				/*line :238:140000*/ for ; i2 < result7; i2++ {
 					/*line :239:140000*/ if r.Halted() {
 						/*line :238:140000*/ r.Halt()
 					}
 					/*line :239:140000*/ if launch == 2 {
-						out[n2] = a_[i3]
+						out[n2] = a_[i2]
 					}
 					/*line :242:140000*/ n2++
 				}
 			}
 			/*line :245:140000*/ if operation&2 != 0 {
-				/*line :246:140000*/ for ; j2 < endB; j2++ {
+				/*line :246:140000*/ for ; j2 < result8; j2++ {
 					/*line :247:140000*/ if r.Halted() {
 						/*line :246:140000*/ r.Halt()
 					}
@@ -17683,7 +15476,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:17686:1*/
+	} /*line quern_gen.go:15479:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17723,217 +15516,209 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/runs.go:223*/ if launch == 1 {
-					/*line :224:90000*/ if p > 0 {
+					/*line :224:100000*/ if p > 0 {
 						break
 					}
-					/*line :227:90000*/ all := struct {
+					/*line :227:100000*/ all := struct {
 						N     uint32
 						Start uint32
 					}{}
-					/*line :231:90000*/ for i := 0; i < len(sums); i++ {
-						/*line :232:90000*/ own := struct {
+					/*line :231:100000*/ for i := 0; i < len(sums); i++ {
+						/*line :232:100000*/ own := struct {
 							N     uint32
 							Start uint32
 						}{N: sums[i][0], Start: sums[i][1]}
-						/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
-						t1 := all
-						t2 := own
-//line :239:90000
+						/*line :236:100000*/ sums[i] = [2]uint32{all.N, all.Start}
+//line :237:100000
 						var result0 struct {
 							N     uint32
 							Start uint32
 						}
-						/*line :18:90000*/ if t2.N == 0 {
-							result0 = t1
-//line :20:90000
+						/*line :18:100000*/ if own.N == 0 {
+							result0 = all
+//line :20:100000
 						} else {
-							/*line :21:90000*/ result0 = struct {
+							/*line :21:100000*/ result0 = struct {
 								N     uint32
 								Start uint32
-							}{N: t1.N + t2.N, Start: t2.Start}
+							}{N: all.N + own.N, Start: own.Start}
 						}
-						/*line :231:90000*/ all = result0
+						/*line :231:100000*/ all = result0
 					}
-					/*line :233:90000*/ if len(count) > 0 {
+					/*line :233:100000*/ if len(count) > 0 {
 						count[0] = int(all.N)
 					}
-					/*line :236:90000*/ break
+					/*line :236:100000*/ break
 				}
-				/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
+				/*line :239:100000*/ if p >= len(sums) || first >= len(in) {
 					break
 				}
-				/*line :242:90000*/ so := struct {
+				/*line :242:100000*/ so := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :246:90000*/ if launch == 2 {
-					/*line :247:90000*/ so = struct {
+				/*line :246:100000*/ if launch == 2 {
+					/*line :247:100000*/ so = struct {
 						N     uint32
 						Start uint32
 					}{N: row[threadX][0], Start: row[threadX][1]}
 				}
-				/*line :252:90000*/ x := in[first:t5]
+				/*line :252:100000*/ x := in[first:t5]
 				prior := in[max(first-1, 0)]
 				begins := first == 0
-				/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
-					/*line :256:90000*/ if r.Halted() {
-						/*line :249:90000*/ r.Halt()
+				/*line :255:100000*/ for from := 0; from < len(x); from += 4096 {
+					/*line :256:100000*/ if r.Halted() {
+						/*line :249:100000*/ r.Halt()
 					}
-					/*line :250:90000*/ t6 := min(len(x)-from, 4096)
-					/*line :251:90000*/ for k := 0; k < t6; k++ {
-						/*line :251:90000*/ i2 := first + from + k
+					/*line :250:100000*/ t6 := min(len(x)-from, 4096)
+					/*line :251:100000*/ for k := 0; k < t6; k++ {
+						/*line :251:100000*/ i2 := first + from + k
 						v := x[from+k]
 						t10 := begins
-						/*line :254:90000*/ if !t10 {
-							t7 := prior
-							t8 := v
-							/*line :253:90000*/ result02 := same[T](t7, t8)
+						/*line :254:100000*/ if !t10 {
+							/*line :253:100000*/ result02 := same[T](prior, v)
 							t10 = !result02
 						}
-						/*line :256:90000*/ begins = t10
-						/*line :254:90000*/ if begins {
-							/*line :255:90000*/ if launch == 2 {
-								/*line :256:90000*/ if len(values) > 0 {
+						/*line :256:100000*/ begins = t10
+						/*line :254:100000*/ if begins {
+							/*line :255:100000*/ if launch == 2 {
+								/*line :256:100000*/ if len(values) > 0 {
 									values[so.N] = v
 								}
-								/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
+								/*line :259:100000*/ if len(lengths) > 0 && so.N > 0 {
 									lengths[so.N-1] = i2 - int(so.Start)
 								}
 							}
-							/*line :263:90000*/ so = struct {
+							/*line :263:100000*/ so = struct {
 								N     uint32
 								Start uint32
 							}{N: so.N + 1, Start: uint32(i2)}
 						}
-						/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
+						/*line :268:100000*/ if launch == 2 && len(heads) > 0 {
 							heads[i2] = 0
-							/*line :270:90000*/ if begins {
+							/*line :270:100000*/ if begins {
 								heads[i2] = 1
 							}
 						}
-						/*line :274:90000*/ begins = false
+						/*line :274:100000*/ begins = false
 						prior = v
 					}
 				}
-				/*line :278:90000*/ if launch == 0 {
+				/*line :278:100000*/ if launch == 0 {
 					row[threadX] = [2]uint32{so.N, so.Start}
-//line :280:90000
+//line :280:100000
 				} else if len(lengths) > 0 && first+len(x) == len(in) {
-					/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
+					/*line :281:100000*/ lengths[so.N-1] = len(in) - int(so.Start)
 				}
 			}
 		}
-		/*line :285:90000*/ return
+		/*line :285:100000*/ return
 	}
-	/*line :287:90000*/ for threadX := range width {
+	/*line :287:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := p * part
 		t5 := min(first+part, len(in))
-		/*line :292:90000*/ switch {
-//line :293:90000
+		/*line :292:100000*/ switch {
+//line :293:100000
 		default:
-			/*line :223:90000*/ if launch == 1 {
-				/*line :224:90000*/ if p > 0 {
+			/*line :223:100000*/ if launch == 1 {
+				/*line :224:100000*/ if p > 0 {
 					break
 				}
-				/*line :227:90000*/ all := struct {
+				/*line :227:100000*/ all := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :231:90000*/ for i := 0; i < len(sums); i++ {
-					/*line :232:90000*/ own := struct {
+				/*line :231:100000*/ for i := 0; i < len(sums); i++ {
+					/*line :232:100000*/ own := struct {
 						N     uint32
 						Start uint32
 					}{N: sums[i][0], Start: sums[i][1]}
-					/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
-					t1 := all
-					t2 := own
-//line :239:90000
+					/*line :236:100000*/ sums[i] = [2]uint32{all.N, all.Start}
+//line :237:100000
 					var result0 struct {
 						N     uint32
 						Start uint32
 					}
-					/*line :18:90000*/ if t2.N == 0 {
-						result0 = t1
-//line :20:90000
+					/*line :18:100000*/ if own.N == 0 {
+						result0 = all
+//line :20:100000
 					} else {
-						/*line :21:90000*/ result0 = struct {
+						/*line :21:100000*/ result0 = struct {
 							N     uint32
 							Start uint32
-						}{N: t1.N + t2.N, Start: t2.Start}
+						}{N: all.N + own.N, Start: own.Start}
 					}
-					/*line :231:90000*/ all = result0
+					/*line :231:100000*/ all = result0
 				}
-				/*line :233:90000*/ if len(count) > 0 {
+				/*line :233:100000*/ if len(count) > 0 {
 					count[0] = int(all.N)
 				}
-				/*line :236:90000*/ break
+				/*line :236:100000*/ break
 			}
-			/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
+			/*line :239:100000*/ if p >= len(sums) || first >= len(in) {
 				break
 			}
-			/*line :242:90000*/ so := struct {
+			/*line :242:100000*/ so := struct {
 				N     uint32
 				Start uint32
 			}{}
-			/*line :246:90000*/ if launch == 2 {
-				/*line :247:90000*/ so = struct {
+			/*line :246:100000*/ if launch == 2 {
+				/*line :247:100000*/ so = struct {
 					N     uint32
 					Start uint32
 				}{N: sums[p][0], Start: sums[p][1]}
 			}
-			/*line :252:90000*/ x := in[first:t5]
+			/*line :252:100000*/ x := in[first:t5]
 			prior := in[max(first-1, 0)]
 			begins := first == 0
-			/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
-				/*line :256:90000*/ if r.Halted() {
-					/*line :249:90000*/ r.Halt()
+			/*line :255:100000*/ for from := 0; from < len(x); from += 4096 {
+				/*line :256:100000*/ if r.Halted() {
+					/*line :249:100000*/ r.Halt()
 				}
-				/*line :250:90000*/ t6 := min(len(x)-from, 4096)
-				/*line :251:90000*/ for k := 0; k < t6; k++ {
-					/*line :251:90000*/ i2 := first + from + k
+				/*line :250:100000*/ t6 := min(len(x)-from, 4096)
+				/*line :251:100000*/ for k := 0; k < t6; k++ {
+					/*line :251:100000*/ i2 := first + from + k
 					v := x[from+k]
 					t10 := begins
-					/*line :254:90000*/ if !t10 {
-						t7 := prior
-						t8 := v
-						/*line :253:90000*/ result02 := same[T](t7, t8)
+					/*line :254:100000*/ if !t10 {
+						/*line :253:100000*/ result02 := same[T](prior, v)
 						t10 = !result02
 					}
-					/*line :256:90000*/ begins = t10
-					/*line :254:90000*/ if begins {
-						/*line :255:90000*/ if launch == 2 {
-							/*line :256:90000*/ if len(values) > 0 {
+					/*line :256:100000*/ begins = t10
+					/*line :254:100000*/ if begins {
+						/*line :255:100000*/ if launch == 2 {
+							/*line :256:100000*/ if len(values) > 0 {
 								values[so.N] = v
 							}
-							/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
+							/*line :259:100000*/ if len(lengths) > 0 && so.N > 0 {
 								lengths[so.N-1] = i2 - int(so.Start)
 							}
 						}
-						/*line :263:90000*/ so = struct {
+						/*line :263:100000*/ so = struct {
 							N     uint32
 							Start uint32
 						}{N: so.N + 1, Start: uint32(i2)}
 					}
-					/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
+					/*line :268:100000*/ if launch == 2 && len(heads) > 0 {
 						heads[i2] = 0
-						/*line :270:90000*/ if begins {
+						/*line :270:100000*/ if begins {
 							heads[i2] = 1
 						}
 					}
-					/*line :274:90000*/ begins = false
+					/*line :274:100000*/ begins = false
 					prior = v
 				}
 			}
-			/*line :278:90000*/ if launch == 0 {
+			/*line :278:100000*/ if launch == 0 {
 				sums[p] = [2]uint32{so.N, so.Start}
-//line :280:90000
+//line :280:100000
 			} else if len(lengths) > 0 && first+len(x) == len(in) {
-				/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
+				/*line :281:100000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:17936:1*/
+	} /*line quern_gen.go:15721:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17970,9 +15755,7 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 	vs := host.Scratch[int](r, 2, r.BlockDim.Count())
 	results := host.Scratch[int](r, 3, r.BlockDim.Count())
 	var d int
-	var t23 int
-	t1s := host.Scratch[int](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[int](r, 5, r.BlockDim.Count())
+	others := host.Scratch[int](r, 4, r.BlockDim.Count())
 	t8 := len(out)
 	size2 := t8 * l.Parts
 	for r.Next() {
@@ -18012,37 +15795,30 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :245:10000*/ if r.Halted() {
 					/*line :243:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ t23 = d
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow4NonZeroCountLines[T](r, vs, first4, t1s)
-					}
-				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow5NonZeroCountLines[T](r, vs, first5, shuffleDowns, d, group2, count, start)
+				/*line :246:10000*/ for threadZ := range 1 {
+					/*line :247:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow4NonZeroCountLines[T](r, vs, first4, others, d, group2, count, start)
 					}
 				}
 			}
-			/*line :260:10000*/ for threadZ := range 1 {
-				/*line :261:10000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow6NonZeroCountLines[T](r, vs, first6, results)
+			/*line :253:10000*/ for threadZ := range 1 {
+				/*line :254:10000*/ for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 256
+					quernRow5NonZeroCountLines[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :267:10000*/ for threadZ := range 1 {
-			/*line :268:10000*/ for threadY := range 1 {
+		/*line :260:10000*/ for threadZ := range 1 {
+			/*line :261:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7NonZeroCountLines[T](r, ps, first7, results, c, l, base, size2, out)
+				first6 := (threadZ*1 + threadY) * 256
+				quernRow6NonZeroCountLines[T](r, ps, first6, results, c, l, base, size2, out)
 			}
 		}
-	} /*line quern_gen.go:18045:1*/
+	} /*line quern_gen.go:15821:1*/
 }
 
 //go:noinline
@@ -18071,7 +15847,7 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 	sumRow := (*[256]int)(sums[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
+		p2 := &pRow[threadX]
 		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
 			Line   int
 			Part   int
@@ -18081,109 +15857,90 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			To     int
 		}{}
 		of := (base + threadX) >> l.Group
-		var p2 struct {
-			Line   int
-			Part   int
-			First  int
-			Stride int
-			From   int
-			To     int
-		}
-		/*line :20:30000*/ if of >= size {
-			p2 = p
-//line :22:30000
+		if of >= size {
+			*p2 = p
 		} else {
-			/*line :23:30000*/ p.Part = host.Div(of, t2)
+			p.Part = host.Div(of, t2)
 			p.Line = of - p.Part*t2
 			p.Stride = 1
 			n2 := l.N
-			/*line :27:30000*/ if len(ends) > 0 {
+			if len(ends) > 0 {
 				p.First = int(ends[p.Line])
 				n2 = int(ends[p.Line+1]) - p.First
-//line :30:30000
 			} else {
-				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				plane := host.Div(p.Line, l.Inner)
 				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
 				p.First = t1
 				p.Stride = t22
 			}
 			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
 			p.To = min(p.From+l.Part, n2)
-			p2 = p
+			*p2 = p
 		}
-//line :96:30000
-		*p3 = p2
-		lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :97:30000*/ lane := threadX & 31 & (c<<l.Group - 1)
 		sum := 0
-		/*line :99:30000*/ for i := p3.From + lane; i < p3.To; i += c << l.Group {
+		/*line :99:30000*/ for i := p2.From + lane; i < p2.To; i += c << l.Group {
 			/*line :100:30000*/ if r.Halted() {
 				/*line :99:30000*/ r.Halt()
 			}
-			/*line :100:30000*/ t5 := in[p3.First+i*p3.Stride]
+			/*line :100:30000*/ t5 := in[p2.First+i*p2.Stride]
 			/*line :100:30000*/ result0 := nonZero[T](t5)
 			/*line :101:30000*/ if result0 {
 				/*line :101:30000*/ sum++
 			}
 		}
 		/*line :104:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:18129:1*/
+	} /*line quern_gen.go:15893:1*/
 }
 
 //go:noinline
 func quernRow2NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, sums []int, first2 int, vs []int) {
 	sumRow := (*[256]int)(sums[first2:])
 	vRow := (*[256]int)(vs[first2:])
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:18136:1*/
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:15900:1*/
 }
 
 //go:noinline
 func quernRow3NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first3 int, results []int) {
 	vRow := (*[256]int)(vs[first3:])
 	resultRow := (*[256]int)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:18143:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15907:1*/
 }
 
 //go:noinline
-func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first4 int, t1s []int) {
+func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first4 int, others []int, d int, group2 int, count int, start int) {
 	vRow := (*[256]int)(vs[first4:])
-	t1Row := (*[256]int)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:18150:1*/
-}
-
-//go:noinline
-func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first5 int, shuffleDowns []int, d int, group2 int, count int, start int) {
-	vRow := (*[256]int)(vs[first5:])
-	shuffleDownRow := (*[256]int)(shuffleDowns[first5:])
+	otherRow := (*[256]int)(others[first4:])
+	if !(d < group2) {
+		return
+	}
 	for threadX := range 256 {
 		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
+		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
-		if d < group2 && lane2+d < count && lane2&start == 0 {
-			a := v
-			/*line quern.dev/algo/internal/template/lines.go:104*/ result := a + other
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+			/*line quern.dev/algo/internal/template/lines.go:104*/ v += other
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:18168:1*/
+		/*line :106:30000*/ vRow[threadX] = v
+	} /*line quern_gen.go:15925:1*/
 }
 
 //go:noinline
-func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first6 int, results []int) {
-	vRow := (*[256]int)(vs[first6:])
-	resultRow := (*[256]int)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:18175:1*/
+func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first5 int, results []int) {
+	vRow := (*[256]int)(vs[first5:])
+	resultRow := (*[256]int)(results[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15932:1*/
 }
 
 //go:noinline
-func quernRow7NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, ps []struct {
+func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, ps []struct {
 	Line   int
 	Part   int
 	First  int
 	Stride int
 	From   int
 	To     int
-}, first7 int, results []int, c int, l struct {
+}, first6 int, results []int, c int, l struct {
 	N     int
 	Inner int
 	Parts int
@@ -18197,23 +15954,22 @@ func quernRow7NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 		Stride int
 		From   int
 		To     int
-	})(ps[first7:])
-	resultRow := (*[256]int)(results[first7:])
+	})(ps[first6:])
+	resultRow := (*[256]int)(results[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		p3 := &pRow[threadX]
-		result2 := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:104*/ sum2 := result2
-		/*line :41:30000*/ result02 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < size2
+		p2 := &pRow[threadX]
+		result := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:41*/ result02 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < size2
 		/*line :105:30000*/ if result02 {
 			/*line :106:30000*/ if l.Parts > 1 {
-				kernel.AtomicAdd(&out[p3.Line], sum2)
+				kernel.AtomicAdd(&out[p2.Line], result)
 //line :108:30000
 			} else {
-				/*line :109:30000*/ out[p3.Line] = sum2
+				/*line :109:30000*/ out[p2.Line] = result
 			}
 		}
-	} /*line quern_gen.go:18216:1*/
+	} /*line quern_gen.go:15972:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18223,7 +15979,7 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 	var iFirst int
 	ns := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	size := gridX * 256
-	reduceAdds := host.Scratch[uint32](r, 1, r.BlockDim.Count())
+	ns2 := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line quern.dev/algo/internal/template/select.go:145*/ iFirst = blockX * 256
@@ -18242,22 +15998,22 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				}
 			}
 		}
-		/*line :150:40000*/ host.ReduceAdd(reduceAdds, ns)
+		/*line :150:40000*/ host.ReduceAdd(ns2, ns)
 		/*line :151:40000*/ for threadZ := range 1 {
 			/*line :152:40000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count)
+				quernRow3NonZeroCountMatches[T](r, ns2, first3, count)
 			}
 		}
-	} /*line quern_gen.go:18253:1*/
+	} /*line quern_gen.go:16009:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:18260:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:16016:1*/
 }
 
 //go:noinline
@@ -18295,20 +16051,19 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:40000*/ nRow[threadX] = n
-	} /*line quern_gen.go:18298:1*/
+	} /*line quern_gen.go:16054:1*/
 }
 
 //go:noinline
-func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, reduceAdds []uint32, first3 int, count []int) {
-	reduceAddRow := (*[256]uint32)(reduceAdds[first3:])
+func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns2 []uint32, first3 int, count []int) {
+	nRow3 := (*[256]uint32)(ns2[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line quern.dev/algo/internal/template/select.go:150*/ n2 := reduceAdd
-		if threadX&31 == 0 && n2 > 0 {
+		n2 := nRow3[threadX]
+		/*line quern.dev/algo/internal/template/select.go:151*/ if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:18311:1*/
+	} /*line quern_gen.go:16066:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18350,8 +16105,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 				t3 := in[t1:t2]
 				for i := 0; i < len(t3); i++ {
 					/*line :165:40000*/ x := t3[i]
-					t4 := x
-					/*line :166:40000*/ result0 := nonZero[T](t4)
+					result0 := nonZero[T](x)
 					/*line :167:40000*/ if result0 {
 						/*line :167:40000*/ n++
 					}
@@ -18377,15 +16131,14 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			t3 := in[t1:t2]
 			/*line :166:40000*/ for i := 0; i < len(t3); i++ {
 				/*line :165:40000*/ x := t3[i]
-				t4 := x
-				/*line :166:40000*/ result0 := nonZero[T](t4)
+				result0 := nonZero[T](x)
 				/*line :167:40000*/ if result0 {
 					/*line :167:40000*/ n++
 				}
 			}
 			/*line :170:40000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:18388:1*/
+	} /*line quern_gen.go:16141:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18430,8 +16183,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				t3 := in[first:t2]
 				/*line :186:40000*/ for i := 0; i < len(t3); i++ {
 					/*line :185:40000*/ x := t3[i]
-					t4 := x
-					/*line :186:40000*/ result0 := nonZero[T](t4)
+					result0 := nonZero[T](x)
 					/*line :187:40000*/ if result0 {
 						/*line :187:40000*/ kept[n] = x
 						n++
@@ -18461,8 +16213,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 			t3 := in[first:t2]
 			/*line :186:40000*/ for i := 0; i < len(t3); i++ {
 				/*line :185:40000*/ x := t3[i]
-				t4 := x
-				/*line :186:40000*/ result0 := nonZero[T](t4)
+				result0 := nonZero[T](x)
 				/*line :187:40000*/ if result0 {
 					/*line :187:40000*/ kept[n] = x
 					n++
@@ -18473,7 +16224,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:18476:1*/
+	} /*line quern_gen.go:16227:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18515,8 +16266,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				t3 := in[first:t2]
 				/*line :207:40000*/ for i := 0; i < len(t3); i++ {
 					/*line :206:40000*/ x := t3[i]
-					t4 := x
-					/*line :207:40000*/ result0 := nonZero[T](t4)
+					result0 := nonZero[T](x)
 					/*line :208:40000*/ if result0 {
 						/*line :208:40000*/ index[n] = uint32(first + i)
 						n++
@@ -18541,15 +16291,14 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 			t3 := in[first:t2]
 			/*line :207:40000*/ for i := 0; i < len(t3); i++ {
 				/*line :206:40000*/ x := t3[i]
-				t4 := x
-				/*line :207:40000*/ result0 := nonZero[T](t4)
+				result0 := nonZero[T](x)
 				/*line :208:40000*/ if result0 {
 					/*line :208:40000*/ index[n] = uint32(first + i)
 					n++
 				}
 			}
 		}
-	} /*line quern_gen.go:18552:1*/
+	} /*line quern_gen.go:16301:1*/
 }
 
 //line :215:40000

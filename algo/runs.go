@@ -64,6 +64,9 @@ func RunLengths[T any](s *gpu.Stream, equal Equal[T], values *gpu.Buffer[T], len
 	if err := length(name, "lengths", lengths, src.Len()); err != nil {
 		return err
 	}
+	if err := apart(name, "lengths", lengths, "src", src); err != nil {
+		return err
+	}
 	return equal.runs(name, s, values, lengths, count, src, work)
 }
 
@@ -218,6 +221,9 @@ func ReduceByKey[K, V any](s *gpu.Stream, equal Equal[K], op Combine[V], dstKeys
 		return err
 	}
 	if err := length(name, "dstKeys", dstKeys, src.Len()); err != nil {
+		return err
+	}
+	if err := apart(name, "dstKeys", dstKeys, "keys", keys); err != nil {
 		return err
 	}
 	var none V

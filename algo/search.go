@@ -98,6 +98,9 @@ func MinMax[T any](s *gpu.Stream, order Less[T], dst, src *gpu.Buffer[T], work .
 	if err := length("MinMax", "dst", dst, 2); err != nil {
 		return err
 	}
+	if err := apart("MinMax", "dst", dst, "src", src); err != nil {
+		return err
+	}
 	if order.numbers != otherOrder && src.Len() > 0 && s.Device().Backend() != gpu.CPU {
 		down := order.numbers == downward
 		switch x := any(src).(type) {

@@ -44,13 +44,19 @@ func Select[T any](s *gpu.Stream, keep Predicate[T], dst *gpu.Buffer[T], count *
 }
 
 // Partition is [Select], and copies the other elements to rejected, in their order, too.
-// rejected has as many elements as src.
+// rejected has as many elements as src, and shares no memory with it or dst.
 func Partition[T any](s *gpu.Stream, keep Predicate[T], dst, rejected *gpu.Buffer[T], count *gpu.Buffer[int], src *gpu.Buffer[T], work ...*gpu.Workspace) error {
 	const name = "Partition"
 	if src != nil {
 		if err := length(name, "rejected", rejected, src.Len()); err != nil {
 			return err
 		}
+	}
+	if err := apart(name, "rejected", rejected, "src", src); err != nil {
+		return err
+	}
+	if err := apart(name, "rejected", rejected, "dst", dst); err != nil {
+		return err
 	}
 	return keep.keep(name, s, dst, rejected, count, src, work)
 }
@@ -85,7 +91,10 @@ func arguments[T, U any](name, arg string, dst *gpu.Buffer[T], count *gpu.Buffer
 	if err := length(name, arg, dst, src.Len()); err != nil {
 		return err
 	}
-	return length(name, "count", count, 1)
+	if err := length(name, "count", count, 1); err != nil {
+		return err
+	}
+	return apart(name, arg, dst, "src", src)
 }
 
 var (
@@ -193,7 +202,7 @@ func (c *selection) run(s *gpu.Stream, count *gpu.Buffer[int], countParts func(s
 }
 
 // Where writes the indices of the elements of src for which match is true to dst, in ascending
-// order, and their number to count[0]. dst has as many elements as src.
+// order, and their number to count[0]. dst has as many elements as src, and shares no memory with it.
 func Where[T any](s *gpu.Stream, match Predicate[T], dst *gpu.Buffer[uint32], count *gpu.Buffer[int], src *gpu.Buffer[T], work ...*gpu.Workspace) error {
 	const name = "Where"
 	if err := match.check(name); err != nil {
@@ -239,8 +248,8 @@ func Where[T any](s *gpu.Stream, match Predicate[T], dst *gpu.Buffer[uint32], co
 }
 
 // SelectFlagged copies the elements of src whose flag is not zero to dst, in their order, and
-// writes their number to count[0]. flags and dst have as many elements as src. Elements have 1, 2,
-// 4 or 8 bytes.
+// writes their number to count[0]. flags and dst have as many elements as src, with which dst shares
+// no memory. Elements have 1, 2, 4 or 8 bytes.
 func SelectFlagged[T any](s *gpu.Stream, flags *gpu.Buffer[uint8], dst *gpu.Buffer[T], count *gpu.Buffer[int], src *gpu.Buffer[T], work ...*gpu.Workspace) error {
 	const name = "SelectFlagged"
 	if err := arguments(name, "dst", dst, count, src); err != nil {

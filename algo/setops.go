@@ -52,6 +52,9 @@ func (o *Less[T]) sets(name string, s *gpu.Stream, operation uint32, most int, d
 	if err := length(name, "count", count, 1); err != nil {
 		return err
 	}
+	if err := checkApart(name, "dst", dst, "a", a, "b", b); err != nil {
+		return err
+	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return failed(name, err)

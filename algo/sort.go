@@ -158,7 +158,7 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 	if err := gpu.Copy(s, copied, values); err != nil {
 		return failed(name, err)
 	}
-	return failed(name, moveElements(name, s, true, values, copied, index))
+	return failed(name, gather(s, tmp, n, values, copied, nil, index))
 }
 
 // allOf returns the axis of a buffer.
@@ -311,7 +311,11 @@ func (p *radixPlan[W, V]) run(s *gpu.Stream) (*gpu.Buffer[W], error) {
 	}
 	if p.axis.N < p.keys.Len() {
 		grid := gpu.Linear(p.axis.Outer * p.axis.Inner)
-		return p.keys, LaunchSortLineParts(s, grid, p.order, int32(p.passes), p.last, p.axis.N, p.axis.Inner, p.keys, p.spare)
+		values, spareValues := p.noValues, p.noValues
+		if p.pairs {
+			values, spareValues = any(p.values).(*gpu.Buffer[uint32]), any(p.spareValues).(*gpu.Buffer[uint32])
+		}
+		return p.keys, LaunchSortLineParts(s, grid, p.order, int32(p.passes), p.last, p.axis.N, p.axis.Inner, p.keys, p.spare, values, spareValues)
 	}
 	if p.parts == 0 {
 		if err := p.count(s); err != nil {

@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -155,6 +156,136 @@ func TestSortSegments(t *testing.T) {
 			testSortSegments[int64](t, d, c.ends, c.n, true)
 			testSortSegments[int16](t, d, c.ends, c.n, false)
 			testSortSegments[uint8](t, d, c.ends, c.n, true)
+		}
+	})
+}
+
+// sortedIndices returns the indices that sort keys stably, like Sort.
+func sortedIndices[K int16 | uint8 | int32 | float32 | int64](keys []K, descending bool) []uint32 {
+	at := make([]uint32, len(keys))
+	for i := range at {
+		at[i] = uint32(i)
+	}
+	slices.SortStableFunc(at, func(i, j uint32) int {
+		a, b := keys[i], keys[j]
+		if c := less(a, b); a == a && b == b && descending {
+			return -c
+		} else {
+			return c
+		}
+	})
+	return at
+}
+
+func testSortPairsAxis[K int16 | uint8 | int32 | float32 | int64, V comparable](t *testing.T, d *gpu.Device, a Axis, descending bool, value func(i int) V) {
+	t.Helper()
+	n := a.size()
+	for shape := range some(shapes, 1) {
+		keys, values := make([]K, n), make([]V, n)
+		for i := range keys {
+			keys[i], values[i] = from[K](shapes[shape](i, n)), value(i)
+		}
+		want, wantValues, wantAt := make([]K, n), make([]V, n), make([]uint32, n)
+		for z := range a.Outer {
+			for x := range a.Inner {
+				place := func(i int) int { return (z*a.N+i)*a.Inner + x }
+				line := make([]K, a.N)
+				for i := range line {
+					line[i] = keys[place(i)]
+				}
+				for i, from := range sortedIndices(line, descending) {
+					want[place(i)], wantValues[place(i)], wantAt[place(i)] = line[from], values[place(int(from))], from
+				}
+			}
+		}
+		s, r := d.DefaultStream(), Radix{Descending: descending}
+		x, y, at := gputest.Upload(t, d, keys), gputest.Upload(t, d, values), gputest.Alloc[uint32](t, d, n)
+		if err := ArgSortAxis(s, r, a, at, x); err != nil {
+			t.Fatal(err)
+		}
+		ok := gputest.Equal(t, gputest.Download(t, d, at), wantAt)
+		ok = gputest.Equal(t, gputest.Download(t, d, x), keys, gputest.Bits) && ok
+		if err := SortPairsAxis(s, r, a, x, y); err != nil {
+			t.Fatal(err)
+		}
+		ok = gputest.Equal(t, gputest.Download(t, d, x), want, gputest.Bits) && ok
+		if !ok || !slices.Equal(gputest.Download(t, d, y), wantValues) {
+			t.Fatalf("%T with %T, %s, %v, descending=%v", keys, values, shape, a, descending)
+		}
+	}
+}
+
+func TestSortPairsAxis(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for i, a := range []Axis{
+			{0, 5, 3}, {2, 0, 3}, {5, 1, 3}, {3, 2, 1}, {7, 33, 1}, {2, 31, 5}, {1, 500, 3}, {1, 700, 1},
+			{3, mostInLine, 1}, {2, mostInLine + 1, 1}, {1, mostInLine + 1, 2},
+		} {
+			testSortPairsAxis[float32](t, d, a, i%2 == 0, func(i int) int32 { return int32(i) })
+			testSortPairsAxis[int64](t, d, a, i%2 == 1, func(i int) float64 { return float64(i) })
+			testSortPairsAxis[int16](t, d, a, i%3 == 0, func(i int) [3]uint8 { return [3]uint8{uint8(i), uint8(i >> 8), uint8(i >> 16)} })
+		}
+	})
+}
+
+func TestArgSortGathersTheSortedKeys(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		s := d.DefaultStream()
+		for _, n := range []int{0, 1, 300, 2*mostInLine + 3} {
+			keys := make([]float32, n)
+			for i := range keys {
+				keys[i] = from[float32](shapes["special"](i, n))
+			}
+			x, at, y := gputest.Upload(t, d, keys), gputest.Alloc[uint32](t, d, n), gputest.Alloc[float32](t, d, n)
+			if err := errors.Join(ArgSort(s, Radix{Descending: true}, at, x), Gather(s, y, x, at)); err != nil {
+				t.Fatal(err)
+			}
+			gputest.Equal(t, gputest.Download(t, d, at), sortedIndices(keys, true))
+			if err := SortRadix(s, Radix{Descending: true}, x); err != nil {
+				t.Fatal(err)
+			}
+			gputest.Equal(t, gputest.Download(t, d, y), gputest.Download(t, d, x), gputest.Bits)
+		}
+	})
+}
+
+func testSortPairsSegments[K int16 | uint8 | int32 | float32 | int64, V comparable](t *testing.T, d *gpu.Device, ends []int32, n int, descending bool, value func(i int) V) {
+	t.Helper()
+	keys, values := make([]K, n), make([]V, n)
+	for i := range keys {
+		keys[i], values[i] = from[K](shapes["few"](i, n)), value(i)
+	}
+	want, wantValues := slices.Clone(keys), slices.Clone(values)
+	for i := range len(ends) - 1 {
+		first, last := ends[i], ends[i+1]
+		for j, from := range sortedIndices(keys[first:last], descending) {
+			want[int(first)+j], wantValues[int(first)+j] = keys[uint32(first)+from], values[uint32(first)+from]
+		}
+	}
+	x, y := gputest.Upload(t, d, keys), gputest.Upload(t, d, values)
+	if err := SortPairsSegments(d.DefaultStream(), Radix{Descending: descending}, x, y, gputest.Upload(t, d, ends)); err != nil {
+		t.Fatal(err)
+	}
+	gputest.Equal(t, gputest.Download(t, d, x), want, gputest.Bits)
+	if !slices.Equal(gputest.Download(t, d, y), wantValues) {
+		t.Fatalf("%T with %T, %v", keys, values, ends)
+	}
+}
+
+func TestSortPairsSegments(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, c := range []struct {
+			ends []int32
+			n    int
+		}{
+			{[]int32{0}, 5},
+			{[]int32{0, 0}, 0},
+			{[]int32{2, 2, 40, 41, 41, 300}, 320}, // empty ones, and keys outside
+			{[]int32{0, 1, 2, 3, 999, 1000}, 1000},
+		} {
+			testSortPairsSegments[float32](t, d, c.ends, c.n, false, func(i int) int32 { return int32(i) })
+			testSortPairsSegments[int64](t, d, c.ends, c.n, true, func(i int) [3]uint16 { return [3]uint16{uint16(i)} })
+			testSortPairsSegments[uint8](t, d, c.ends, c.n, true, func(i int) float64 { return float64(i) })
 		}
 	})
 }

@@ -596,14 +596,16 @@ func movePairs[K word, V uint32 | uint64](t kernel.Thread, o digitOrder[K], part
 	}
 }
 
-// sortLineParts is sortLines for one thread per line.
+// sortLineParts is sortLines for one thread per line. spare and spareValues have as many elements as
+// keys and values.
 //
 //quern:kernel only=cpu instantiate=uint32,uint64
-func sortLineParts[K word](t kernel.Thread, o digitOrder[K], passes int32, last uint32, n, inner int, keys, spare []K) {
+func sortLineParts[K word](t kernel.Thread, o digitOrder[K], passes int32, last uint32, n, inner int, keys, spare []K, values, spareValues []uint32) {
 	line := t.Global()
 	plane := line / inner
 	first := plane*n*inner + line - plane*inner
-	if n == 0 || first+(n-1)*inner >= len(keys) || len(spare) != len(keys) {
+	pairs := len(values) > 0
+	if n == 0 || first+(n-1)*inner >= len(keys) || len(spare) != len(keys) || pairs && len(values) != len(keys) || len(spareValues) != len(values) {
 		return
 	}
 	if n <= 32 {
@@ -611,6 +613,10 @@ func sortLineParts[K word](t kernel.Thread, o digitOrder[K], passes int32, last 
 		for i := 1; i < n; i++ {
 			k := keys[first+i*inner]
 			v := o.ordered(k) >> o.Shift & mask
+			value := uint32(0)
+			if pairs {
+				value = values[first+i*inner]
+			}
 			j := i
 			for ; j > 0; j-- {
 				before := keys[first+(j-1)*inner]
@@ -618,8 +624,14 @@ func sortLineParts[K word](t kernel.Thread, o digitOrder[K], passes int32, last 
 					break
 				}
 				keys[first+j*inner] = before
+				if pairs {
+					values[first+j*inner] = values[first+(j-1)*inner]
+				}
 			}
 			keys[first+j*inner] = k
+			if pairs {
+				values[first+j*inner] = value
+			}
 		}
 		return
 	}
@@ -641,10 +653,18 @@ func sortLineParts[K word](t kernel.Thread, o digitOrder[K], passes int32, last 
 			k := keys[first+i*inner]
 			d := uint8(o.digit(k))
 			spare[first+at[d]*inner] = k
+			if pairs {
+				spareValues[first+at[d]*inner] = values[first+i*inner]
+			}
 			at[d]++
 		}
 		for i := range n {
 			keys[first+i*inner] = spare[first+i*inner]
+		}
+		if pairs {
+			for i := range n {
+				values[first+i*inner] = spareValues[first+i*inner]
+			}
 		}
 		o.Shift += digitBits
 	}
@@ -661,14 +681,14 @@ func linesOf(t kernel.Thread, n, inner uint32, at, lines []uint32) {
 	}
 }
 
-// placeLines copies the keys at the positions at to lines, one line after another.
+// placeLines copies the elements of lines, which in has one after another, to their places.
 //
-//quern:kernel instantiate=uint8,uint16,uint32,uint64
-func placeLines[W chunk](t kernel.Thread, n, inner uint32, at []uint32, in, out []W) {
-	if i := t.Global(); i < len(out) && i < len(at) {
+//quern:kernel
+func placeLines(t kernel.Thread, n, inner uint32, in, out []uint32) {
+	if i := t.Global(); i < len(out) && i < len(in) {
 		line := uint32(i) / n
 		plane := line / inner
-		out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
+		out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[i]
 	}
 }
 
@@ -704,12 +724,20 @@ type chunk interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-// gather copies the elements of in at the indices at. An element has words words.
+// gatherFrom copies the elements at the indices at: those of in, and from word split on those of
+// more. An element has words words.
 //
 //quern:kernel instantiate=uint8,uint16,uint32,uint64
-func gather[W chunk](t kernel.Thread, words int, at []uint32, in, out []W) {
-	if i := t.Global(); i < len(out) {
-		out[i] = in[int(at[i/words])*words+i%words]
+func gatherFrom[W chunk](t kernel.Thread, words, split int, at []uint32, in, more, out []W) {
+	i := t.Global()
+	if i >= len(out) {
+		return
+	}
+	from := int(at[i/words])*words + i%words
+	if from >= split {
+		out[i] = more[from-split]
+	} else {
+		out[i] = in[from]
 	}
 }
 

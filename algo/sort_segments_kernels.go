@@ -22,12 +22,12 @@ func segmentsOf(t kernel.Thread, ends []int32, at, segments []uint32) {
 	segments[i] = uint32(low)
 }
 
-// placeSegments copies the keys at the positions at to out, one after another. Places before the
-// first segment and behind the last one keep what they have.
+// keepOutside makes the positions before the first segment and behind the last one those of the
+// elements that are there.
 //
-//quern:kernel instantiate=uint8,uint16,uint32,uint64
-func placeSegments[W chunk](t kernel.Thread, ends []int32, at []uint32, in, out []W) {
-	if i := t.Global(); i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
-		out[i] = in[at[i]]
+//quern:kernel
+func keepOutside(t kernel.Thread, ends []int32, at []uint32) {
+	if i := t.Global(); i < len(at) && (i < int(ends[0]) || i >= int(ends[len(ends)-1])) {
+		at[i] = uint32(i)
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 // TopK writes the first elements of src in the order of r to dst, sorted, as many as dst has: those
 // that [SortRadix] would put first. With Radix{Descending: true} these are the largest ones. A GPU
-// reads src once per 11 bits to find the last one of them, and once more to copy them.
+// reads src once per 11 bits to find the last one of them, and once more to copy them. A CPU reads
+// src once if dst has up to a sixteenth of its elements, and sorts a copy otherwise. Results share no memory with src.
 func TopK[K Key](s *gpu.Stream, r Radix, dst, src *gpu.Buffer[K], work ...*gpu.Workspace) error {
 	return topK("TopK", s, r, dst, nil, src, work)
 }
@@ -36,12 +37,18 @@ func topK[K Key](name string, s *gpu.Stream, r Radix, dst *gpu.Buffer[K], index 
 	if dst.Len() > src.Len() {
 		return invalid(name, "dst", "%d elements, but src has %d", dst.Len(), src.Len())
 	}
+	if err := checkFirst(name, dst, index, src); err != nil {
+		return err
+	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return failed(name, err)
 	}
 	defer tmp.Close()
 	if s.Device().Backend() == gpu.CPU {
+		if selects(src.Len(), dst.Len()) {
+			return selectOnCPU(name, s, tmp, r, allOf(src), dst.Len(), dst, index, src)
+		}
 		return sortFirst(name, s, tmp, r, dst, index, src)
 	}
 	if index == nil {
@@ -59,45 +66,29 @@ func topK[K Key](name string, s *gpu.Stream, r Radix, dst *gpu.Buffer[K], index 
 	}
 }
 
+// checkFirst returns an error if a result shares memory with src.
+func checkFirst[K Key](name string, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K]) error {
+	if err := apart(name, "dst", dst, "src", src); err != nil {
+		return err
+	}
+	return apart(name, "index", index, "src", src)
+}
+
 func nothing() error { return nil }
 
 // sortFirst sorts a copy of all elements.
 func sortFirst[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K]) error {
 	n, k := src.Len(), dst.Len()
-	keys, all := gpu.Take[K](tmp, n), Axis{Outer: 1, N: n, Inner: 1}
-	positions := gpu.Take[uint32](tmp, n)
-	if !tmp.Measuring() {
-		if run, err := tmp.Ready(); !run {
-			return failed(name, err)
-		}
-		if err := gpu.Copy(s, keys, src); err != nil {
-			return failed(name, err)
-		}
-		if err := LaunchNumbers(s, gpu.Linear(max(n, 1)), positions); err != nil {
-			return failed(name, err)
-		}
-	}
-	if err := sortWords(name, s, tmp, r, all, keys, positions); err != nil {
+	positions, err := orderLines(name, s, tmp, r, allOf(src), src, gpu.Take[K](tmp, n))
+	if err != nil {
 		return err
 	}
-	if run, err := tmp.Ready(); !run || k == 0 {
-		return failed(name, err)
-	}
-	var err error
-	switch sizeOf[K]() {
-	case 1:
-		err = moveWords[uint8](s, tmp, true, k, 1, dst, src, positions)
-	case 2:
-		err = moveWords[uint16](s, tmp, true, k, 1, dst, src, positions)
-	case 4:
-		err = moveWords[uint32](s, tmp, true, k, 1, dst, src, positions)
-	default:
-		err = moveWords[uint64](s, tmp, true, k, 1, dst, src, positions)
-	}
-	if err == nil && index != nil {
-		err = LaunchCopyFirst(s, gpu.Linear(k), positions, index)
-	}
-	return failed(name, err)
+	return step(name, tmp, k, func() error {
+		if err := gather(s, tmp, k, dst, src, nil, positions); err != nil || index == nil {
+			return err
+		}
+		return LaunchIndicesInLines(s, gpu.Linear(k), uint32(n), 1, positions, index)
+	})
 }
 
 // findShort is [findFirst] for keys whose bits are of type W. They are copied to words.

@@ -42,6 +42,9 @@ func topKAxis[K Key](name string, s *gpu.Stream, r Radix, axis Axis, dst *gpu.Bu
 	if dst.Len() == 0 {
 		return nil
 	}
+	if err := checkFirst(name, dst, index, src); err != nil {
+		return err
+	}
 	if lines == 1 {
 		return topK(name, s, r, dst, index, src, work)
 	}
@@ -51,43 +54,21 @@ func topKAxis[K Key](name string, s *gpu.Stream, r Radix, axis Axis, dst *gpu.Bu
 	}
 	defer tmp.Close()
 	n := src.Len()
-	keys, positions := gpu.Take[K](tmp, n), gpu.Take[uint32](tmp, n)
-	if index == nil {
-		index = gpu.Take[uint32](tmp, 0)
+	if s.Device().Backend() == gpu.CPU && selects(axis.N, k) {
+		return selectOnCPU(name, s, tmp, r, axis, k, dst, index, src)
 	}
-	// Short lines are sorted where they are. Of longer ones, only the positions are.
-	short := s.Device().Backend() != gpu.CPU && axis.N <= mostInLine
-	if short {
-		if err := step(name, tmp, n, func() error {
-			if err := gpu.Copy(s, keys, src); err != nil {
-				return err
-			}
-			return LaunchNumbers(s, gpu.Linear(n), positions)
-		}); err != nil {
-			return err
-		}
-		err = sortWords(name, s, tmp, r, axis, keys, positions)
-	} else {
-		err = orderGroups(name, s, tmp, r, src, keys, positions, lines, axis.groups(s))
-	}
+	positions, err := orderLines(name, s, tmp, r, axis, src, gpu.Take[K](tmp, n))
 	if err != nil {
 		return err
 	}
+	first := gpu.Take[uint32](tmp, dst.Len())
 	return step(name, tmp, n, func() error {
-		switch sizeOf[K]() {
-		case 1:
-			return firstOf[uint8](s, tmp, axis, k, short, positions, dst, src, index)
-		case 2:
-			return firstOf[uint16](s, tmp, axis, k, short, positions, dst, src, index)
-		case 4:
-			return firstOf[uint32](s, tmp, axis, k, short, positions, dst, src, index)
-		default:
-			return firstOf[uint64](s, tmp, axis, k, short, positions, dst, src, index)
+		if err := LaunchFirstOfLines(s, gpu.Linear(dst.Len()), uint32(axis.N), uint32(k), uint32(axis.Inner), positions, first); err != nil {
+			return err
 		}
+		if err := gather(s, tmp, dst.Len(), dst, src, nil, first); err != nil || index == nil {
+			return err
+		}
+		return LaunchIndicesInLines(s, gpu.Linear(dst.Len()), uint32(axis.N), uint32(axis.Inner), first, index)
 	})
-}
-
-// firstOf copies the first k elements of each line.
-func firstOf[W chunk, K Key](s *gpu.Stream, tmp *gpu.Scratch, axis Axis, k int, inPlace bool, positions *gpu.Buffer[uint32], dst, src *gpu.Buffer[K], index *gpu.Buffer[uint32]) error {
-	return LaunchFirstOfLines(s, gpu.Linear(dst.Len()), uint32(axis.N), uint32(k), uint32(axis.Inner), inPlace, positions, gpu.ViewAs[W](tmp, src), gpu.ViewAs[W](tmp, dst), index)
 }

@@ -1,6 +1,8 @@
 package algo
 
 import (
+	"unsafe"
+
 	"quern.dev/algo/internal/template"
 	"quern.dev/kernel"
 )
@@ -94,35 +96,108 @@ func setRank(t kernel.Thread, rank uint32, limit []uint64) {
 	}
 }
 
-// copyFirst copies the first elements of in.
+// firstOfParts finds the first k keys of parts of part keys, one thread per part, and writes them to
+// out, in the order in which they are in the part. The keys of a part are inner apart, as are the
+// results; see Axis. The last part of a single axis has the rest of the keys. The positions of the
+// keys are at, or, if that is empty, where they are. A thread has memory for 2*k keys in kept: a key
+// that comes before the k first ones of those so far is kept, and as often as the memory is full, k
+// of them stay.
 //
-//quern:kernel only=cpu
-func copyFirst(t kernel.Thread, in, out []uint32) {
-	if i := t.Global(); i < len(out) && i < len(in) {
-		out[i] = in[i]
+//quern:kernel only=cpu instantiate=uint32,uint64
+func firstOfParts[K word](t kernel.Thread, o digitOrder[K], bits, k, part, inner int, keys []K, at []uint32, kept []K, keptAt []uint32, out []K, outAt []uint32) {
+	line := t.Global()
+	if k <= 0 || (line+1)*k > len(out) || 2*(line+1)*k > len(kept) {
+		return
+	}
+	plane := line / inner
+	column := line - plane*inner
+	first := plane*part*inner + column
+	end := first + part*inner
+	if (line+1)*k == len(out) {
+		end = len(keys)
+	}
+	mine, mineAt := kept[2*line*k:2*(line+1)*k], keptAt[2*line*k:2*(line+1)*k]
+	mask := ^K(0) >> (8*int(unsafe.Sizeof(o.Flip)) - bits)
+	n, limit, limited := 0, K(0), false
+	for i := first; i < end; i += inner {
+		v := o.ordered(keys[i]) >> o.Shift & mask
+		if limited && v >= limit {
+			continue
+		}
+		if n == len(mine) {
+			limit = keepFirstOf(&o, mask, bits, k, mine, mineAt)
+			n, limited = k, true
+			if v >= limit {
+				continue
+			}
+		}
+		mine[n], mineAt[n] = keys[i], uint32(i)
+		if i < len(at) {
+			mineAt[n] = at[i]
+		}
+		n++
+	}
+	if n > k {
+		keepFirstOf(&o, mask, bits, k, mine[:n], mineAt[:n])
+	}
+	for i := range min(n, k) {
+		out[(plane*k+i)*inner+column], outAt[(plane*k+i)*inner+column] = mine[i], mineAt[i]
 	}
 }
 
-// firstOfLines copies the first k elements of lines of n elements, which are inner apart, in an
-// order that is given by their positions: those of a line are one after another, or, if inPlace is
-// set, inner apart. It writes their indices in the lines to index, unless that is empty.
+// keepFirstOf moves the first k of the keys to the front, in the order in which they are, and
+// returns the last of them in their order. There are more than k.
+func keepFirstOf[K word](o *digitOrder[K], mask K, bits, k int, keys []K, at []uint32) K {
+	limit, rank := K(0), uint32(k) // rank is from 1 on, among the keys whose higher bits are limit
+	for shift := bits; shift > 0; {
+		width := min(shift, digitBits)
+		shift -= width
+		var count [digits]uint32
+		for _, key := range keys {
+			if v := o.ordered(key) >> o.Shift & mask >> shift; v>>width == limit {
+				count[uint8(v)&uint8(1<<width-1)]++
+			}
+		}
+		digit := 0
+		for digit < digits-1 && rank > count[digit] {
+			rank -= count[digit]
+			digit++
+		}
+		limit = limit<<width | K(digit)
+	}
+	n := 0
+	for i, key := range keys {
+		v := o.ordered(key) >> o.Shift & mask
+		if v > limit || v == limit && rank == 0 {
+			continue
+		}
+		if v == limit {
+			rank--
+		}
+		keys[n], at[n] = key, at[i]
+		n++
+	}
+	return limit
+}
+
+// firstOfLines copies the first k positions of lines of n positions, which are inner apart.
 //
-//quern:kernel instantiate=uint8,uint16,uint32,uint64
-func firstOfLines[W chunk](t kernel.Thread, n, k, inner uint32, inPlace bool, positions []uint32, in, out []W, index []uint32) {
+//quern:kernel
+func firstOfLines(t kernel.Thread, n, k, inner uint32, positions, first []uint32) {
 	i := t.Global()
-	if i >= len(out) {
+	if i >= len(first) {
 		return
 	}
 	row := uint32(i) / inner
-	column := uint32(i) - row*inner
 	plane := row / k
-	at := (plane*inner+column)*n + row - plane*k
-	if inPlace {
-		at = (plane*n+row-plane*k)*inner + column
-	}
-	from := positions[at]
-	out[i] = in[from]
-	if i < len(index) {
-		index[i] = from / inner % n
+	first[i] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
+}
+
+// indicesInLines writes which elements of their lines the positions at are to index.
+//
+//quern:kernel
+func indicesInLines(t kernel.Thread, n, inner uint32, at, index []uint32) {
+	if i := t.Global(); i < len(index) && i < len(at) {
+		index[i] = at[i] / inner % n
 	}
 }

@@ -41,7 +41,7 @@ func testTopK[K int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 
 
 func TestTopK(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
-		for _, size := range [][2]int{{0, 0}, {5, 0}, {1, 1}, {300, 7}, {5000, 5000}, {9000, 100}, {9000, 4500}} {
+		for _, size := range [][2]int{{0, 0}, {5, 0}, {1, 1}, {300, 7}, {5000, 5000}, {9000, 100}, {9000, 562}, {9000, 4500}} {
 			for shape := range some(shapes, 3) {
 				r := Radix{Descending: rand.IntN(2) == 0}
 				testTopK[float32](t, d, size[0], size[1], shape, r)
@@ -51,6 +51,24 @@ func TestTopK(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A CPU divides many keys into parts, finds the first ones of each, and sorts a copy if many are
+// wanted. The first keys of a reversed sequence come last.
+func TestTopKOfManyKeys(t *testing.T) {
+	d := gputest.Open(t, gpu.Config{Device: "cpu"})
+	for _, size := range [][2]int{{1<<15 - 1, 1}, {1 << 15, 3}, {5<<14 + 7, 1024}, {5<<14 + 7, 1025}, {100003, 6250}, {100003, 6251}, {3 << 20, 10}} {
+		for shape := range shapes {
+			if size[0] > 1<<20 && shape != "reversed" {
+				continue
+			}
+			r := Radix{Descending: rand.IntN(2) == 0}
+			testTopK[float32](t, d, size[0], size[1], shape, r)
+			testTopK[uint64](t, d, size[0], size[1], shape, r)
+			testTopK[int8](t, d, size[0], size[1], shape, r)
+			testTopK[int32](t, d, size[0], size[1], shape, Radix{Descending: r.Descending, FirstBit: 5, Bits: 9})
+		}
+	}
 }
 
 func TestTopKOfOne(t *testing.T) {

@@ -64,6 +64,14 @@ func TestRefused(t *testing.T) {
 		{Axpy(s, 1, v(50, -3, other), v(50, 1, buf)), "Axpy: x has 50 elements with an increment of -3, which do not fit in a buffer of 100 elements"},
 		{Rot(s, v(5, 1, buf), v(5, 1, buf), 1, 0), "Rot: y shares elements with x"},
 		{Dot(s, v(2, 1, other), v(2, 1, other), nil), "Dot: out is nil; it receives the result"},
+		{Dot(s, v(2, 1, buf), v(2, 1, other), buf.Slice(1, 2)), "Dot: out shares elements with x"},
+		{Dot(s, v(2, 1, other), v(2, 2, buf), buf.Slice(2, 3)), "Dot: out shares elements with y"},
+		{Asum(s, v(20, 1, buf), buf.Slice(5, 6)), "Asum: out shares elements with x"},
+		{Nrm2(s, v(20, 1, buf), buf), "Nrm2: out shares elements with x"},
+		{Lange(s, 'X', m(2, 2, 2, other), buf), "Lange: norm is 88; use MaxAbs, MaxColumnSum, MaxRowSum or Frobenius"},
+		{Lange(s, MaxAbs, m(2, 3, 2, other), buf), "Lange: A has a stride of 2, which is less than its 3 columns"},
+		{Lange(s, MaxRowSum, m(5, 3, 7, buf), buf.Slice(9, 10)), "Lange: out shares elements with A"},
+		{Lange(s, MaxRowSum, m(5, 3, 7, other), buf.Slice(0, 0)), "Lange: out has no elements; it receives the result"},
 		{Iamax(s, v(2, 1, nil), ints), "Iamax: x has no data"},
 		{Syrk(s, NoTrans, 1, m(2, 3, 3, other), 0, Symmetric[float64]{3, 3, buf, Lower}), "Syrk: C has 3 rows and columns, but op(A) has 2 rows"},
 		{Syrk(s, NoTrans, 1, m(2, 3, 3, other), 0, Symmetric[float64]{2, 3, buf, 0}), "Syrk: the triangle of C is 0; use Upper or Lower"},
@@ -71,6 +79,15 @@ func TestRefused(t *testing.T) {
 		{Trsm(s, 'x', NoTrans, 1, Triangular[float64]{3, 3, other, Lower, NonUnit}, m(3, 3, 3, buf)), "Trsm: the side of A is 120; use Left or Right"},
 		{TransposeTo(s, m(2, 3, 3, buf), m(2, 3, 3, other)), "TransposeTo: dst has 2x3 elements, but src has 2x3"},
 		{TransposeTo(s, m(3, 3, 3, buf), m(3, 3, 3, buf)), "TransposeTo: dst shares elements with src; TransposeSquare works in place"},
+		{TransposeAxes(s, other, buf, []int{10, 10}, 0, 0), "TransposeAxes: axes [0 0] are not an order of 2 axes"},
+		{TransposeAxes(s, other, buf, []int{10, 10}, 0, 2), "TransposeAxes: axes [0 2] are not an order of 2 axes"},
+		{TransposeAxes(s, other, buf, []int{10, 10}, 1), "TransposeAxes: axes are 1, but the shape has 2"},
+		{TransposeAxes(s, other, buf, make([]int, 9)), "TransposeAxes: shape has 9 axes; at most 8 are supported"},
+		{TransposeAxes(s, other, buf, []int{-10, -10}), "TransposeAxes: shape has a negative extent: [-10 -10]"},
+		{TransposeAxes(s, other, buf, []int{1 << 40, 1 << 40}), "TransposeAxes: shape has too many elements: [1099511627776 1099511627776]"},
+		{TransposeAxes(s, other, buf, []int{10, 11}), "TransposeAxes: src has 100 elements, but the shape [10 11] has 110"},
+		{TransposeAxes(s, other.Slice(0, 50), buf, []int{10, 10}), "TransposeAxes: dst has 50 elements, but src has 100"},
+		{TransposeAxes(s, buf, buf, []int{10, 10}), "TransposeAxes: dst shares elements with src"},
 		{TransposeSquare(s, m(2, 3, 3, buf)), "TransposeSquare: the matrix has 2 rows and 3 columns; only square matrices can be transposed in place"},
 		{TransposeSquare(s, General[complex128]{2, 2, 2, gputest.Alloc[complex128](t, d, 4)}), "TransposeSquare: the element type has 16 bytes; 1, 2, 4 and 8 are supported"},
 	} {
@@ -141,6 +158,10 @@ func operations(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 		"Dot":   func(s *gpu.Stream, k ...*gpu.Workspace) error { return Dot(s, v, w, out, k...) },
 		"Asum":  func(s *gpu.Stream, k ...*gpu.Workspace) error { return Asum(s, v, out, k...) },
 		"Nrm2":  func(s *gpu.Stream, k ...*gpu.Workspace) error { return Nrm2(s, v, out, k...) },
+		"Lange": func(s *gpu.Stream, k ...*gpu.Workspace) error { return Lange(s, MaxColumnSum, a, out, k...) },
+		"LangeFrobenius": func(s *gpu.Stream, k ...*gpu.Workspace) error {
+			return Lange(s, Frobenius, General[float32]{n, n - 1, n, x}, out, k...)
+		},
 		"Iamax": func(s *gpu.Stream, k ...*gpu.Workspace) error { return Iamax(s, v, index, k...) },
 		"Axpy":  func(s *gpu.Stream, _ ...*gpu.Workspace) error { return Axpy(s, 1, v, w) },
 		"Scal":  func(s *gpu.Stream, _ ...*gpu.Workspace) error { return Scal(s, 1, v) },
@@ -151,7 +172,13 @@ func operations(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 		"Trsm": func(s *gpu.Stream, _ ...*gpu.Workspace) error {
 			return Trsm(s, Left, NoTrans, 1, Triangular[float32]{n, n, x, Lower, Unit}, c)
 		},
-		"TransposeTo":     func(s *gpu.Stream, _ ...*gpu.Workspace) error { return TransposeTo(s, b, a) },
+		"TransposeTo": func(s *gpu.Stream, _ ...*gpu.Workspace) error { return TransposeTo(s, b, a) },
+		"TransposeAxes": func(s *gpu.Stream, _ ...*gpu.Workspace) error {
+			return TransposeAxes(s, y, x, []int{2, n, n / 2}, 0, 2, 1)
+		},
+		"MoveAxes": func(s *gpu.Stream, _ ...*gpu.Workspace) error {
+			return TransposeAxes(s, y, x, []int{2, n, n / 2}, 1, 0, 2)
+		},
 		"TransposeSquare": func(s *gpu.Stream, _ ...*gpu.Workspace) error { return TransposeSquare(s, a) },
 	}
 }
@@ -249,6 +276,7 @@ func TestDeterminism(t *testing.T) {
 func TestNamesOfConstants(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{NoTrans.String(), "NoTrans"}, {Trans.String(), "Trans"}, {ConjTrans.String(), "ConjTrans"}, {Transpose(1).String(), "Transpose(1)"},
+		{MaxAbs.String(), "MaxAbs"}, {MaxColumnSum.String(), "MaxColumnSum"}, {MaxRowSum.String(), "MaxRowSum"}, {Frobenius.String(), "Frobenius"}, {MatrixNorm(2).String(), "MatrixNorm(2)"},
 		{Upper.String(), "Upper"}, {Lower.String(), "Lower"}, {Unit.String(), "Unit"}, {NonUnit.String(), "NonUnit"}, {Left.String(), "Left"}, {Right.String(), "Right"}, {Side(2).String(), "Side(2)"},
 	} {
 		if c.got != c.want {

@@ -39,7 +39,8 @@
 //     terms, with s more if the sum is divided into s parts. [GemmTensor]: (2k+4) * 2**-23;
 //     [GemmFloat8]: (2k+4) * 2**-13.
 //   - [Dot], [Asum]: (k/128 + 64)*u times the sum of the magnitudes. [Nrm2]: 2u of the result,
-//     and (k/128 + 64) * 2**-53. No square overflows or vanishes.
+//     and (k/128 + 64) * 2**-53. No square overflows or vanishes. [Lange]: exact for MaxAbs, (k+4)*u
+//     of the result for sums of k elements, and as [Nrm2] for Frobenius.
 //   - [Trsm]: the residual of an element is at most (4k+16)*u times the sum of the magnitudes of
 //     its terms.
 //

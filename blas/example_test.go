@@ -69,6 +69,18 @@ func ExampleGemmEpilogue() {
 	// Output: [1.5 2.5 1 3.5 4.5 0]
 }
 
+// Pixels of three colors become three planes.
+func ExampleTransposeAxes() {
+	dev := open()
+	defer dev.Close()
+	s := dev.DefaultStream()
+	pixels := matrix(s, 1, 12, 10, 20, 30, 11, 21, 31, 12, 22, 32, 13, 23, 33) // 2 rows of 2 pixels
+	planes := matrix(s, 1, 12, make([]float32, 12)...)
+	must(blas.TransposeAxes(s, planes.Data, pixels.Data, []int{2, 2, 3}, 2, 0, 1))
+	show(s, planes.Data)
+	// Output: [10 11 12 13 20 21 22 23 30 31 32 33]
+}
+
 // Activations and weights are stored in 8 bits, divided by a scale each. Alpha is the product of
 // the scales.
 func ExampleGemmFloat8() {
@@ -112,4 +124,15 @@ func ExampleNrm2() {
 	must(blas.Nrm2(s, blas.Vector[float32]{N: 2, Inc: 1, Data: x.Data}, norm.Data))
 	show(s, norm.Data)
 	// Output: [5e+30]
+}
+
+func ExampleLange() {
+	dev := open()
+	defer dev.Close()
+	s := dev.DefaultStream()
+	a := matrix(s, 2, 2, 1, -2, 3, 4)
+	norm := matrix(s, 1, 1, 0)
+	must(blas.Lange(s, blas.MaxRowSum, a, norm.Data))
+	show(s, norm.Data)
+	// Output: [7]
 }

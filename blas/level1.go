@@ -76,6 +76,12 @@ func Dot[T Float](s *gpu.Stream, x, y Vector[T], out *gpu.Buffer[T], work ...*gp
 	if err := checkOut(op, out); err != nil {
 		return err
 	}
+	if err := checkResult(op, out, "x", x.Data, x.region()); err != nil {
+		return err
+	}
+	if err := checkResult(op, out, "y", y.Data, y.region()); err != nil {
+		return err
+	}
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return wrap(op, err)
@@ -110,6 +116,9 @@ func Asum[T Float](s *gpu.Stream, x Vector[T], out *gpu.Buffer[T], work ...*gpu.
 		return err
 	}
 	if err := checkOut(op, out); err != nil {
+		return err
+	}
+	if err := checkResult(op, out, "x", x.Data, x.region()); err != nil {
 		return err
 	}
 	scratch, err := gpu.OpenScratch(s, work)
@@ -149,31 +158,47 @@ func Nrm2[T Float](s *gpu.Stream, x Vector[T], out *gpu.Buffer[T], work ...*gpu.
 	if err := checkOut(op, out); err != nil {
 		return err
 	}
+	if err := checkResult(op, out, "x", x.Data, x.region()); err != nil {
+		return err
+	}
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return wrap(op, err)
 	}
 	defer scratch.Close()
-	blocks, chunk := chunks(s, x.N)
-	partial := gpu.Take[kernels.Squares](scratch, blocks)
+	norm := takeEuclidean(s, scratch, x.N)
 	if run, err := scratch.Ready(); !run {
 		return wrap(op, err)
 	}
+	return wrap(op, runEuclidean(s, norm, x, out))
+}
+
+// euclidean is the computation of a Euclidean norm.
+type euclidean struct {
+	blocks, chunk int
+	partial       *gpu.Buffer[kernels.Squares]
+}
+
+func takeEuclidean(s *gpu.Stream, scratch *gpu.Scratch, n int) (e euclidean) {
+	e.blocks, e.chunk = chunks(s, n)
+	e.partial = gpu.Take[kernels.Squares](scratch, e.blocks)
+	return e
+}
+
+func runEuclidean[T Float](s *gpu.Stream, e euclidean, x Vector[T], out *gpu.Buffer[T]) error {
 	switch {
 	case x.N == 0:
-		return wrap(op, gpu.Fill(s, out, 0))
+		return gpu.Fill(s, out, 0)
 	case isCPU(s):
-		err = kernels.LaunchSquaresCPU(s, gpu.Linear(blocks), x.N, chunk, x.Inc, x.Data, partial)
-		if err == nil {
-			err = kernels.LaunchNormCPU(s, gpu.Linear(1), blocks, partial, out)
+		if err := kernels.LaunchSquaresCPU(s, gpu.Linear(e.blocks), x.N, e.chunk, x.Inc, x.Data, e.partial); err != nil {
+			return err
 		}
-	default:
-		err = kernels.LaunchSquares(s, reduceGrid(blocks), x.N, chunk, x.Inc, x.Data, partial)
-		if err == nil {
-			err = kernels.LaunchNorm(s, reduceGrid(1), blocks, partial, out)
-		}
+		return kernels.LaunchNormCPU(s, gpu.Linear(1), e.blocks, e.partial, out)
 	}
-	return wrap(op, err)
+	if err := kernels.LaunchSquares(s, reduceGrid(e.blocks), x.N, e.chunk, x.Inc, x.Data, e.partial); err != nil {
+		return err
+	}
+	return kernels.LaunchNorm(s, reduceGrid(1), e.blocks, e.partial, out)
 }
 
 // Iamax writes the index of the element with the largest magnitude to the first element of
@@ -184,6 +209,9 @@ func Iamax[T Float](s *gpu.Stream, x Vector[T], out *gpu.Buffer[int], work ...*g
 		return err
 	}
 	if err := checkOut(op, out); err != nil {
+		return err
+	}
+	if err := checkResult(op, out, "x", x.Data, x.region()); err != nil {
 		return err
 	}
 	scratch, err := gpu.OpenScratch(s, work)
@@ -235,6 +263,15 @@ func checkOut[T any](op string, out *gpu.Buffer[T]) error {
 	}
 	if out.Len() == 0 {
 		return invalid(op, "out", "has no elements; it receives the result")
+	}
+	return nil
+}
+
+// checkResult returns an error if the first element of out, which is written, is in an operand.
+func checkResult[A, B any](op string, out *gpu.Buffer[A], arg string, x *gpu.Buffer[B], elements region) error {
+	size := sizeOf[A]()
+	if overlap(x, elements, out, region{1, size, size, 1, 0}) {
+		return invalid(op, "out", "shares elements with %s", arg)
 	}
 	return nil
 }

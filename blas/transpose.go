@@ -77,8 +77,17 @@ func checkSize[T any](op string) error {
 }
 
 func transposeBits[T any, B kernels.Bits](s *gpu.Stream, dst, src Batch[T]) error {
-	tiles := divideUp(src.Rows, kernels.TransposeTile) * divideUp(src.Cols, kernels.TransposeTile)
-	return kernels.LaunchTranspose(s, transposeGrid(tiles*src.Count), src.Rows, src.Cols, src.Stride, dst.Stride, src.Step, dst.Step, bitsOf[T, B](src.Data), bitsOf[T, B](dst.Data))
+	var matrices kernels.Axes
+	if src.Count > 1 {
+		matrices.Append(src.Count, src.Step, dst.Step)
+	}
+	return transposeMatrices(s, src.Count, src.Rows, src.Cols, src.Stride, dst.Stride, matrices, bitsOf[T, B](src.Data), bitsOf[T, B](dst.Data))
+}
+
+// transposeMatrices writes the transposes of count matrices, which begin at the elements of the axes.
+func transposeMatrices[B kernels.Bits](s *gpu.Stream, count, rows, cols, strideFrom, strideTo int, matrices kernels.Axes, from, to *gpu.Buffer[B]) error {
+	tiles := divideUp(rows, kernels.TransposeTile) * divideUp(cols, kernels.TransposeTile)
+	return kernels.LaunchTranspose(s, transposeGrid(tiles*count), rows, cols, strideFrom, strideTo, matrices, from, to)
 }
 
 func transposeSquareBits[T any, B kernels.Bits](s *gpu.Stream, m General[T]) error {

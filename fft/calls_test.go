@@ -25,6 +25,7 @@ func TestInvalidPlans(t *testing.T) {
 		{fft.Desc{Shape: []int{1 << 31}}, "is not from 1 to 2^30"},
 		{fft.Desc{Shape: []int{1<<27 + 1}}, "length 134217729 of dimension 0 has a prime factor above 13; such lengths are at most 2^27"},
 		{fft.Desc{Shape: []int{1 << 30, 1 << 30}}, "more than 2^40 points"},
+		{fft.Desc{Shape: []int{1 << 30, 1 << 10, 1 << 30}}, "more than 2^40 points"}, // 2^70 is 0 in 64 bits
 		{fft.Desc{Shape: []int{8}, Batch: -1}, "fft: NewPlan: Batch: -1 is not from 1"},
 		{fft.Desc{Shape: []int{8}, Batch: 1 << 40}, "fft: NewPlan: Batch: 1099511627776 is not from 1"},
 		{fft.Desc{Shape: []int{8}, Norm: 7}, "fft: NewPlan: Norm: Norm(7) is not a normalization"},
@@ -68,6 +69,23 @@ func TestInvalidCallsWriteNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer small.Close()
+	parts := gpu.Reinterpret[float32](gpu.Reinterpret[byte](y)) // the same memory
+	real32, real64 := gputest.Alloc[float32](t, dev, 32), gputest.Alloc[float64](t, dev, 16)
+	realPlan, err := fft.NewRealPlan[float32, complex64](dev, fft.Desc{Shape: []int{8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer realPlan.Close()
+	linear, err := fft.NewConvolution[complex64](dev, fft.ConvolutionDesc{Signal: 5, Kernel: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer linear.Close()
+	circular, err := fft.NewConvolution[complex64](dev, fft.ConvolutionDesc{Signal: 8, Kernel: 8, Circular: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer circular.Close()
 	closed := plan(fft.Desc{Shape: []int{8}, Batch: 2})
 	closed.Close()
 	for _, c := range []struct {
@@ -85,6 +103,23 @@ func TestInvalidCallsWriteNothing(t *testing.T) {
 		{fft.Shift(s, y, x, 3), "fft: Shift: in: 16 elements are not a multiple of the 3 of an array"},
 		{fft.Shift(s, y, y, 4), "fft: Shift: out: overlaps in"},
 		{plan(fft.Desc{Shape: []int{8}}).Forward(s, y.Slice(4, 12), y), "fft: Plan.Forward: out: overlaps in"},
+		{fft.Unshift(s, y.Slice(1, 9), y.Slice(0, 8), 4), "fft: Unshift: out: overlaps in"},
+		{fft.Shift(s, y, x, 1<<30, 1<<30), "fft: Shift: shape: length 1073741824 of dimension 1 is not from 1 to 2^40 elements in all"},
+		{fft.Shift(s, y, x, -4), "fft: Shift: shape: length -4 of dimension 0"},
+		{fft.Power(s, parts, y, 1), "fft: Power: out: overlaps in"},
+		{fft.Power(s, real32.Slice(0, 15), y, 1), "fft: Power: out: 15 elements for 16 results"},
+		{fft.Power(s, real64, y, 1), "fft: Power: out: numbers of type float64 for complex numbers of type complex64"},
+		{fft.Polar(s, real32.Slice(0, 16), real32.Slice(15, 31), y), "fft: Polar: phase: magnitude, phase and in overlap"},
+		{fft.Polar(s, parts.Slice(0, 16), real32.Slice(0, 16), y), "fft: Polar: phase: magnitude, phase and in overlap"},
+		{fft.Polar(s, real32.Slice(0, 16), real32.Slice(16, 31), y), "fft: Polar: phase: 15 elements for 16 results"},
+		{realPlan.Forward(s, y, parts), "fft: RealPlan.Forward: out: overlaps in"},
+		{realPlan.Inverse(s, parts, y), "fft: RealPlan.Inverse: out: overlaps in"},
+		{realPlan.Forward(s, y.Slice(0, 4), real32), "fft: RealPlan.Forward: out: 4 elements; the plan writes 5"},
+		{linear.Run(s, y, y, x), "fft: Convolution.Run: out: overlaps a, the signals"},
+		{linear.Run(s, y, x, y), "fft: Convolution.Run: out: overlaps b, the kernels"},
+		{linear.Run(s, y.Slice(0, 7), x, x.Slice(8, 16)), "fft: Convolution.Run: out: 7 elements; the results have 8"},
+		{linear.Run(s, y, x, x.Slice(0, 3)), "fft: Convolution.Run: b: 3 elements; the kernels have 4"},
+		{circular.Run(s, y.Slice(1, 9), y, x), "fft: Convolution.Run: out: overlaps a, the signals"},
 		{fft.Shift(s, y, x), "fft: Shift: shape: 0 dimensions"},
 		{fft.Shift(s, y, x, 0), "fft: Shift: shape: length 0 of dimension 0"},
 		{fft.Unshift(s, y.Slice(0, 4), x, 4), "fft: Unshift: out: 4 elements for 16 results"},

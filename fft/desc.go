@@ -182,10 +182,10 @@ func (d Desc) check(op string) (batch int, err error) {
 		if n > 1<<27 && !smooth(n) {
 			return 0, invalid(op, "Shape", "length %d of dimension %d has a prime factor above 13; such lengths are at most 2^27", n, i)
 		}
-		points *= n
-		if points > maxElements {
+		if points > maxElements/n {
 			return 0, invalid(op, "Shape", "a transform of %v has more than 2^40 points", d.Shape)
 		}
+		points *= n
 	}
 	batch = cmp.Or(d.Batch, 1)
 	if batch < 1 || batch > maxElements/points {

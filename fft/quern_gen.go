@@ -22,150 +22,105 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__chirpRead_float32 func(t kernel.Thread, p pass, c chirps, tables []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__pass              struct {
-		In           int
-		Out          int
-		Levels       [5]level
-		Blocks       int
-		N            int32
-		Tile         int32
-		Radices      uint64
-		Steps        int32
-		Roots        int32
-		Twist        int32
-		Coarse       int32
-		Fine         int32
-		Shift        int32
-		ReadColumns  bool
-		WriteColumns bool
-		Sign         float64
-		ScaleX       float64
-		ScaleY       float64
-	}
-	quern_gen_is_stale__run_go_generate__level struct {
-		Count int
-		In    int
-		Out   int
-	}
-	quern_gen_is_stale__run_go_generate__chirps struct {
-		Lines  lines
-		Chirp  int
-		Kernel int
-	}
-	quern_gen_is_stale__run_go_generate__lines struct {
-		Points  int
-		Columns int
-		Total   int
-	}
-	quern_gen_is_stale__run_go_generate__chirpRead_float64     func(t kernel.Thread, p pass, c chirps, tables []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__chirpMultiply_float32 func(t kernel.Thread, c chirps, tables []kernel.Vec2[float32], x []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__chirpMultiply_float64 func(t kernel.Thread, c chirps, tables []kernel.Vec2[float64], x []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__chirpWrite_float32    func(t kernel.Thread, p pass, c chirps, tables []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__chirpWrite_float64    func(t kernel.Thread, p pass, c chirps, tables []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__padRead_float32       func(t kernel.Thread, l lines, r reading, sign float64, in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__reading               struct {
-		Length int
-		Flip   int
-	}
-	quern_gen_is_stale__run_go_generate__padRead_float64         func(t kernel.Thread, l lines, r reading, sign float64, in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__padWrite_float32        func(t kernel.Thread, l lines, length int, total int, in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__padWrite_float64        func(t kernel.Thread, l lines, length int, total int, in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__multiplySpectra_float32 func(t kernel.Thread, l lines, repeat int, x []kernel.Vec2[float32], y []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__multiplySpectra_float64 func(t kernel.Thread, l lines, repeat int, x []kernel.Vec2[float64], y []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__multiplyPairs_float32   func(t kernel.Thread, l lines, repeat int, roots int, tables []kernel.Vec2[float32], x []kernel.Vec2[float32], y []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__multiplyPairs_float64   func(t kernel.Thread, l lines, repeat int, roots int, tables []kernel.Vec2[float64], x []kernel.Vec2[float64], y []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__host_float32            func(t kernel.Thread, p pass, tiles int, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__host_float64            func(t kernel.Thread, p pass, tiles int, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__hostForward_float32     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []float32, out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__hostForward_float64     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []float64, out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__hostInverse_float32     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []kernel.Vec2[float32], out []float32)
-	quern_gen_is_stale__run_go_generate__hostInverse_float64     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []kernel.Vec2[float64], out []float64)
-	quern_gen_is_stale__run_go_generate__hostSplit_float32       func(t kernel.Thread, p pass, tiles int, roots int, tables []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__hostSplit_float64       func(t kernel.Thread, p pass, tiles int, roots int, tables []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__hostMerge_float32       func(t kernel.Thread, p pass, tiles int, roots int, tables []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__hostMerge_float64       func(t kernel.Thread, p pass, tiles int, roots int, tables []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__hostChirp_float32       func(t kernel.Thread, p pass, tiles int, c chirps, forward pass, backward pass, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__hostChirp_float64       func(t kernel.Thread, p pass, tiles int, c chirps, forward pass, backward pass, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__realRead_float32        func(t kernel.Thread, p pass, l lines, pairs bool, r reading, in []float32, out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__realRead_float64        func(t kernel.Thread, p pass, l lines, pairs bool, r reading, in []float64, out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__realSplit_float32       func(t kernel.Thread, p pass, l lines, pairs bool, roots int, tables []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__realSplit_float64       func(t kernel.Thread, p pass, l lines, pairs bool, roots int, tables []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__realMerge_float32       func(t kernel.Thread, p pass, l lines, pairs bool, roots int, tables []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__realMerge_float64       func(t kernel.Thread, p pass, l lines, pairs bool, roots int, tables []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__realWrite_float32       func(t kernel.Thread, p pass, l lines, pairs bool, length int, in []kernel.Vec2[float32], out []float32)
-	quern_gen_is_stale__run_go_generate__realWrite_float64       func(t kernel.Thread, p pass, l lines, pairs bool, length int, in []kernel.Vec2[float64], out []float64)
-	quern_gen_is_stale__run_go_generate__registers32             func(t kernel.Thread, p pass, tables []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__registers64             func(t kernel.Thread, p pass, tables []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-	quern_gen_is_stale__run_go_generate__power_float32           func(t kernel.Thread, scale float32, in []kernel.Vec2[float32], out []float32)
-	quern_gen_is_stale__run_go_generate__power_float64           func(t kernel.Thread, scale float64, in []kernel.Vec2[float64], out []float64)
-	quern_gen_is_stale__run_go_generate__polar_float32           func(t kernel.Thread, in []kernel.Vec2[float32], magnitude []float32, phase []float32)
-	quern_gen_is_stale__run_go_generate__polar_float64           func(t kernel.Thread, in []kernel.Vec2[float64], magnitude []float64, phase []float64)
-	quern_gen_is_stale__run_go_generate__rotate_uint32           func(t kernel.Thread, r rotation, total int, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__rotation                struct {
-		Shape [3]int
-		By    [3]int
-	}
-	quern_gen_is_stale__run_go_generate__rotate_uint64   func(t kernel.Thread, r rotation, total int, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__rotate_2_uint64 func(t kernel.Thread, r rotation, total int, in [][2]uint64, out [][2]uint64)
-	quern_gen_is_stale__run_go_generate__tile_float32    func(t kernel.Thread, p pass, tables []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
-	quern_gen_is_stale__run_go_generate__tile_float64    func(t kernel.Thread, p pass, tables []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
-)
 
-var (
-	quern_chirpRead_float32       quern_gen_is_stale__run_go_generate__chirpRead_float32       = chirpRead[float32]
-	_                                                                                          = (*quern_gen_is_stale__run_go_generate__pass)((*pass)(nil))
-	_                                                                                          = (*quern_gen_is_stale__run_go_generate__level)((*level)(nil))
-	_                                                                                          = (*quern_gen_is_stale__run_go_generate__chirps)((*chirps)(nil))
-	_                                                                                          = (*quern_gen_is_stale__run_go_generate__lines)((*lines)(nil))
-	quern_chirpRead_float64       quern_gen_is_stale__run_go_generate__chirpRead_float64       = chirpRead[float64]
-	quern_chirpMultiply_float32   quern_gen_is_stale__run_go_generate__chirpMultiply_float32   = chirpMultiply[float32]
-	quern_chirpMultiply_float64   quern_gen_is_stale__run_go_generate__chirpMultiply_float64   = chirpMultiply[float64]
-	quern_chirpWrite_float32      quern_gen_is_stale__run_go_generate__chirpWrite_float32      = chirpWrite[float32]
-	quern_chirpWrite_float64      quern_gen_is_stale__run_go_generate__chirpWrite_float64      = chirpWrite[float64]
-	quern_padRead_float32         quern_gen_is_stale__run_go_generate__padRead_float32         = padRead[float32]
-	_                                                                                          = (*quern_gen_is_stale__run_go_generate__reading)((*reading)(nil))
-	quern_padRead_float64         quern_gen_is_stale__run_go_generate__padRead_float64         = padRead[float64]
-	quern_padWrite_float32        quern_gen_is_stale__run_go_generate__padWrite_float32        = padWrite[float32]
-	quern_padWrite_float64        quern_gen_is_stale__run_go_generate__padWrite_float64        = padWrite[float64]
-	quern_multiplySpectra_float32 quern_gen_is_stale__run_go_generate__multiplySpectra_float32 = multiplySpectra[float32]
-	quern_multiplySpectra_float64 quern_gen_is_stale__run_go_generate__multiplySpectra_float64 = multiplySpectra[float64]
-	quern_multiplyPairs_float32   quern_gen_is_stale__run_go_generate__multiplyPairs_float32   = multiplyPairs[float32]
-	quern_multiplyPairs_float64   quern_gen_is_stale__run_go_generate__multiplyPairs_float64   = multiplyPairs[float64]
-	quern_host_float32            quern_gen_is_stale__run_go_generate__host_float32            = host[float32]
-	quern_host_float64            quern_gen_is_stale__run_go_generate__host_float64            = host[float64]
-	quern_hostForward_float32     quern_gen_is_stale__run_go_generate__hostForward_float32     = hostForward[float32]
-	quern_hostForward_float64     quern_gen_is_stale__run_go_generate__hostForward_float64     = hostForward[float64]
-	quern_hostInverse_float32     quern_gen_is_stale__run_go_generate__hostInverse_float32     = hostInverse[float32]
-	quern_hostInverse_float64     quern_gen_is_stale__run_go_generate__hostInverse_float64     = hostInverse[float64]
-	quern_hostSplit_float32       quern_gen_is_stale__run_go_generate__hostSplit_float32       = hostSplit[float32]
-	quern_hostSplit_float64       quern_gen_is_stale__run_go_generate__hostSplit_float64       = hostSplit[float64]
-	quern_hostMerge_float32       quern_gen_is_stale__run_go_generate__hostMerge_float32       = hostMerge[float32]
-	quern_hostMerge_float64       quern_gen_is_stale__run_go_generate__hostMerge_float64       = hostMerge[float64]
-	quern_hostChirp_float32       quern_gen_is_stale__run_go_generate__hostChirp_float32       = hostChirp[float32]
-	quern_hostChirp_float64       quern_gen_is_stale__run_go_generate__hostChirp_float64       = hostChirp[float64]
-	quern_realRead_float32        quern_gen_is_stale__run_go_generate__realRead_float32        = realRead[float32]
-	quern_realRead_float64        quern_gen_is_stale__run_go_generate__realRead_float64        = realRead[float64]
-	quern_realSplit_float32       quern_gen_is_stale__run_go_generate__realSplit_float32       = realSplit[float32]
-	quern_realSplit_float64       quern_gen_is_stale__run_go_generate__realSplit_float64       = realSplit[float64]
-	quern_realMerge_float32       quern_gen_is_stale__run_go_generate__realMerge_float32       = realMerge[float32]
-	quern_realMerge_float64       quern_gen_is_stale__run_go_generate__realMerge_float64       = realMerge[float64]
-	quern_realWrite_float32       quern_gen_is_stale__run_go_generate__realWrite_float32       = realWrite[float32]
-	quern_realWrite_float64       quern_gen_is_stale__run_go_generate__realWrite_float64       = realWrite[float64]
-	quern_registers32             quern_gen_is_stale__run_go_generate__registers32             = registers32
-	quern_registers64             quern_gen_is_stale__run_go_generate__registers64             = registers64
-	quern_power_float32           quern_gen_is_stale__run_go_generate__power_float32           = power[float32]
-	quern_power_float64           quern_gen_is_stale__run_go_generate__power_float64           = power[float64]
-	quern_polar_float32           quern_gen_is_stale__run_go_generate__polar_float32           = polar[float32]
-	quern_polar_float64           quern_gen_is_stale__run_go_generate__polar_float64           = polar[float64]
-	quern_rotate_uint32           quern_gen_is_stale__run_go_generate__rotate_uint32           = rotate[uint32]
-	_                                                                                          = (*quern_gen_is_stale__run_go_generate__rotation)((*rotation)(nil))
-	quern_rotate_uint64           quern_gen_is_stale__run_go_generate__rotate_uint64           = rotate[uint64]
-	quern_rotate_2_uint64         quern_gen_is_stale__run_go_generate__rotate_2_uint64         = rotate[[2]uint64]
-	quern_tile_float32            quern_gen_is_stale__run_go_generate__tile_float32            = tile[float32]
-	quern_tile_float64            quern_gen_is_stale__run_go_generate__tile_float64            = tile[float64]
-)
+type quern_gen_is_stale__run_go_generate__pass struct {
+	In           int
+	Out          int
+	Levels       [5]level
+	Blocks       int
+	N            int32
+	Tile         int32
+	Radices      uint64
+	Steps        int32
+	Roots        int32
+	Twist        int32
+	Coarse       int32
+	Fine         int32
+	Shift        int32
+	ReadColumns  bool
+	WriteColumns bool
+	Sign         float64
+	ScaleX       float64
+	ScaleY       float64
+}
+type quern_gen_is_stale__run_go_generate__level struct {
+	Count int
+	In    int
+	Out   int
+}
+type quern_gen_is_stale__run_go_generate__chirps struct {
+	Lines  lines
+	Chirp  int
+	Kernel int
+}
+type quern_gen_is_stale__run_go_generate__lines struct {
+	Points  int
+	Columns int
+	Total   int
+}
+type quern_gen_is_stale__run_go_generate__chirpRead_float32 func(kernel.Thread, pass, chirps, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__chirpMultiply_float32 func(kernel.Thread, chirps, []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__chirpWrite_float32 func(kernel.Thread, pass, chirps, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__reading struct {
+	Length int
+	Flip   int
+}
+type quern_gen_is_stale__run_go_generate__padRead_float32 func(kernel.Thread, lines, reading, float64, []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__padWrite_float32 func(kernel.Thread, lines, int, int, []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__multiplySpectra_float32 func(kernel.Thread, lines, int, []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__multiplyPairs_float32 func(kernel.Thread, lines, int, int, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__host_float32 func(kernel.Thread, pass, int, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__hostForward_float32 func(kernel.Thread, pass, int, bool, int, []kernel.Vec2[float32], []kernel.Vec2[float32], []float32, []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__hostInverse_float32 func(kernel.Thread, pass, int, bool, int, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32], []float32)
+type quern_gen_is_stale__run_go_generate__hostSplit_float32 func(kernel.Thread, pass, int, int, []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__hostMerge_float32 func(kernel.Thread, pass, int, int, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__hostChirp_float32 func(kernel.Thread, pass, int, chirps, pass, pass, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__realRead_float32 func(kernel.Thread, pass, lines, bool, reading, []float32, []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__realSplit_float32 func(kernel.Thread, pass, lines, bool, int, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__realMerge_float32 func(kernel.Thread, pass, lines, bool, int, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__realWrite_float32 func(kernel.Thread, pass, lines, bool, int, []kernel.Vec2[float32], []float32)
+type quern_gen_is_stale__run_go_generate__registers32 func(kernel.Thread, pass, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__registers64 func(kernel.Thread, pass, []kernel.Vec2[float64], []kernel.Vec2[float64], []kernel.Vec2[float64])
+type quern_gen_is_stale__run_go_generate__power_float32 func(kernel.Thread, float32, []kernel.Vec2[float32], []float32)
+type quern_gen_is_stale__run_go_generate__polar_float32 func(kernel.Thread, []kernel.Vec2[float32], []float32, []float32)
+type quern_gen_is_stale__run_go_generate__rotation struct {
+	Shape [3]int
+	By    [3]int
+}
+type quern_gen_is_stale__run_go_generate__rotate_uint32 func(kernel.Thread, rotation, int, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__tile_float32 func(kernel.Thread, pass, []kernel.Vec2[float32], []kernel.Vec2[float32], []kernel.Vec2[float32])
+type quern_gen_is_stale__run_go_generate__tile_float64 func(kernel.Thread, pass, []kernel.Vec2[float64], []kernel.Vec2[float64], []kernel.Vec2[float64])
+
+var _ = (*quern_gen_is_stale__run_go_generate__pass)((*pass)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__level)((*level)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__chirps)((*chirps)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__lines)((*lines)(nil))
+var quern_chirpRead_float32 quern_gen_is_stale__run_go_generate__chirpRead_float32 = chirpRead[float32]
+var quern_chirpMultiply_float32 quern_gen_is_stale__run_go_generate__chirpMultiply_float32 = chirpMultiply[float32]
+var quern_chirpWrite_float32 quern_gen_is_stale__run_go_generate__chirpWrite_float32 = chirpWrite[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__reading)((*reading)(nil))
+var quern_padRead_float32 quern_gen_is_stale__run_go_generate__padRead_float32 = padRead[float32]
+var quern_padWrite_float32 quern_gen_is_stale__run_go_generate__padWrite_float32 = padWrite[float32]
+var quern_multiplySpectra_float32 quern_gen_is_stale__run_go_generate__multiplySpectra_float32 = multiplySpectra[float32]
+var quern_multiplyPairs_float32 quern_gen_is_stale__run_go_generate__multiplyPairs_float32 = multiplyPairs[float32]
+var quern_host_float32 quern_gen_is_stale__run_go_generate__host_float32 = host[float32]
+var quern_hostForward_float32 quern_gen_is_stale__run_go_generate__hostForward_float32 = hostForward[float32]
+var quern_hostInverse_float32 quern_gen_is_stale__run_go_generate__hostInverse_float32 = hostInverse[float32]
+var quern_hostSplit_float32 quern_gen_is_stale__run_go_generate__hostSplit_float32 = hostSplit[float32]
+var quern_hostMerge_float32 quern_gen_is_stale__run_go_generate__hostMerge_float32 = hostMerge[float32]
+var quern_hostChirp_float32 quern_gen_is_stale__run_go_generate__hostChirp_float32 = hostChirp[float32]
+var quern_realRead_float32 quern_gen_is_stale__run_go_generate__realRead_float32 = realRead[float32]
+var quern_realSplit_float32 quern_gen_is_stale__run_go_generate__realSplit_float32 = realSplit[float32]
+var quern_realMerge_float32 quern_gen_is_stale__run_go_generate__realMerge_float32 = realMerge[float32]
+var quern_realWrite_float32 quern_gen_is_stale__run_go_generate__realWrite_float32 = realWrite[float32]
+var quern_registers32 quern_gen_is_stale__run_go_generate__registers32 = registers32
+var quern_registers64 quern_gen_is_stale__run_go_generate__registers64 = registers64
+var quern_power_float32 quern_gen_is_stale__run_go_generate__power_float32 = power[float32]
+var quern_polar_float32 quern_gen_is_stale__run_go_generate__polar_float32 = polar[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__rotation)((*rotation)(nil))
+var quern_rotate_uint32 quern_gen_is_stale__run_go_generate__rotate_uint32 = rotate[uint32]
+var quern_tile_float32 quern_gen_is_stale__run_go_generate__tile_float32 = tile[float32]
+var quern_tile_float64 quern_gen_is_stale__run_go_generate__tile_float64 = tile[float64]
 
 var quernChirpRead_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpRead[float32]", Code: &quernPTX, Host: quernHostChirpRead[float32], Plain: quernPlainChirpRead[float32]}}
 var quernChirpRead_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpRead[float64]", Code: &quernPTX, Host: quernHostChirpRead[float64], Plain: quernPlainChirpRead[float64]}}
@@ -807,19 +762,15 @@ func quernRow1ChirpRead[T float32 | float64](r *host6.Run, base int, c chirps, p
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_chirp.go:24*/ point, _, in2, _ := c.Lines.locate(*p, 0, i)
-				point2 := point
-				at := in2
-				/*line kernels_chirp.go:25*/ v := kernel.Vec2[T]{}
-				if point2 < int(p.N) {
-					v = in[at+point2*p.In]
+				/*line kernels_chirp.go:24*/ point, _, at, _ := c.Lines.locate(*p, 0, i)
+				v := kernel.Vec2[T]{}
+				if point < int(p.N) {
+					v = in[at+point*p.In]
 					v.Y *= T(p.Sign)
-					t7 := v
-					/*line kernels_chirp.go:29*/ t8 := tables[c.Chirp+point2]
-					/*line kernels_chirp.go:29*/ result0 := multiply[T](t7, t8)
-					v = result0
+					t8 := tables[c.Chirp+point]
+					/*line kernels_chirp.go:29*/ v = multiply[T](v, t8)
 				}
-				/*line kernels_chirp.go:31*/ row[threadX] = v
+				row[threadX] = v
 			}
 			return
 		}
@@ -830,20 +781,16 @@ func quernRow1ChirpRead[T float32 | float64](r *host6.Run, base int, c chirps, p
 		/*line kernels_chirp.go:21*/ if i >= c.Lines.Total {
 			continue
 		}
-		point, _, in2, _ := c.Lines.locate(*p, 0, i)
-		point2 := point
-		at := in2
-		/*line kernels_chirp.go:25*/ v := kernel.Vec2[T]{}
-		if point2 < int(p.N) {
-			v = in[at+point2*p.In]
+		point, _, at, _ := c.Lines.locate(*p, 0, i)
+		v := kernel.Vec2[T]{}
+		if point < int(p.N) {
+			v = in[at+point*p.In]
 			v.Y *= T(p.Sign)
-			t7 := v
-			/*line kernels_chirp.go:29*/ t8 := tables[c.Chirp+point2]
-			/*line kernels_chirp.go:29*/ result0 := multiply[T](t7, t8)
-			v = result0
+			t8 := tables[c.Chirp+point]
+			/*line kernels_chirp.go:29*/ v = multiply[T](v, t8)
 		}
-		/*line kernels_chirp.go:31*/ out[i] = v
-	} /*line quern_gen.go:846:1*/
+		out[i] = v
+	} /*line quern_gen.go:793:1*/
 }
 
 func quernPlainChirpMultiply[T float32 | float64](r *host6.Run) {
@@ -899,7 +846,7 @@ func quernRow1ChirpMultiply[T float32 | float64](r *host6.Run, base int, c chirp
 			/*line kernels_chirp.go:39*/ result0 := multiply[T](t1, t2)
 			/*line kernels_chirp.go:39*/ x[i] = result0
 		}
-	} /*line quern_gen.go:902:1*/
+	} /*line quern_gen.go:849:1*/
 }
 
 func quernPlainChirpWrite[T float32 | float64](r *host6.Run) {
@@ -940,15 +887,12 @@ func quernRow1ChirpWrite[T float32 | float64](r *host6.Run, base int, c chirps, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_chirp.go:51*/ point, _, _, out2 := c.Lines.locate(*p, 0, i)
-				point2 := point
-				at := out2
-				/*line kernels_chirp.go:52*/ if point2 < int(p.N) {
+				/*line kernels_chirp.go:51*/ point, _, _, at := c.Lines.locate(*p, 0, i)
+				if point < int(p.N) {
 					t7 := row[threadX]
-					/*line kernels_chirp.go:53*/ t8 := tables[c.Chirp+point2]
-					/*line kernels_chirp.go:53*/ result0 := multiply[T](t7, t8)
-					v := result0
-					/*line kernels_chirp.go:54*/ out[at+point2*p.Out] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
+					/*line kernels_chirp.go:53*/ t8 := tables[c.Chirp+point]
+					/*line kernels_chirp.go:53*/ v := multiply[T](t7, t8)
+					out[at+point*p.Out] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
 				}
 			}
 			return
@@ -960,17 +904,14 @@ func quernRow1ChirpWrite[T float32 | float64](r *host6.Run, base int, c chirps, 
 		/*line kernels_chirp.go:48*/ if i >= c.Lines.Total {
 			continue
 		}
-		point, _, _, out2 := c.Lines.locate(*p, 0, i)
-		point2 := point
-		at := out2
-		/*line kernels_chirp.go:52*/ if point2 < int(p.N) {
+		point, _, _, at := c.Lines.locate(*p, 0, i)
+		if point < int(p.N) {
 			t7 := in[i]
-			/*line kernels_chirp.go:53*/ t8 := tables[c.Chirp+point2]
-			/*line kernels_chirp.go:53*/ result0 := multiply[T](t7, t8)
-			v := result0
-			/*line kernels_chirp.go:54*/ out[at+point2*p.Out] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
+			/*line kernels_chirp.go:53*/ t8 := tables[c.Chirp+point]
+			/*line kernels_chirp.go:53*/ v := multiply[T](t7, t8)
+			out[at+point*p.Out] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
 		}
-	} /*line quern_gen.go:973:1*/
+	} /*line quern_gen.go:914:1*/
 }
 
 func quernPlainPadRead[T float32 | float64](r *host6.Run) {
@@ -1014,10 +955,8 @@ func quernRow1PadRead[T float32 | float64](r *host6.Run, base int, l lines, r2 r
 				/*line kernels_convolve.go:35*/ v := kernel.Vec2[T]{}
 				t1 := host6.Rem(i, l.Points)
 				/*line kernels_convolve.go:36*/ j, ok := r2.index(t1)
-				j2 := j
-				ok2 := ok
-				if ok2 {
-					/*line kernels_convolve.go:37*/ v = in[host6.Div(i, l.Points)*r2.Length+j2]
+				if ok {
+					/*line kernels_convolve.go:37*/ v = in[host6.Div(i, l.Points)*r2.Length+j]
 					v.Y *= T(sign)
 				}
 				row[threadX] = v
@@ -1034,14 +973,12 @@ func quernRow1PadRead[T float32 | float64](r *host6.Run, base int, l lines, r2 r
 		v := kernel.Vec2[T]{}
 		t1 := host6.Rem(i, l.Points)
 		/*line kernels_convolve.go:36*/ j, ok := r2.index(t1)
-		j2 := j
-		ok2 := ok
-		if ok2 {
-			/*line kernels_convolve.go:37*/ v = in[host6.Div(i, l.Points)*r2.Length+j2]
+		if ok {
+			/*line kernels_convolve.go:37*/ v = in[host6.Div(i, l.Points)*r2.Length+j]
 			v.Y *= T(sign)
 		}
 		out[i] = v
-	} /*line quern_gen.go:1044:1*/
+	} /*line quern_gen.go:981:1*/
 }
 
 func quernPlainPadWrite[T float32 | float64](r *host6.Run) {
@@ -1093,7 +1030,7 @@ func quernRow1PadWrite[T float32 | float64](r *host6.Run, base int, total int, o
 		/*line kernels_convolve.go:47*/ if i < total {
 			out[i] = in[host6.Div(i, length)*l.Points+host6.Rem(i, length)]
 		}
-	} /*line quern_gen.go:1096:1*/
+	} /*line quern_gen.go:1033:1*/
 }
 
 func quernPlainMultiplySpectra[T float32 | float64](r *host6.Run) {
@@ -1150,7 +1087,7 @@ func quernRow1MultiplySpectra[T float32 | float64](r *host6.Run, base int, l lin
 			/*line kernels_convolve.go:57*/ result0 := multiply[T](t1, t2)
 			/*line kernels_convolve.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:1153:1*/
+	} /*line quern_gen.go:1090:1*/
 }
 
 func quernPlainMultiplyPairs[T float32 | float64](r *host6.Run) {
@@ -1187,63 +1124,31 @@ func quernRow1MultiplyPairs[T float32 | float64](r *host6.Run, base int, half in
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_convolve.go:70*/ t1 := host6.Rem(i, half)
-		/*line kernels_convolve.go:70*/ t2 := host6.Div(i, half) * n
-		k := t1
-		line := t2
-		/*line kernels_convolve.go:71*/ if line >= l.Total {
+		/*line kernels_convolve.go:70*/ k := host6.Rem(i, half)
+		/*line kernels_convolve.go:70*/ line := host6.Div(i, half) * n
+		if line >= l.Total {
 			continue
 		}
 		other := n - k
-		t3 := tables[roots+k]
-		/*line kernels_convolve.go:75*/ t4 := tables[roots+other]
-		w := t3
-		v := t4
-		/*line kernels_convolve.go:76*/ t5 := x[line+k]
-		/*line kernels_convolve.go:76*/ t6 := x[line+host6.Rem(other, n)]
-		a := t5
-		b := t6
-		/*line kernels_convolve.go:77*/ t7 := y[host6.Rem(line+k, repeat)]
-		/*line kernels_convolve.go:77*/ t8 := y[host6.Rem(line+host6.Rem(other, n), repeat)]
-		c := t7
-		d := t8
-		/*line kernels_convolve.go:78*/ t9 := a
-		t10 := b
-		t11 := w
-		/*line kernels_convolve.go:78*/ result0 := split[T](t9, t10, t11)
-		t13 := result0
-		t14 := c
-		t15 := d
-		t16 := w
-		/*line kernels_convolve.go:78*/ result02 := split[T](t14, t15, t16)
-		t18 := result02
-		/*line kernels_convolve.go:78*/ result03 := multiply[T](t13, t18)
-		p := result03
-		/*line kernels_convolve.go:79*/ t20 := b
-		t21 := a
-		t22 := v
-		/*line kernels_convolve.go:79*/ result04 := split[T](t20, t21, t22)
-		t24 := result04
-		t25 := d
-		t26 := c
-		t27 := v
-		/*line kernels_convolve.go:79*/ result05 := split[T](t25, t26, t27)
-		t29 := result05
-		/*line kernels_convolve.go:79*/ result06 := multiply[T](t24, t29)
-		q := result06
-		/*line kernels_convolve.go:80*/ t31 := p
-		t32 := q
-		t33 := w
-		/*line kernels_convolve.go:80*/ result07 := merge[T](t31, t32, t33)
-		/*line kernels_convolve.go:80*/ x[line+k] = result07
+		w := tables[roots+k]
+		/*line kernels_convolve.go:75*/ v := tables[roots+other]
+		a := x[line+k]
+		/*line kernels_convolve.go:76*/ b := x[line+host6.Rem(other, n)]
+		c := y[host6.Rem(line+k, repeat)]
+		/*line kernels_convolve.go:77*/ d := y[host6.Rem(line+host6.Rem(other, n), repeat)]
+		result0 := split[T](a, b, w)
+		/*line kernels_convolve.go:78*/ result02 := split[T](c, d, w)
+		/*line kernels_convolve.go:78*/ p := multiply[T](result0, result02)
+		result03 := split[T](b, a, v)
+		/*line kernels_convolve.go:79*/ result04 := split[T](d, c, v)
+		/*line kernels_convolve.go:79*/ q := multiply[T](result03, result04)
+		result05 := merge[T](p, q, w)
+		/*line kernels_convolve.go:80*/ x[line+k] = result05
 		if k > 0 {
-			t35 := q
-			t36 := p
-			t37 := v
-			/*line kernels_convolve.go:82*/ result08 := merge[T](t35, t36, t37)
-			/*line kernels_convolve.go:82*/ x[line+other] = result08
+			result06 := merge[T](q, p, v)
+			/*line kernels_convolve.go:82*/ x[line+other] = result06
 		}
-	} /*line quern_gen.go:1246:1*/
+	} /*line quern_gen.go:1151:1*/
 }
 
 func quernPlainHost[T float32 | float64](r *host6.Run) {
@@ -1264,85 +1169,70 @@ func quernHostHost[T float32 | float64](r *host6.Run) {
 	gridX := r.GridDim.X
 	t2 := int(p.N)
 	size2 := 2 * int(p.Tile)
-	t82 := int(p.N)
+	t8 := int(p.N)
 	columns := p.Levels[0]
-	t15 := p.In != 1 || p.Steps == 0
-	t7 := int(p.N)
+	gather := p.In != 1 || p.Steps == 0
+	n := int(p.N)
 	t26 := p.Roots
-	t16 := p.Out != 1 || p.Steps == 0 || p.Twist > 0
-	t47 := p.Steps
+	scatter := p.Out != 1 || p.Steps == 0 || p.Twist > 0
+	t4 := p.Steps
 	last := int(p.Steps) - 1
-	t472 := !t16
-	direct := t472 || last%2 == 1 || last == 0
-	t84 := p.Sign < 0
+	t47 := !scatter
+	direct := t47 || last%2 == 1 || last == 0
+	t82 := p.Sign < 0
 	scale := T(p.ScaleX)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Host[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, t82, columns, t15, t7, in, tables, t26, t16, out, t47, last, direct, t84, scale, dimX)
+				quernRow1Host[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, t8, columns, gather, n, in, tables, t26, scatter, out, t4, last, direct, t82, scale, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t82 int, columns level, t15 bool, t7 int, in []kernel.Vec2[T], tables []kernel.Vec2[T], t26 int32, t16 bool, out []kernel.Vec2[T], t47 int32, last int, direct bool, t84 bool, scale T, dimX int) {
+func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t8 int, columns level, gather bool, n int, in []kernel.Vec2[T], tables []kernel.Vec2[T], t26 int32, scatter bool, out []kernel.Vec2[T], t4 int32, last int, direct bool, t82 bool, scale T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
 		size := size2 * result0
 		/*line kernels_host.go:88*/ t3 := blockX * size
-		t4 := size
-		/*line kernels_host.go:88*/ result02 := scratch[t3:][:t4]
-		/*line kernels_host.go:18*/ own := result02
-		for i := blockX; i < tiles; i += gridX {
+		/*line kernels_host.go:88*/ own := scratch[t3:][:size]
+		/*line kernels_host.go:19*/ for i := blockX; i < tiles; i += gridX {
 			if r.Halted() {
 				/*line kernels_host.go:19*/ r.Halt()
 			}
-			/*line kernels_host.go:20*/ t6 := i
-			t8 := own
-			/*line kernels_host.go:96*/ t22 := t6
-			/*line kernels_host.go:96*/ first, in2, out2, second := place(*p, t22)
-			first2 := first
-			readAt := in2
-			writeAt := out2
-			twist := second
-			/*line kernels_host.go:97*/ result03 := hostPitch(t82)
-			t10 := result03
-			pitch := t10
-			/*line kernels_host.go:99*/ count := min(columns.Count-first2, int(p.Tile))
-			t11 := len(t8) / 2
-			/*line kernels_host.go:100*/ t12 := t8[:t11]
-			t13 := len(t8) / 2
-			/*line kernels_host.go:100*/ t14 := t8[t13:]
-			a := t12
-			b := t14
-			if t15 && columns.In == 1 {
-				t18 := a[:t7]
+			/*line kernels_host.go:96*/ first, readAt, writeAt, twist := place(*p, i)
+			pitch := hostPitch(t8)
+			/*line kernels_host.go:99*/ count := min(columns.Count-first, int(p.Tile))
+			t11 := len(own) / 2
+			/*line kernels_host.go:100*/ a := own[:t11]
+			t13 := len(own) / 2
+			/*line kernels_host.go:100*/ b := own[t13:]
+			/*line kernels_host.go:103*/ if gather && columns.In == 1 {
+				t18 := a[:n]
 				for i2 := 0; i2 < len(t18); i2++ {
 					if r.Halted() {
 						/*line kernels_host.go:104*/ r.Halt()
 					}
 					/*line kernels_host.go:105*/ t19 := readAt + i2*p.In
-					t20 := count
-					/*line kernels_host.go:105*/ t21 := in[t19:][:t20]
+					/*line kernels_host.go:105*/ t21 := in[t19:][:count]
 					for c := 0; c < len(t21); c++ {
 						/*line kernels_host.go:105*/ v := t21[c]
 						a[c*pitch+i2] = v
 					}
 				}
-			} else if t15 {
-				t222 := count
-				/*line kernels_host.go:110*/ t23 := a[:t222]
+			} else if gather {
+				t23 := a[:count]
 				for c2 := 0; c2 < len(t23); c2++ {
 					if r.Halted() {
 						/*line kernels_host.go:110*/ r.Halt()
 					}
 					/*line kernels_host.go:111*/ at := readAt + c2*columns.In
 					t24 := c2 * pitch
-					/*line kernels_host.go:112*/ row := a[t24:][:t7]
+					/*line kernels_host.go:112*/ row := a[t24:][:n]
 					for i3 := 0; i3 < len(row); i3++ {
 						row[i3] = in[at]
 						at += p.In
@@ -1350,233 +1240,178 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 				}
 			}
 			roots := tables[t26:]
-			/*line kernels_host.go:121*/ t27 := count
-			/*line kernels_host.go:121*/ t28 := a[:t27]
+			/*line kernels_host.go:121*/ t28 := a[:count]
 			for c3 := 0; c3 < len(t28); c3++ {
 				if r.Halted() {
 					/*line kernels_host.go:121*/ r.Halt()
 				}
 				/*line kernels_host.go:122*/ t29 := c3 * pitch
-				/*line kernels_host.go:122*/ t31 := a[t29:][:t7]
+				/*line kernels_host.go:122*/ row2 := a[t29:][:n]
 				t32 := c3 * pitch
-				/*line kernels_host.go:122*/ t34 := b[t32:][:t7]
-				row2 := t31
-				other := t34
-				/*line kernels_host.go:123*/ t35 := row2
-				t36 := row2
-				from := t35
-				to := t36
-				/*line kernels_host.go:124*/ if !t15 {
+				/*line kernels_host.go:122*/ other := b[t32:][:n]
+				from := row2
+				to := row2
+				/*line kernels_host.go:124*/ if !gather {
 					t37 := readAt + c3*columns.In
-					/*line kernels_host.go:125*/ from = in[t37:][:t7]
+					/*line kernels_host.go:125*/ from = in[t37:][:n]
 				}
-				if !t16 {
+				if !scatter {
 					t39 := writeAt + c3*columns.Out
-					/*line kernels_host.go:128*/ to = out[t39:][:t7]
+					/*line kernels_host.go:128*/ to = out[t39:][:n]
 				}
-				t42 := roots
-				t43 := from
-				t44 := row2
-				t45 := other
-				t46 := to
-				from2 := t43
+				from2 := from
 				/*line kernels_host.go:166*/ if p.Steps == 0 {
-					t1 := t46
-					t25 := from2
-					/*line kernels_host.go:167*/ copy(t1, t25)
+					copy(to, from2)
 				} else {
 					/*line kernels_host.go:170*/ done := 1
 					radices := p.Radices
-					/*line kernels_host.go:176*/ t5 := from2[:t47]
+					/*line kernels_host.go:176*/ t5 := from2[:t4]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
 							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:177*/ next := t45
+						/*line kernels_host.go:177*/ next := other
 						if s%2 == 1 {
-							next = t44
+							next = row2
 						}
 						if s == last && direct {
-							next = t46
+							next = to
 						}
 						radix := int(radices & 15)
-						t62 := radix
-						t72 := done
 						t9 := done - 1
-						/*line kernels_host.go:185*/ t102 := t42[t9:]
-						t112 := from2
-						t122 := next
-						/*line kernels_host.go:366*/ t17 := t62
-						if t17 == 2 {
-							t210 := t72
-							t33 := t102
-							t48 := t112
-							t52 := t122
-							/*line kernels_host.go:368*/ host2[T](t210, t33, t48, t52)
-						} else if t17 == 3 {
-							t63 := t72
-							t83 := t102
-							t92 := t112
-							t103 := t122
-							/*line kernels_host.go:370*/ host3[T](t63, t84, t83, t92, t103)
-						} else if t17 == 4 {
-							t113 := t72
-							t132 := t102
-							t142 := t112
-							t152 := t122
-							/*line kernels_host.go:372*/ host4[T](t113, t84, t132, t142, t152)
-						} else if t17 == 5 {
-							t162 := t72
-							t182 := t102
-							t192 := t112
-							t202 := t122
-							/*line kernels_host.go:374*/ host5[T](t162, t84, t182, t192, t202)
-						} else if t17 == 7 {
-							t212 := t72
-							t232 := t102
-							t242 := t112
-							t252 := t122
-							/*line kernels_host.go:517*/ q := len(t242) / 7
+						/*line kernels_host.go:185*/ t10 := roots[t9:]
+						/*line kernels_host.go:367*/ if radix == 2 {
+							host2[T](done, t10, from2, next)
+						} else if radix == 3 {
+							host3[T](done, t82, t10, from2, next)
+						} else if radix == 4 {
+							host4[T](done, t82, t10, from2, next)
+						} else if radix == 5 {
+							host5[T](done, t82, t10, from2, next)
+						} else if radix == 7 {
+							/*line kernels_host.go:517*/ q := len(from2) / 7
 							k := 0
 							at2 := 0
-							/*line kernels_host.go:519*/ t110 := q
-							/*line kernels_host.go:519*/ t211 := t242[:t110]
-							for i4 := 0; i4 < len(t211); i4++ {
+							/*line kernels_host.go:519*/ t22 := from2[:q]
+							for i4 := 0; i4 < len(t22); i4++ {
 								if r.Halted() {
 									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:520*/ if k == t212 {
-									t38 := at2 + 6*t212
+								/*line kernels_host.go:520*/ if k == done {
+									at2 += 6 * done
 									k = 0
-									at2 = t38
 								}
 								/*line kernels_host.go:523*/ v2 := [7]kernel.Vec2[T]{}
-								v2[0] = t242[i4]
+								v2[0] = from2[i4]
 								for j := 1; j < 7; j++ {
-									t49 := t242[j*q+i4]
-									/*line kernels_host.go:526*/ t53 := t232[(j-1)*t212+k]
-									/*line kernels_host.go:526*/ result04 := multiply[T](t49, t53)
-									/*line kernels_host.go:526*/ v2[j] = result04
+									t42 := from2[j*q+i4]
+									/*line kernels_host.go:526*/ t52 := t10[(j-1)*done+k]
+									/*line kernels_host.go:526*/ result02 := multiply[T](t42, t52)
+									/*line kernels_host.go:526*/ v2[j] = result02
 								}
-								t73 := &v2
-								/*line kernels_host.go:528*/ butterfly7[T](t73)
-								t252[at2] = v2[0]
-								/*line kernels_host.go:531*/ if t84 {
-									t252[at2+t212*6] = v2[1]
+								t7 := &v2
+								/*line kernels_host.go:528*/ butterfly7[T](t7)
+								next[at2] = v2[0]
+								/*line kernels_host.go:531*/ if t82 {
+									next[at2+done*6] = v2[1]
 								} else {
-									t252[at2+t212] = v2[1]
+									next[at2+done] = v2[1]
 								}
-								/*line kernels_host.go:531*/ if t84 {
-									t252[at2+t212*5] = v2[2]
+								/*line kernels_host.go:531*/ if t82 {
+									next[at2+done*5] = v2[2]
 								} else {
-									t252[at2+t212*2] = v2[2]
+									next[at2+done*2] = v2[2]
 								}
-								/*line kernels_host.go:531*/ if t84 {
-									t252[at2+t212*4] = v2[3]
+								/*line kernels_host.go:531*/ if t82 {
+									next[at2+done*4] = v2[3]
 								} else {
-									t252[at2+t212*3] = v2[3]
+									next[at2+done*3] = v2[3]
 								}
-								/*line kernels_host.go:531*/ if t84 {
-									t252[at2+t212*3] = v2[4]
+								/*line kernels_host.go:531*/ if t82 {
+									next[at2+done*3] = v2[4]
 								} else {
-									t252[at2+t212*4] = v2[4]
+									next[at2+done*4] = v2[4]
 								}
-								/*line kernels_host.go:531*/ if t84 {
-									t252[at2+t212*2] = v2[5]
+								/*line kernels_host.go:531*/ if t82 {
+									next[at2+done*2] = v2[5]
 								} else {
-									t252[at2+t212*5] = v2[5]
+									next[at2+done*5] = v2[5]
 								}
-								/*line kernels_host.go:531*/ if t84 {
-									t252[at2+t212] = v2[6]
+								/*line kernels_host.go:531*/ if t82 {
+									next[at2+done] = v2[6]
 								} else {
-									t252[at2+t212*6] = v2[6]
+									next[at2+done*6] = v2[6]
 								}
 								/*line kernels_host.go:537*/ k++
 								at2++
 							}
 //line kernels_host.go:377
-						} else if t17 == 8 {
-							t262 := t72
-							t282 := t102
-							t292 := t112
-							t30 := t122
-							/*line kernels_host.go:378*/ host8[T](t262, t84, t282, t292, t30)
-						} else if t17 == 11 {
-							t312 := t72
-							t332 := t102
-							t342 := t112
-							t352 := t122
-							/*line kernels_host.go:543*/ q2 := len(t342) / 11
+						} else if radix == 8 {
+							host8[T](done, t82, t10, from2, next)
+						} else if radix == 11 {
+							/*line kernels_host.go:543*/ q2 := len(from2) / 11
 							k2 := 0
 							at3 := 0
-							/*line kernels_host.go:545*/ t111 := q2
-							/*line kernels_host.go:545*/ t213 := t342[:t111]
-							for i5 := 0; i5 < len(t213); i5++ {
+							/*line kernels_host.go:545*/ t25 := from2[:q2]
+							for i5 := 0; i5 < len(t25); i5++ {
 								if r.Halted() {
 									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:546*/ if k2 == t312 {
-									t310 := at3 + 10*t312
+								/*line kernels_host.go:546*/ if k2 == done {
+									at3 += 10 * done
 									k2 = 0
-									at3 = t310
 								}
 								/*line kernels_host.go:549*/ v3 := [11]kernel.Vec2[T]{}
-								v3[0] = t342[i5]
+								v3[0] = from2[i5]
 								for j2 := 1; j2 < 11; j2++ {
-									t410 := t342[j2*q2+i5]
-									/*line kernels_host.go:552*/ t54 := t332[(j2-1)*t312+k2]
-									/*line kernels_host.go:552*/ result05 := multiply[T](t410, t54)
-									/*line kernels_host.go:552*/ v3[j2] = result05
+									t43 := from2[j2*q2+i5]
+									/*line kernels_host.go:552*/ t53 := t10[(j2-1)*done+k2]
+									/*line kernels_host.go:552*/ result03 := multiply[T](t43, t53)
+									/*line kernels_host.go:552*/ v3[j2] = result03
 								}
-								t74 := &v3
-								/*line kernels_host.go:554*/ butterfly11[T](t74)
-								t352[at3] = v3[0]
+								t72 := &v3
+								/*line kernels_host.go:554*/ butterfly11[T](t72)
+								next[at3] = v3[0]
 								for j3 := 1; j3 < 11; j3++ {
-									if t84 {
-										t352[at3+(11-j3)*t312] = v3[j3]
+									if t82 {
+										next[at3+(11-j3)*done] = v3[j3]
 									} else {
-										t352[at3+j3*t312] = v3[j3]
+										next[at3+j3*done] = v3[j3]
 									}
 								}
 								k2++
 								at3++
 							}
 //line kernels_host.go:381
-						} else if t17 == 13 {
-							t362 := t72
-							t382 := t102
-							t392 := t112
-							t40 := t122
-							/*line kernels_host.go:569*/ q3 := len(t392) / 13
+						} else if radix == 13 {
+							/*line kernels_host.go:569*/ q3 := len(from2) / 13
 							k3 := 0
 							at4 := 0
-							/*line kernels_host.go:571*/ t114 := q3
-							/*line kernels_host.go:571*/ t214 := t392[:t114]
-							for i6 := 0; i6 < len(t214); i6++ {
+							/*line kernels_host.go:571*/ t27 := from2[:q3]
+							for i6 := 0; i6 < len(t27); i6++ {
 								if r.Halted() {
 									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:572*/ if k3 == t362 {
-									t311 := at4 + 12*t362
+								/*line kernels_host.go:572*/ if k3 == done {
+									at4 += 12 * done
 									k3 = 0
-									at4 = t311
 								}
 								/*line kernels_host.go:575*/ v4 := [13]kernel.Vec2[T]{}
-								v4[0] = t392[i6]
+								v4[0] = from2[i6]
 								for j4 := 1; j4 < 13; j4++ {
-									t411 := t392[j4*q3+i6]
-									/*line kernels_host.go:578*/ t55 := t382[(j4-1)*t362+k3]
-									/*line kernels_host.go:578*/ result06 := multiply[T](t411, t55)
-									/*line kernels_host.go:578*/ v4[j4] = result06
+									t44 := from2[j4*q3+i6]
+									/*line kernels_host.go:578*/ t54 := t10[(j4-1)*done+k3]
+									/*line kernels_host.go:578*/ result04 := multiply[T](t44, t54)
+									/*line kernels_host.go:578*/ v4[j4] = result04
 								}
-								t75 := &v4
-								/*line kernels_host.go:580*/ butterfly13[T](t75)
-								t40[at4] = v4[0]
+								t73 := &v4
+								/*line kernels_host.go:580*/ butterfly13[T](t73)
+								next[at4] = v4[0]
 								for j5 := 1; j5 < 13; j5++ {
-									if t84 {
-										t40[at4+(13-j5)*t362] = v4[j5]
+									if t82 {
+										next[at4+(13-j5)*done] = v4[j5]
 									} else {
-										t40[at4+j5*t362] = v4[j5]
+										next[at4+j5*done] = v4[j5]
 									}
 								}
 								k3++
@@ -1588,62 +1423,56 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 						from2 = next
 					}
 					if !direct {
-						t133 := t46
-						t143 := from2
-						/*line kernels_host.go:191*/ copy(t133, t143)
+						copy(to, from2)
 					}
 				}
-				/*line kernels_host.go:131*/ if !t16 && scale != 1 {
+				/*line kernels_host.go:131*/ if !scatter && scale != 1 {
 					for i7 := 0; i7 < len(to); i7++ {
 						/*line kernels_host.go:132*/ v5 := to[i7]
-						result07 := v5.Scale(scale)
-						/*line kernels_host.go:133*/ to[i7] = result07
+						result05 := v5.Scale(scale)
+						/*line kernels_host.go:133*/ to[i7] = result05
 					}
 				}
 				if p.Twist > 0 {
 					j6 := twist
 					if p.Twist == 1 {
-						j6 = first2 + c3
+						j6 = first + c3
 					}
-					t522 := j6
-					t532 := row2
-					/*line kernels_host.go:141*/ hostTwist[T](*p, tables, t522, t532)
+					hostTwist[T](*p, tables, j6, row2)
 				}
 			}
-			/*line kernels_host.go:145*/ if t16 && columns.Out == 1 {
-				t552 := a[:t7]
-				for i8 := 0; i8 < len(t552); i8++ {
+			/*line kernels_host.go:145*/ if scatter && columns.Out == 1 {
+				t55 := a[:n]
+				for i8 := 0; i8 < len(t55); i8++ {
 					if r.Halted() {
 						/*line kernels_host.go:146*/ r.Halt()
 					}
 					/*line kernels_host.go:147*/ t56 := writeAt + i8*p.Out
-					t57 := count
-					/*line kernels_host.go:147*/ row3 := out[t56:][:t57]
+					/*line kernels_host.go:147*/ row3 := out[t56:][:count]
 					for c4 := 0; c4 < len(row3); c4++ {
-						result08 := a[c4*pitch+i8].Scale(scale)
-						/*line kernels_host.go:149*/ row3[c4] = result08
+						result06 := a[c4*pitch+i8].Scale(scale)
+						/*line kernels_host.go:149*/ row3[c4] = result06
 					}
 				}
-			} else if t16 {
-				t60 := count
-				/*line kernels_host.go:153*/ t61 := a[:t60]
+			} else if scatter {
+				t61 := a[:count]
 				for c5 := 0; c5 < len(t61); c5++ {
 					if r.Halted() {
 						/*line kernels_host.go:153*/ r.Halt()
 					}
 					/*line kernels_host.go:154*/ at5 := writeAt + c5*columns.Out
-					t622 := c5 * pitch
-					/*line kernels_host.go:155*/ t64 := a[t622:][:t7]
+					t62 := c5 * pitch
+					/*line kernels_host.go:155*/ t64 := a[t62:][:n]
 					for i9 := 0; i9 < len(t64); i9++ {
 						/*line kernels_host.go:155*/ v6 := t64[i9]
-						result09 := v6.Scale(scale)
-						/*line kernels_host.go:156*/ out[at5] = result09
+						result07 := v6.Scale(scale)
+						/*line kernels_host.go:156*/ out[at5] = result07
 						at5 += p.Out
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:1646:1*/
+	} /*line quern_gen.go:1475:1*/
 }
 
 func quernPlainHostForward[T float32 | float64](r *host6.Run) {
@@ -1670,62 +1499,50 @@ func quernHostHostForward[T float32 | float64](r *host6.Run) {
 	t15 := 2 * n
 	size3 := 2 * p.In
 	t17 := p.Roots
-	t42 := p.Steps
+	t4 := p.Steps
 	last := int(p.Steps) - 1
 	direct := false || last%2 == 1 || last == 0
-	t83 := p.Sign < 0
-	t243 := p.Out
+	t8 := p.Sign < 0
+	t242 := p.Out
 	scale := T(p.ScaleX)
-	t302 := n/2 + 1
+	t30 := n/2 + 1
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostForward[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t42, last, direct, t83, out, t243, scale, t302, dimX)
+				quernRow1HostForward[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t4, last, direct, t8, out, t242, scale, t30, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []T, t15 int, size3 int, t17 int32, t42 int32, last int, direct bool, t83 bool, out []kernel.Vec2[T], t243 int, scale T, t302 int, dimX int) {
+func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []T, t15 int, size3 int, t17 int32, t4 int32, last int, direct bool, t8 bool, out []kernel.Vec2[T], t242 int, scale T, t30 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
 		size := size2 * result0
 		/*line kernels_host.go:88*/ t3 := blockX * size
-		t4 := size
-		/*line kernels_host.go:88*/ result02 := scratch[t3:][:t4]
-		/*line kernels_host.go:28*/ own := result02
-		for i := blockX; i < tiles; i += gridX {
+		/*line kernels_host.go:88*/ own := scratch[t3:][:size]
+		/*line kernels_host.go:29*/ for i := blockX; i < tiles; i += gridX {
 			if r.Halted() {
 				/*line kernels_host.go:29*/ r.Halt()
 			}
-			/*line kernels_host.go:30*/ t6 := i
 			/*line kernels_host.go:30*/ t9 := tables[roots:]
-			t11 := own
-			/*line kernels_host.go:196*/ t22 := t6
-			/*line kernels_host.go:196*/ first, in2, out2, _ := place(*p, t22)
-			first2 := first
-			readAt := in2
-			writeAt := out2
-			/*line kernels_host.go:198*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
-			t8 := t11[:n]
-			t92 := len(t11) / 2
-			/*line kernels_host.go:199*/ t112 := t11[t92:][:n]
-			a := t8
-			b := t112
-			/*line kernels_host.go:201*/ t12 := count
-			/*line kernels_host.go:201*/ t13 := t11[:t12]
+			/*line kernels_host.go:196*/ first, readAt, writeAt, _ := place(*p, i)
+			/*line kernels_host.go:198*/ count := min(p.Levels[0].Count-first, int(p.Tile))
+			a := own[:n]
+			t92 := len(own) / 2
+			/*line kernels_host.go:199*/ b := own[t92:][:n]
+			/*line kernels_host.go:201*/ t13 := own[:count]
 			for i2 := 0; i2 < len(t13); i2++ {
 				if r.Halted() {
 					/*line kernels_host.go:201*/ r.Halt()
 				}
 				/*line kernels_host.go:202*/ at := readAt
 				if pairs && p.In == 1 {
-					t14 := at
-					/*line kernels_host.go:204*/ points := in[t14:][:t15]
+					points := in[at:][:t15]
 					for i3 := 0; i3 < len(a); i3++ {
 						a[i3] = kernel.Vec2[T]{X: points[2*i3], Y: points[2*i3+1]}
 					}
@@ -1741,208 +1558,159 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 					}
 				}
 				t18 := tables[t17:]
-				t19 := a
-				t20 := a
-				t21 := b
-				t222 := a
-				from := t19
+				from := a
 				/*line kernels_host.go:166*/ if p.Steps == 0 {
-					t1 := t222
-					t23 := from
-					/*line kernels_host.go:167*/ copy(t1, t23)
+					copy(a, from)
 				} else {
 					/*line kernels_host.go:170*/ done := 1
 					radices := p.Radices
-					/*line kernels_host.go:176*/ t5 := from[:t42]
+					/*line kernels_host.go:176*/ t5 := from[:t4]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
 							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:177*/ next := t21
+						/*line kernels_host.go:177*/ next := b
 						if s%2 == 1 {
-							next = t20
+							next = a
 						}
 						if s == last && direct {
-							next = t222
+							next = a
 						}
 						radix := int(radices & 15)
-						t62 := radix
-						t7 := done
 						t93 := done - 1
 						/*line kernels_host.go:185*/ t10 := t18[t93:]
-						t113 := from
-						t122 := next
-						/*line kernels_host.go:366*/ t16 := t62
-						if t16 == 2 {
-							t24 := t7
-							t32 := t10
-							t43 := t113
-							t52 := t122
-							/*line kernels_host.go:368*/ host2[T](t24, t32, t43, t52)
-						} else if t16 == 3 {
-							t63 := t7
-							t82 := t10
-							t94 := t113
-							t102 := t122
-							/*line kernels_host.go:370*/ host3[T](t63, t83, t82, t94, t102)
-						} else if t16 == 4 {
-							t114 := t7
-							t132 := t10
-							t142 := t113
-							t152 := t122
-							/*line kernels_host.go:372*/ host4[T](t114, t83, t132, t142, t152)
-						} else if t16 == 5 {
-							t162 := t7
-							t182 := t10
-							t192 := t113
-							t202 := t122
-							/*line kernels_host.go:374*/ host5[T](t162, t83, t182, t192, t202)
-						} else if t16 == 7 {
-							t212 := t7
-							t232 := t10
-							t242 := t113
-							t25 := t122
-							/*line kernels_host.go:517*/ q := len(t242) / 7
+						/*line kernels_host.go:367*/ if radix == 2 {
+							host2[T](done, t10, from, next)
+						} else if radix == 3 {
+							host3[T](done, t8, t10, from, next)
+						} else if radix == 4 {
+							host4[T](done, t8, t10, from, next)
+						} else if radix == 5 {
+							host5[T](done, t8, t10, from, next)
+						} else if radix == 7 {
+							/*line kernels_host.go:517*/ q := len(from) / 7
 							k := 0
 							at2 := 0
-							/*line kernels_host.go:519*/ t110 := q
-							/*line kernels_host.go:519*/ t26 := t242[:t110]
-							for i6 := 0; i6 < len(t26); i6++ {
+							/*line kernels_host.go:519*/ t22 := from[:q]
+							for i6 := 0; i6 < len(t22); i6++ {
 								if r.Halted() {
 									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:520*/ if k == t212 {
-									t33 := at2 + 6*t212
+								/*line kernels_host.go:520*/ if k == done {
+									at2 += 6 * done
 									k = 0
-									at2 = t33
 								}
 								/*line kernels_host.go:523*/ v := [7]kernel.Vec2[T]{}
-								v[0] = t242[i6]
+								v[0] = from[i6]
 								for j := 1; j < 7; j++ {
-									t44 := t242[j*q+i6]
-									/*line kernels_host.go:526*/ t53 := t232[(j-1)*t212+k]
-									/*line kernels_host.go:526*/ result03 := multiply[T](t44, t53)
-									/*line kernels_host.go:526*/ v[j] = result03
+									t42 := from[j*q+i6]
+									/*line kernels_host.go:526*/ t52 := t10[(j-1)*done+k]
+									/*line kernels_host.go:526*/ result02 := multiply[T](t42, t52)
+									/*line kernels_host.go:526*/ v[j] = result02
 								}
-								t72 := &v
-								/*line kernels_host.go:528*/ butterfly7[T](t72)
-								t25[at2] = v[0]
-								/*line kernels_host.go:531*/ if t83 {
-									t25[at2+t212*6] = v[1]
+								t7 := &v
+								/*line kernels_host.go:528*/ butterfly7[T](t7)
+								next[at2] = v[0]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*6] = v[1]
 								} else {
-									t25[at2+t212] = v[1]
+									next[at2+done] = v[1]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t25[at2+t212*5] = v[2]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*5] = v[2]
 								} else {
-									t25[at2+t212*2] = v[2]
+									next[at2+done*2] = v[2]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t25[at2+t212*4] = v[3]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*4] = v[3]
 								} else {
-									t25[at2+t212*3] = v[3]
+									next[at2+done*3] = v[3]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t25[at2+t212*3] = v[4]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*3] = v[4]
 								} else {
-									t25[at2+t212*4] = v[4]
+									next[at2+done*4] = v[4]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t25[at2+t212*2] = v[5]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*2] = v[5]
 								} else {
-									t25[at2+t212*5] = v[5]
+									next[at2+done*5] = v[5]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t25[at2+t212] = v[6]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done] = v[6]
 								} else {
-									t25[at2+t212*6] = v[6]
+									next[at2+done*6] = v[6]
 								}
 								/*line kernels_host.go:537*/ k++
 								at2++
 							}
 //line kernels_host.go:377
-						} else if t16 == 8 {
-							t262 := t7
-							t28 := t10
-							t29 := t113
-							t30 := t122
-							/*line kernels_host.go:378*/ host8[T](t262, t83, t28, t29, t30)
-						} else if t16 == 11 {
-							t31 := t7
-							t332 := t10
-							t34 := t113
-							t35 := t122
-							/*line kernels_host.go:543*/ q2 := len(t34) / 11
+						} else if radix == 8 {
+							host8[T](done, t8, t10, from, next)
+						} else if radix == 11 {
+							/*line kernels_host.go:543*/ q2 := len(from) / 11
 							k2 := 0
 							at3 := 0
-							/*line kernels_host.go:545*/ t111 := q2
-							/*line kernels_host.go:545*/ t27 := t34[:t111]
-							for i7 := 0; i7 < len(t27); i7++ {
+							/*line kernels_host.go:545*/ t23 := from[:q2]
+							for i7 := 0; i7 < len(t23); i7++ {
 								if r.Halted() {
 									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:546*/ if k2 == t31 {
-									t36 := at3 + 10*t31
+								/*line kernels_host.go:546*/ if k2 == done {
+									at3 += 10 * done
 									k2 = 0
-									at3 = t36
 								}
 								/*line kernels_host.go:549*/ v2 := [11]kernel.Vec2[T]{}
-								v2[0] = t34[i7]
+								v2[0] = from[i7]
 								for j2 := 1; j2 < 11; j2++ {
-									t45 := t34[j2*q2+i7]
-									/*line kernels_host.go:552*/ t54 := t332[(j2-1)*t31+k2]
-									/*line kernels_host.go:552*/ result04 := multiply[T](t45, t54)
-									/*line kernels_host.go:552*/ v2[j2] = result04
+									t43 := from[j2*q2+i7]
+									/*line kernels_host.go:552*/ t53 := t10[(j2-1)*done+k2]
+									/*line kernels_host.go:552*/ result03 := multiply[T](t43, t53)
+									/*line kernels_host.go:552*/ v2[j2] = result03
 								}
-								t73 := &v2
-								/*line kernels_host.go:554*/ butterfly11[T](t73)
-								t35[at3] = v2[0]
+								t72 := &v2
+								/*line kernels_host.go:554*/ butterfly11[T](t72)
+								next[at3] = v2[0]
 								for j3 := 1; j3 < 11; j3++ {
-									if t83 {
-										t35[at3+(11-j3)*t31] = v2[j3]
+									if t8 {
+										next[at3+(11-j3)*done] = v2[j3]
 									} else {
-										t35[at3+j3*t31] = v2[j3]
+										next[at3+j3*done] = v2[j3]
 									}
 								}
 								k2++
 								at3++
 							}
 //line kernels_host.go:381
-						} else if t16 == 13 {
-							t362 := t7
-							t38 := t10
-							t39 := t113
-							t40 := t122
-							/*line kernels_host.go:569*/ q3 := len(t39) / 13
+						} else if radix == 13 {
+							/*line kernels_host.go:569*/ q3 := len(from) / 13
 							k3 := 0
 							at4 := 0
-							/*line kernels_host.go:571*/ t115 := q3
-							/*line kernels_host.go:571*/ t210 := t39[:t115]
-							for i8 := 0; i8 < len(t210); i8++ {
+							/*line kernels_host.go:571*/ t24 := from[:q3]
+							for i8 := 0; i8 < len(t24); i8++ {
 								if r.Halted() {
 									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:572*/ if k3 == t362 {
-									t37 := at4 + 12*t362
+								/*line kernels_host.go:572*/ if k3 == done {
+									at4 += 12 * done
 									k3 = 0
-									at4 = t37
 								}
 								/*line kernels_host.go:575*/ v3 := [13]kernel.Vec2[T]{}
-								v3[0] = t39[i8]
+								v3[0] = from[i8]
 								for j4 := 1; j4 < 13; j4++ {
-									t46 := t39[j4*q3+i8]
-									/*line kernels_host.go:578*/ t55 := t38[(j4-1)*t362+k3]
-									/*line kernels_host.go:578*/ result05 := multiply[T](t46, t55)
-									/*line kernels_host.go:578*/ v3[j4] = result05
+									t44 := from[j4*q3+i8]
+									/*line kernels_host.go:578*/ t54 := t10[(j4-1)*done+k3]
+									/*line kernels_host.go:578*/ result04 := multiply[T](t44, t54)
+									/*line kernels_host.go:578*/ v3[j4] = result04
 								}
-								t74 := &v3
-								/*line kernels_host.go:580*/ butterfly13[T](t74)
-								t40[at4] = v3[0]
+								t73 := &v3
+								/*line kernels_host.go:580*/ butterfly13[T](t73)
+								next[at4] = v3[0]
 								for j5 := 1; j5 < 13; j5++ {
-									if t83 {
-										t40[at4+(13-j5)*t362] = v3[j5]
+									if t8 {
+										next[at4+(13-j5)*done] = v3[j5]
 									} else {
-										t40[at4+j5*t362] = v3[j5]
+										next[at4+j5*done] = v3[j5]
 									}
 								}
 								k3++
@@ -1954,24 +1722,19 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 						from = next
 					}
 					if !direct {
-						t133 := t222
-						t143 := from
-						/*line kernels_host.go:191*/ copy(t133, t143)
+						copy(a, from)
 					}
 				}
 				/*line kernels_host.go:220*/ at = writeAt
 				if pairs {
-					t263 := t9
-					t272 := a
-					t282 := at
-					/*line kernels_host.go:222*/ t292 := out[t282:]
-					/*line kernels_host.go:222*/ hostSplitLine[T](n, 1, t243, scale, t263, t272, t292)
+					t29 := out[at:]
+					/*line kernels_host.go:222*/ hostSplitLine[T](n, 1, t242, scale, t9, a, t29)
 				} else {
-					t312 := a[:t302]
-					for i9 := 0; i9 < len(t312); i9++ {
-						/*line kernels_host.go:224*/ v4 := t312[i9]
-						result06 := v4.Scale(scale)
-						/*line kernels_host.go:225*/ out[at] = result06
+					t31 := a[:t30]
+					for i9 := 0; i9 < len(t31); i9++ {
+						/*line kernels_host.go:224*/ v4 := t31[i9]
+						result05 := v4.Scale(scale)
+						/*line kernels_host.go:225*/ out[at] = result05
 						at += p.Out
 					}
 				}
@@ -1979,7 +1742,7 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:1982:1*/
+	} /*line quern_gen.go:1745:1*/
 }
 
 func quernPlainHostInverse[T float32 | float64](r *host6.Run) {
@@ -2007,11 +1770,11 @@ func quernHostHostInverse[T float32 | float64](r *host6.Run) {
 	c := int(1)
 	t20 := n/2 + 1
 	t23 := p.Roots
-	t42 := p.Steps
+	t4 := p.Steps
 	last := int(p.Steps) - 1
 	direct := false || last%2 == 1 || last == 0
-	t83 := p.Sign < 0
-	t302 := 2 * n
+	t8 := p.Sign < 0
+	t30 := 2 * n
 	scale := T(p.ScaleX)
 	size3 := 2 * p.Out
 	for r.Next() {
@@ -2019,53 +1782,39 @@ func quernHostHostInverse[T float32 | float64](r *host6.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostInverse[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, c, t20, t23, t42, last, direct, t83, out, t302, scale, size3, dimX)
+				quernRow1HostInverse[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, c, t20, t23, t4, last, direct, t8, out, t30, scale, size3, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[T], t15 int, c int, t20 int, t23 int32, t42 int32, last int, direct bool, t83 bool, out []T, t302 int, scale T, size3 int, dimX int) {
+func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[T], t15 int, c int, t20 int, t23 int32, t4 int32, last int, direct bool, t8 bool, out []T, t30 int, scale T, size3 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
 		size := size2 * result0
 		/*line kernels_host.go:88*/ t3 := blockX * size
-		t4 := size
-		/*line kernels_host.go:88*/ result02 := scratch[t3:][:t4]
-		/*line kernels_host.go:38*/ own := result02
-		/*line kernels_host.go:39:20000*/ for i := blockX; i < tiles; i += gridX {
+		/*line kernels_host.go:88*/ own := scratch[t3:][:size]
+		/*line kernels_host.go:39*/ for i := blockX; i < tiles; i += gridX {
 			/*line kernels_host.go:40:20000*/ if r.Halted() {
 				/*line kernels_host.go:39*/ r.Halt()
 			}
-			/*line kernels_host.go:40:20000*/ t6 := i
-			/*line kernels_host.go:40*/ t9 := tables[roots:]
-			t11 := own
-			/*line kernels_host.go:275*/ t22 := t6
-			/*line kernels_host.go:275*/ first, in2, out2, _ := place(*p, t22)
-			first2 := first
-			readAt := in2
-			writeAt := out2
-			/*line kernels_host.go:277*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
-			t8 := t11[:n]
-			t92 := len(t11) / 2
-			/*line kernels_host.go:278*/ t112 := t11[t92:][:n]
-			a := t8
-			b := t112
-			/*line kernels_host.go:280*/ t12 := count
-			/*line kernels_host.go:280*/ t13 := t11[:t12]
+			/*line kernels_host.go:40:20000*/ t9 := tables[roots:]
+			/*line kernels_host.go:275*/ first, readAt, writeAt, _ := place(*p, i)
+			/*line kernels_host.go:277*/ count := min(p.Levels[0].Count-first, int(p.Tile))
+			a := own[:n]
+			t92 := len(own) / 2
+			/*line kernels_host.go:278*/ b := own[t92:][:n]
+			/*line kernels_host.go:280*/ t13 := own[:count]
 			for i2 := 0; i2 < len(t13); i2++ {
 				if r.Halted() {
 					/*line kernels_host.go:280*/ r.Halt()
 				}
 				/*line kernels_host.go:281*/ at := readAt
 				if pairs {
-					t16 := t9
-					t17 := at
-					/*line kernels_host.go:283*/ t18 := in[t17:]
-					t19 := a
-					/*line kernels_host.go:283*/ hostMergeLine[T](n, t15, t16, t18, t19)
+					t18 := in[at:]
+					/*line kernels_host.go:283*/ hostMergeLine[T](n, t15, t9, t18, a)
 				} else {
 					a[0] = kernel.Vec2[T]{X: in[at].X}
 					t21 := a[c:t20]
@@ -2078,208 +1827,159 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 					}
 				}
 				t24 := tables[t23:]
-				t25 := a
-				t26 := a
-				t27 := b
-				t28 := a
-				from := t25
+				from := a
 				/*line kernels_host.go:166*/ if p.Steps == 0 {
-					t1 := t28
-					t29 := from
-					/*line kernels_host.go:167*/ copy(t1, t29)
+					copy(a, from)
 				} else {
 					/*line kernels_host.go:170*/ done := 1
 					radices := p.Radices
-					/*line kernels_host.go:176*/ t5 := from[:t42]
+					/*line kernels_host.go:176*/ t5 := from[:t4]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
 							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:177*/ next := t27
+						/*line kernels_host.go:177*/ next := b
 						if s%2 == 1 {
-							next = t26
+							next = a
 						}
 						if s == last && direct {
-							next = t28
+							next = a
 						}
 						radix := int(radices & 15)
-						t62 := radix
-						t7 := done
 						t93 := done - 1
 						/*line kernels_host.go:185*/ t10 := t24[t93:]
-						t113 := from
-						t122 := next
-						/*line kernels_host.go:366*/ t14 := t62
-						if t14 == 2 {
-							t210 := t7
-							t32 := t10
-							t43 := t113
-							t52 := t122
-							/*line kernels_host.go:368*/ host2[T](t210, t32, t43, t52)
-						} else if t14 == 3 {
-							t63 := t7
-							t82 := t10
-							t94 := t113
-							t102 := t122
-							/*line kernels_host.go:370*/ host3[T](t63, t83, t82, t94, t102)
-						} else if t14 == 4 {
-							t114 := t7
-							t132 := t10
-							t142 := t113
-							t152 := t122
-							/*line kernels_host.go:372*/ host4[T](t114, t83, t132, t142, t152)
-						} else if t14 == 5 {
-							t162 := t7
-							t182 := t10
-							t192 := t113
-							t202 := t122
-							/*line kernels_host.go:374*/ host5[T](t162, t83, t182, t192, t202)
-						} else if t14 == 7 {
-							t212 := t7
-							t232 := t10
-							t242 := t113
-							t252 := t122
-							/*line kernels_host.go:517*/ q := len(t242) / 7
+						/*line kernels_host.go:367*/ if radix == 2 {
+							host2[T](done, t10, from, next)
+						} else if radix == 3 {
+							host3[T](done, t8, t10, from, next)
+						} else if radix == 4 {
+							host4[T](done, t8, t10, from, next)
+						} else if radix == 5 {
+							host5[T](done, t8, t10, from, next)
+						} else if radix == 7 {
+							/*line kernels_host.go:517*/ q := len(from) / 7
 							k2 := 0
 							at2 := 0
-							/*line kernels_host.go:519*/ t110 := q
-							/*line kernels_host.go:519*/ t211 := t242[:t110]
-							for i3 := 0; i3 < len(t211); i3++ {
+							/*line kernels_host.go:519*/ t22 := from[:q]
+							for i3 := 0; i3 < len(t22); i3++ {
 								if r.Halted() {
 									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:520*/ if k2 == t212 {
-									t33 := at2 + 6*t212
+								/*line kernels_host.go:520*/ if k2 == done {
+									at2 += 6 * done
 									k2 = 0
-									at2 = t33
 								}
 								/*line kernels_host.go:523*/ v2 := [7]kernel.Vec2[T]{}
-								v2[0] = t242[i3]
+								v2[0] = from[i3]
 								for j := 1; j < 7; j++ {
-									t44 := t242[j*q+i3]
-									/*line kernels_host.go:526*/ t53 := t232[(j-1)*t212+k2]
-									/*line kernels_host.go:526*/ result03 := multiply[T](t44, t53)
-									/*line kernels_host.go:526*/ v2[j] = result03
+									t42 := from[j*q+i3]
+									/*line kernels_host.go:526*/ t52 := t10[(j-1)*done+k2]
+									/*line kernels_host.go:526*/ result02 := multiply[T](t42, t52)
+									/*line kernels_host.go:526*/ v2[j] = result02
 								}
-								t72 := &v2
-								/*line kernels_host.go:528*/ butterfly7[T](t72)
-								t252[at2] = v2[0]
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*6] = v2[1]
+								t7 := &v2
+								/*line kernels_host.go:528*/ butterfly7[T](t7)
+								next[at2] = v2[0]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*6] = v2[1]
 								} else {
-									t252[at2+t212] = v2[1]
+									next[at2+done] = v2[1]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*5] = v2[2]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*5] = v2[2]
 								} else {
-									t252[at2+t212*2] = v2[2]
+									next[at2+done*2] = v2[2]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*4] = v2[3]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*4] = v2[3]
 								} else {
-									t252[at2+t212*3] = v2[3]
+									next[at2+done*3] = v2[3]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*3] = v2[4]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*3] = v2[4]
 								} else {
-									t252[at2+t212*4] = v2[4]
+									next[at2+done*4] = v2[4]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*2] = v2[5]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*2] = v2[5]
 								} else {
-									t252[at2+t212*5] = v2[5]
+									next[at2+done*5] = v2[5]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212] = v2[6]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done] = v2[6]
 								} else {
-									t252[at2+t212*6] = v2[6]
+									next[at2+done*6] = v2[6]
 								}
 								/*line kernels_host.go:537*/ k2++
 								at2++
 							}
 //line kernels_host.go:377
-						} else if t14 == 8 {
-							t262 := t7
-							t282 := t10
-							t292 := t113
-							t30 := t122
-							/*line kernels_host.go:378*/ host8[T](t262, t83, t282, t292, t30)
-						} else if t14 == 11 {
-							t31 := t7
-							t332 := t10
-							t34 := t113
-							t35 := t122
-							/*line kernels_host.go:543*/ q2 := len(t34) / 11
+						} else if radix == 8 {
+							host8[T](done, t8, t10, from, next)
+						} else if radix == 11 {
+							/*line kernels_host.go:543*/ q2 := len(from) / 11
 							k3 := 0
 							at3 := 0
-							/*line kernels_host.go:545*/ t111 := q2
-							/*line kernels_host.go:545*/ t213 := t34[:t111]
-							for i4 := 0; i4 < len(t213); i4++ {
+							/*line kernels_host.go:545*/ t25 := from[:q2]
+							for i4 := 0; i4 < len(t25); i4++ {
 								if r.Halted() {
 									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:546*/ if k3 == t31 {
-									t36 := at3 + 10*t31
+								/*line kernels_host.go:546*/ if k3 == done {
+									at3 += 10 * done
 									k3 = 0
-									at3 = t36
 								}
 								/*line kernels_host.go:549*/ v3 := [11]kernel.Vec2[T]{}
-								v3[0] = t34[i4]
+								v3[0] = from[i4]
 								for j2 := 1; j2 < 11; j2++ {
-									t45 := t34[j2*q2+i4]
-									/*line kernels_host.go:552*/ t54 := t332[(j2-1)*t31+k3]
-									/*line kernels_host.go:552*/ result04 := multiply[T](t45, t54)
-									/*line kernels_host.go:552*/ v3[j2] = result04
+									t43 := from[j2*q2+i4]
+									/*line kernels_host.go:552*/ t53 := t10[(j2-1)*done+k3]
+									/*line kernels_host.go:552*/ result03 := multiply[T](t43, t53)
+									/*line kernels_host.go:552*/ v3[j2] = result03
 								}
-								t73 := &v3
-								/*line kernels_host.go:554*/ butterfly11[T](t73)
-								t35[at3] = v3[0]
+								t72 := &v3
+								/*line kernels_host.go:554*/ butterfly11[T](t72)
+								next[at3] = v3[0]
 								for j3 := 1; j3 < 11; j3++ {
-									if t83 {
-										t35[at3+(11-j3)*t31] = v3[j3]
+									if t8 {
+										next[at3+(11-j3)*done] = v3[j3]
 									} else {
-										t35[at3+j3*t31] = v3[j3]
+										next[at3+j3*done] = v3[j3]
 									}
 								}
 								k3++
 								at3++
 							}
 //line kernels_host.go:381
-						} else if t14 == 13 {
-							t362 := t7
-							t38 := t10
-							t39 := t113
-							t40 := t122
-							/*line kernels_host.go:569*/ q3 := len(t39) / 13
+						} else if radix == 13 {
+							/*line kernels_host.go:569*/ q3 := len(from) / 13
 							k4 := 0
 							at4 := 0
-							/*line kernels_host.go:571*/ t115 := q3
-							/*line kernels_host.go:571*/ t214 := t39[:t115]
-							for i5 := 0; i5 < len(t214); i5++ {
+							/*line kernels_host.go:571*/ t26 := from[:q3]
+							for i5 := 0; i5 < len(t26); i5++ {
 								if r.Halted() {
 									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:572*/ if k4 == t362 {
-									t37 := at4 + 12*t362
+								/*line kernels_host.go:572*/ if k4 == done {
+									at4 += 12 * done
 									k4 = 0
-									at4 = t37
 								}
 								/*line kernels_host.go:575*/ v4 := [13]kernel.Vec2[T]{}
-								v4[0] = t39[i5]
+								v4[0] = from[i5]
 								for j4 := 1; j4 < 13; j4++ {
-									t46 := t39[j4*q3+i5]
-									/*line kernels_host.go:578*/ t55 := t38[(j4-1)*t362+k4]
-									/*line kernels_host.go:578*/ result05 := multiply[T](t46, t55)
-									/*line kernels_host.go:578*/ v4[j4] = result05
+									t44 := from[j4*q3+i5]
+									/*line kernels_host.go:578*/ t54 := t10[(j4-1)*done+k4]
+									/*line kernels_host.go:578*/ result04 := multiply[T](t44, t54)
+									/*line kernels_host.go:578*/ v4[j4] = result04
 								}
-								t74 := &v4
-								/*line kernels_host.go:580*/ butterfly13[T](t74)
-								t40[at4] = v4[0]
+								t73 := &v4
+								/*line kernels_host.go:580*/ butterfly13[T](t73)
+								next[at4] = v4[0]
 								for j5 := 1; j5 < 13; j5++ {
-									if t83 {
-										t40[at4+(13-j5)*t362] = v4[j5]
+									if t8 {
+										next[at4+(13-j5)*done] = v4[j5]
 									} else {
-										t40[at4+j5*t362] = v4[j5]
+										next[at4+j5*done] = v4[j5]
 									}
 								}
 								k4++
@@ -2291,39 +1991,33 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 						from = next
 					}
 					if !direct {
-						t133 := t28
-						t143 := from
-						/*line kernels_host.go:191*/ copy(t133, t143)
+						copy(a, from)
 					}
 				}
 				/*line kernels_host.go:295*/ at = writeAt
 				if pairs && p.Out == 1 {
-					t293 := at
-					/*line kernels_host.go:297*/ points := out[t293:][:t302]
+					points := out[at:][:t30]
 					for i6 := 0; i6 < len(a); i6++ {
 						/*line kernels_host.go:298*/ v5 := a[i6]
-						t312 := points
-						t322 := 2 * i6
-						/*line kernels_host.go:299*/ _ = t312[t322]
-						t333 := points
-						t342 := 2*i6 + 1
-						/*line kernels_host.go:299*/ _ = t333[t342]
-						t352 := v5.X * scale
-						t363 := v5.Y * scale
-						/*line kernels_host.go:299*/ t312[t322] = t352
-						/*line kernels_host.go:299*/ t333[t342] = t363
+						t32 := 2 * i6
+						/*line kernels_host.go:299*/ _ = points[t32]
+						t34 := 2*i6 + 1
+						/*line kernels_host.go:299*/ _ = points[t34]
+						t35 := v5.X * scale
+						t36 := v5.Y * scale
+						/*line kernels_host.go:299*/ points[t32] = t35
+						/*line kernels_host.go:299*/ points[t34] = t36
 					}
 				} else if pairs {
 					for i7 := 0; i7 < len(a); i7++ {
 						/*line kernels_host.go:302*/ v6 := a[i7]
-						t382 := at
-						/*line kernels_host.go:303*/ _ = out[t382]
-						t402 := at + p.Out
-						/*line kernels_host.go:303*/ _ = out[t402]
+						_ = out[at]
+						t40 := at + p.Out
+						/*line kernels_host.go:303*/ _ = out[t40]
 						t41 := v6.X * scale
 						t422 := v6.Y * scale
-						/*line kernels_host.go:303*/ out[t382] = t41
-						/*line kernels_host.go:303*/ out[t402] = t422
+						/*line kernels_host.go:303*/ out[at] = t41
+						/*line kernels_host.go:303*/ out[t40] = t422
 						at += size3
 					}
 				} else {
@@ -2337,7 +2031,7 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2340:1*/
+	} /*line quern_gen.go:2034:1*/
 }
 
 func quernPlainHostSplit[T float32 | float64](r *host6.Run) {
@@ -2378,25 +2072,20 @@ func quernRow1HostSplit[T float32 | float64](r *host6.Run, blockX int, gridX int
 			/*line kernels_host.go:51:20000*/ if r.Halted() {
 				/*line kernels_host.go:50*/ r.Halt()
 			}
-			/*line kernels_host.go:51:20000*/ t2 := i
-			/*line kernels_host.go:51*/ first, _, out2, _ := place(*p, t2)
-			first2 := first
-			at := out2
-			/*line kernels_host.go:52*/ t7 := min(p.Levels[0].Count-first2, int(p.Tile))
+			/*line kernels_host.go:51:20000*/ first, _, at, _ := place(*p, i)
+			t7 := min(p.Levels[0].Count-first, int(p.Tile))
 			/*line kernels_host.go:53:20000*/ for i2 := 0; i2 < t7; i2++ {
 				/*line kernels_host.go:54*/ if r.Halted() {
 					/*line kernels_host.go:52*/ r.Halt()
 				}
 				/*line kernels_host.go:53:20000*/ t13 := tables[roots:]
-				t14 := at
-				/*line kernels_host.go:53*/ t15 := out[t14:]
-				t16 := at
-				/*line kernels_host.go:53*/ t17 := out[t16:]
+				/*line kernels_host.go:53*/ t15 := out[at:]
+				/*line kernels_host.go:53*/ t17 := out[at:]
 				/*line kernels_host.go:53*/ hostSplitLine[T](n, t9, t10, t11, t13, t15, t17)
 				at += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2399:1*/
+	} /*line quern_gen.go:2088:1*/
 }
 
 func quernPlainHostMerge[T float32 | float64](r *host6.Run) {
@@ -2436,27 +2125,21 @@ func quernRow1HostMerge[T float32 | float64](r *host6.Run, blockX int, gridX int
 			if r.Halted() {
 				/*line kernels_host.go:64*/ r.Halt()
 			}
-			/*line kernels_host.go:65*/ t2 := i
-			/*line kernels_host.go:65*/ first, in2, out2, _ := place(*p, t2)
-			first2 := first
-			at := in2
-			to := out2
-			/*line kernels_host.go:66*/ t7 := min(p.Levels[0].Count-first2, int(p.Tile))
+			/*line kernels_host.go:65*/ first, at, to, _ := place(*p, i)
+			t7 := min(p.Levels[0].Count-first, int(p.Tile))
 			for i2 := 0; i2 < t7; i2++ {
 				if r.Halted() {
 					/*line kernels_host.go:66*/ r.Halt()
 				}
 				/*line kernels_host.go:67*/ t11 := tables[roots:]
-				t12 := at
-				/*line kernels_host.go:67*/ t13 := in[t12:]
-				t14 := to
-				/*line kernels_host.go:67*/ t15 := out[t14:]
+				/*line kernels_host.go:67*/ t13 := in[at:]
+				/*line kernels_host.go:67*/ t15 := out[to:]
 				/*line kernels_host.go:67*/ hostMergeLine[T](n, t9, t11, t13, t15)
 				at += p.Levels[0].In
 				to += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2459:1*/
+	} /*line quern_gen.go:2142:1*/
 }
 
 func quernPlainHostChirp[T float32 | float64](r *host6.Run) {
@@ -2480,64 +2163,53 @@ func quernHostHostChirp[T float32 | float64](r *host6.Run) {
 	gridX := r.GridDim.X
 	t2 := c.Lines.Points
 	size2 := 2 * int(p.Tile)
-	t8 := c.Lines.Points
+	m := c.Lines.Points
 	t17 := c.Chirp
-	t7 := int(p.N)
-	t14 := T(p.Sign)
+	n := int(p.N)
+	sign := T(p.Sign)
 	t28 := forward.Roots
-	t42 := forward.Steps
+	t4 := forward.Steps
 	last := int(forward.Steps) - 1
 	direct := false || last%2 == 1 || last == 0
-	t83 := forward.Sign < 0
-	t343 := c.Kernel
+	t8 := forward.Sign < 0
+	t34 := c.Kernel
 	t41 := backward.Roots
-	t47 := backward.Steps
+	t45 := backward.Steps
 	last2 := int(backward.Steps) - 1
 	direct2 := false || last2%2 == 1 || last2 == 0
-	t85 := backward.Sign < 0
-	t154 := T(p.ScaleX)
-	t163 := T(p.ScaleY)
+	t82 := backward.Sign < 0
+	scaleX := T(p.ScaleX)
+	scaleY := T(p.ScaleY)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostChirp[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, t8, tables, t17, t7, in, t14, t28, &forward, t42, last, direct, t83, t343, t41, &backward, t47, last2, direct2, t85, out, t154, t163, dimX)
+				quernRow1HostChirp[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, m, tables, t17, n, in, sign, t28, &forward, t4, last, direct, t8, t34, t41, &backward, t45, last2, direct2, t82, out, scaleX, scaleY, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t8 int, tables []kernel.Vec2[T], t17 int, t7 int, in []kernel.Vec2[T], t14 T, t28 int32, forward *pass, t42 int32, last int, direct bool, t83 bool, t343 int, t41 int32, backward *pass, t47 int32, last2 int, direct2 bool, t85 bool, out []kernel.Vec2[T], t154 T, t163 T, dimX int) {
+func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, m int, tables []kernel.Vec2[T], t17 int, n int, in []kernel.Vec2[T], sign T, t28 int32, forward *pass, t4 int32, last int, direct bool, t8 bool, t34 int, t41 int32, backward *pass, t45 int32, last2 int, direct2 bool, t82 bool, out []kernel.Vec2[T], scaleX T, scaleY T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
 		size := size2 * result0
 		/*line kernels_host.go:88*/ t3 := blockX * size
-		t4 := size
-		/*line kernels_host.go:88*/ result02 := scratch[t3:][:t4]
-		/*line kernels_host.go:79*/ own := result02
-		for i := blockX; i < tiles; i += gridX {
+		/*line kernels_host.go:88*/ own := scratch[t3:][:size]
+		/*line kernels_host.go:80*/ for i := blockX; i < tiles; i += gridX {
 			/*line kernels_host.go:81:20000*/ if r.Halted() {
 				/*line kernels_host.go:80*/ r.Halt()
 			}
-			/*line kernels_host.go:81:20000*/ t6 := i
-			t11 := own
-			/*line kernels_host.go:318*/ t22 := t6
-			/*line kernels_host.go:318*/ first, in2, out2, _ := place(*p, t22)
-			first2 := first
-			readAt := in2
-			writeAt := out2
-			/*line kernels_host.go:320*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
-			t10 := t11[:t8]
-			t112 := len(t11) / 2
-			/*line kernels_host.go:321*/ t13 := t11[t112:][:t8]
-			a := t10
-			b := t13
-			/*line kernels_host.go:323*/ chirp := tables[t17:][:t7]
-			t19 := count
-			/*line kernels_host.go:324*/ t20 := t11[:t19]
+			/*line kernels_host.go:318*/ first, readAt, writeAt, _ := place(*p, i)
+			/*line kernels_host.go:320*/ count := min(p.Levels[0].Count-first, int(p.Tile))
+			a := own[:m]
+			t11 := len(own) / 2
+			/*line kernels_host.go:321*/ b := own[t11:][:m]
+			/*line kernels_host.go:323*/ chirp := tables[t17:][:n]
+			t20 := own[:count]
 			for i2 := 0; i2 < len(t20); i2++ {
 				if r.Halted() {
 					/*line kernels_host.go:324*/ r.Halt()
@@ -2546,220 +2218,169 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 				for i3 := 0; i3 < len(chirp); i3++ {
 					/*line kernels_host.go:326*/ w := chirp[i3]
 					v := in[at]
-					v.Y *= t14
-					t21 := v
-					t222 := w
-					/*line kernels_host.go:329*/ result03 := multiply[T](t21, t222)
-					/*line kernels_host.go:329*/ a[i3] = result03
+					v.Y *= sign
+					result02 := multiply[T](v, w)
+					/*line kernels_host.go:329*/ a[i3] = result02
 					at += p.In
 				}
-				t25 := a[t7:]
+				t25 := a[n:]
 				for i4 := 0; i4 < len(t25); i4++ {
 					/*line kernels_host.go:332*/ t25[i4] = kernel.Vec2[T]{}
 				}
 				/*line kernels_host.go:333*/ t29 := tables[t28:]
-				t30 := a
-				t31 := a
-				t32 := b
-				t33 := a
-				from := t30
+				from := a
 				/*line kernels_host.go:166*/ if forward.Steps == 0 {
-					t1 := t33
-					t23 := from
-					/*line kernels_host.go:167*/ copy(t1, t23)
+					copy(a, from)
 				} else {
 					/*line kernels_host.go:170*/ done := 1
 					radices := forward.Radices
-					/*line kernels_host.go:176*/ t5 := from[:t42]
+					/*line kernels_host.go:176*/ t5 := from[:t4]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
 							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:177*/ next := t32
+						/*line kernels_host.go:177*/ next := b
 						if s%2 == 1 {
-							next = t31
+							next = a
 						}
 						if s == last && direct {
-							next = t33
+							next = a
 						}
 						radix := int(radices & 15)
-						t62 := radix
-						t72 := done
 						t9 := done - 1
-						/*line kernels_host.go:185*/ t102 := t29[t9:]
-						t113 := from
-						t12 := next
-						/*line kernels_host.go:366*/ t15 := t62
-						if t15 == 2 {
-							t24 := t72
-							t34 := t102
-							t43 := t113
-							t52 := t12
-							/*line kernels_host.go:368*/ host2[T](t24, t34, t43, t52)
-						} else if t15 == 3 {
-							t63 := t72
-							t82 := t102
-							t92 := t113
-							t103 := t12
-							/*line kernels_host.go:370*/ host3[T](t63, t83, t82, t92, t103)
-						} else if t15 == 4 {
-							t114 := t72
-							t132 := t102
-							t142 := t113
-							t152 := t12
-							/*line kernels_host.go:372*/ host4[T](t114, t83, t132, t142, t152)
-						} else if t15 == 5 {
-							t16 := t72
-							t18 := t102
-							t192 := t113
-							t202 := t12
-							/*line kernels_host.go:374*/ host5[T](t16, t83, t18, t192, t202)
-						} else if t15 == 7 {
-							t212 := t72
-							t232 := t102
-							t242 := t113
-							t252 := t12
-							/*line kernels_host.go:517*/ q := len(t242) / 7
+						/*line kernels_host.go:185*/ t10 := t29[t9:]
+						/*line kernels_host.go:367*/ if radix == 2 {
+							host2[T](done, t10, from, next)
+						} else if radix == 3 {
+							host3[T](done, t8, t10, from, next)
+						} else if radix == 4 {
+							host4[T](done, t8, t10, from, next)
+						} else if radix == 5 {
+							host5[T](done, t8, t10, from, next)
+						} else if radix == 7 {
+							/*line kernels_host.go:517*/ q := len(from) / 7
 							k := 0
 							at2 := 0
-							/*line kernels_host.go:519*/ t110 := q
-							/*line kernels_host.go:519*/ t26 := t242[:t110]
-							for i5 := 0; i5 < len(t26); i5++ {
+							/*line kernels_host.go:519*/ t22 := from[:q]
+							for i5 := 0; i5 < len(t22); i5++ {
 								if r.Halted() {
 									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:520*/ if k == t212 {
-									t35 := at2 + 6*t212
+								/*line kernels_host.go:520*/ if k == done {
+									at2 += 6 * done
 									k = 0
-									at2 = t35
 								}
 								/*line kernels_host.go:523*/ v2 := [7]kernel.Vec2[T]{}
-								v2[0] = t242[i5]
+								v2[0] = from[i5]
 								for j := 1; j < 7; j++ {
-									t44 := t242[j*q+i5]
-									/*line kernels_host.go:526*/ t53 := t232[(j-1)*t212+k]
-									/*line kernels_host.go:526*/ result04 := multiply[T](t44, t53)
-									/*line kernels_host.go:526*/ v2[j] = result04
+									t42 := from[j*q+i5]
+									/*line kernels_host.go:526*/ t52 := t10[(j-1)*done+k]
+									/*line kernels_host.go:526*/ result03 := multiply[T](t42, t52)
+									/*line kernels_host.go:526*/ v2[j] = result03
 								}
-								t73 := &v2
-								/*line kernels_host.go:528*/ butterfly7[T](t73)
-								t252[at2] = v2[0]
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*6] = v2[1]
+								t7 := &v2
+								/*line kernels_host.go:528*/ butterfly7[T](t7)
+								next[at2] = v2[0]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*6] = v2[1]
 								} else {
-									t252[at2+t212] = v2[1]
+									next[at2+done] = v2[1]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*5] = v2[2]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*5] = v2[2]
 								} else {
-									t252[at2+t212*2] = v2[2]
+									next[at2+done*2] = v2[2]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*4] = v2[3]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*4] = v2[3]
 								} else {
-									t252[at2+t212*3] = v2[3]
+									next[at2+done*3] = v2[3]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*3] = v2[4]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*3] = v2[4]
 								} else {
-									t252[at2+t212*4] = v2[4]
+									next[at2+done*4] = v2[4]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212*2] = v2[5]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done*2] = v2[5]
 								} else {
-									t252[at2+t212*5] = v2[5]
+									next[at2+done*5] = v2[5]
 								}
-								/*line kernels_host.go:531*/ if t83 {
-									t252[at2+t212] = v2[6]
+								/*line kernels_host.go:531*/ if t8 {
+									next[at2+done] = v2[6]
 								} else {
-									t252[at2+t212*6] = v2[6]
+									next[at2+done*6] = v2[6]
 								}
 								/*line kernels_host.go:537*/ k++
 								at2++
 							}
 //line kernels_host.go:377
-						} else if t15 == 8 {
-							t262 := t72
-							t282 := t102
-							t292 := t113
-							t302 := t12
-							/*line kernels_host.go:378*/ host8[T](t262, t83, t282, t292, t302)
-						} else if t15 == 11 {
-							t312 := t72
-							t332 := t102
-							t342 := t113
-							t352 := t12
-							/*line kernels_host.go:543*/ q2 := len(t342) / 11
+						} else if radix == 8 {
+							host8[T](done, t8, t10, from, next)
+						} else if radix == 11 {
+							/*line kernels_host.go:543*/ q2 := len(from) / 11
 							k2 := 0
 							at3 := 0
-							/*line kernels_host.go:545*/ t111 := q2
-							/*line kernels_host.go:545*/ t27 := t342[:t111]
-							for i6 := 0; i6 < len(t27); i6++ {
+							/*line kernels_host.go:545*/ t23 := from[:q2]
+							for i6 := 0; i6 < len(t23); i6++ {
 								if r.Halted() {
 									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:546*/ if k2 == t312 {
-									t36 := at3 + 10*t312
+								/*line kernels_host.go:546*/ if k2 == done {
+									at3 += 10 * done
 									k2 = 0
-									at3 = t36
 								}
 								/*line kernels_host.go:549*/ v3 := [11]kernel.Vec2[T]{}
-								v3[0] = t342[i6]
+								v3[0] = from[i6]
 								for j2 := 1; j2 < 11; j2++ {
-									t45 := t342[j2*q2+i6]
-									/*line kernels_host.go:552*/ t54 := t332[(j2-1)*t312+k2]
-									/*line kernels_host.go:552*/ result05 := multiply[T](t45, t54)
-									/*line kernels_host.go:552*/ v3[j2] = result05
+									t43 := from[j2*q2+i6]
+									/*line kernels_host.go:552*/ t53 := t10[(j2-1)*done+k2]
+									/*line kernels_host.go:552*/ result04 := multiply[T](t43, t53)
+									/*line kernels_host.go:552*/ v3[j2] = result04
 								}
-								t74 := &v3
-								/*line kernels_host.go:554*/ butterfly11[T](t74)
-								t352[at3] = v3[0]
+								t72 := &v3
+								/*line kernels_host.go:554*/ butterfly11[T](t72)
+								next[at3] = v3[0]
 								for j3 := 1; j3 < 11; j3++ {
-									if t83 {
-										t352[at3+(11-j3)*t312] = v3[j3]
+									if t8 {
+										next[at3+(11-j3)*done] = v3[j3]
 									} else {
-										t352[at3+j3*t312] = v3[j3]
+										next[at3+j3*done] = v3[j3]
 									}
 								}
 								k2++
 								at3++
 							}
 //line kernels_host.go:381
-						} else if t15 == 13 {
-							t362 := t72
-							t38 := t102
-							t39 := t113
-							t40 := t12
-							/*line kernels_host.go:569*/ q3 := len(t39) / 13
+						} else if radix == 13 {
+							/*line kernels_host.go:569*/ q3 := len(from) / 13
 							k3 := 0
 							at4 := 0
-							/*line kernels_host.go:571*/ t115 := q3
-							/*line kernels_host.go:571*/ t210 := t39[:t115]
-							for i7 := 0; i7 < len(t210); i7++ {
+							/*line kernels_host.go:571*/ t24 := from[:q3]
+							for i7 := 0; i7 < len(t24); i7++ {
 								if r.Halted() {
 									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:572*/ if k3 == t362 {
-									t37 := at4 + 12*t362
+								/*line kernels_host.go:572*/ if k3 == done {
+									at4 += 12 * done
 									k3 = 0
-									at4 = t37
 								}
 								/*line kernels_host.go:575*/ v4 := [13]kernel.Vec2[T]{}
-								v4[0] = t39[i7]
+								v4[0] = from[i7]
 								for j4 := 1; j4 < 13; j4++ {
-									t46 := t39[j4*q3+i7]
-									/*line kernels_host.go:578*/ t55 := t38[(j4-1)*t362+k3]
-									/*line kernels_host.go:578*/ result06 := multiply[T](t46, t55)
-									/*line kernels_host.go:578*/ v4[j4] = result06
+									t44 := from[j4*q3+i7]
+									/*line kernels_host.go:578*/ t54 := t10[(j4-1)*done+k3]
+									/*line kernels_host.go:578*/ result05 := multiply[T](t44, t54)
+									/*line kernels_host.go:578*/ v4[j4] = result05
 								}
-								t75 := &v4
-								/*line kernels_host.go:580*/ butterfly13[T](t75)
-								t40[at4] = v4[0]
+								t73 := &v4
+								/*line kernels_host.go:580*/ butterfly13[T](t73)
+								next[at4] = v4[0]
 								for j5 := 1; j5 < 13; j5++ {
-									if t83 {
-										t40[at4+(13-j5)*t362] = v4[j5]
+									if t8 {
+										next[at4+(13-j5)*done] = v4[j5]
 									} else {
-										t40[at4+j5*t362] = v4[j5]
+										next[at4+j5*done] = v4[j5]
 									}
 								}
 								k3++
@@ -2771,222 +2392,170 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 						from = next
 					}
 					if !direct {
-						t133 := t33
-						t143 := from
-						/*line kernels_host.go:191*/ copy(t133, t143)
+						copy(a, from)
 					}
 				}
-				/*line kernels_host.go:334*/ t363 := tables[t343:][:t8]
-				for i8 := 0; i8 < len(t363); i8++ {
-					/*line kernels_host.go:334*/ w2 := t363[i8]
-					t372 := a[i8]
-					t382 := w2
-					/*line kernels_host.go:335*/ result07 := multiply[T](t372, t382)
-					/*line kernels_host.go:335*/ a[i8] = result07
+				/*line kernels_host.go:334*/ t36 := tables[t34:][:m]
+				for i8 := 0; i8 < len(t36); i8++ {
+					/*line kernels_host.go:334*/ w2 := t36[i8]
+					t37 := a[i8]
+					/*line kernels_host.go:335*/ result06 := multiply[T](t37, w2)
+					/*line kernels_host.go:335*/ a[i8] = result06
 				}
 				t422 := tables[t41:]
-				t432 := a
-				t442 := a
-				t452 := b
-				t462 := a
-				from2 := t432
+				from2 := a
 				/*line kernels_host.go:166*/ if backward.Steps == 0 {
-					t116 := t462
-					t211 := from2
-					/*line kernels_host.go:167*/ copy(t116, t211)
+					copy(a, from2)
 				} else {
 					/*line kernels_host.go:170*/ done2 := 1
 					radices2 := backward.Radices
-					/*line kernels_host.go:176*/ t56 := from2[:t47]
-					for s2 := 0; s2 < len(t56); s2++ {
+					/*line kernels_host.go:176*/ t55 := from2[:t45]
+					for s2 := 0; s2 < len(t55); s2++ {
 						if r.Halted() {
 							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:177*/ next2 := t452
+						/*line kernels_host.go:177*/ next2 := b
 						if s2%2 == 1 {
-							next2 = t442
+							next2 = a
 						}
 						if s2 == last2 && direct2 {
-							next2 = t462
+							next2 = a
 						}
 						radix2 := int(radices2 & 15)
-						t64 := radix2
-						t76 := done2
-						t93 := done2 - 1
-						/*line kernels_host.go:185*/ t104 := t422[t93:]
-						t117 := from2
-						t122 := next2
-						/*line kernels_host.go:366*/ t118 := t64
-						if t118 == 2 {
-							t213 := t76
-							t310 := t104
-							t48 := t117
-							t57 := t122
-							/*line kernels_host.go:368*/ host2[T](t213, t310, t48, t57)
-						} else if t118 == 3 {
-							t65 := t76
-							t84 := t104
-							t94 := t117
-							t105 := t122
-							/*line kernels_host.go:370*/ host3[T](t65, t85, t84, t94, t105)
-						} else if t118 == 4 {
-							t119 := t76
-							t134 := t104
-							t144 := t117
-							t153 := t122
-							/*line kernels_host.go:372*/ host4[T](t119, t85, t134, t144, t153)
-						} else if t118 == 5 {
-							t162 := t76
-							t182 := t104
-							t193 := t117
-							t203 := t122
-							/*line kernels_host.go:374*/ host5[T](t162, t85, t182, t193, t203)
-						} else if t118 == 7 {
-							t214 := t76
-							t233 := t104
-							t243 := t117
-							t253 := t122
-							/*line kernels_host.go:517*/ q4 := len(t243) / 7
+						t92 := done2 - 1
+						/*line kernels_host.go:185*/ t102 := t422[t92:]
+						/*line kernels_host.go:367*/ if radix2 == 2 {
+							host2[T](done2, t102, from2, next2)
+						} else if radix2 == 3 {
+							host3[T](done2, t82, t102, from2, next2)
+						} else if radix2 == 4 {
+							host4[T](done2, t82, t102, from2, next2)
+						} else if radix2 == 5 {
+							host5[T](done2, t82, t102, from2, next2)
+						} else if radix2 == 7 {
+							/*line kernels_host.go:517*/ q4 := len(from2) / 7
 							k4 := 0
 							at5 := 0
-							/*line kernels_host.go:519*/ t120 := q4
-							/*line kernels_host.go:519*/ t215 := t243[:t120]
-							for i9 := 0; i9 < len(t215); i9++ {
+							/*line kernels_host.go:519*/ t26 := from2[:q4]
+							for i9 := 0; i9 < len(t26); i9++ {
 								if r.Halted() {
 									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:520*/ if k4 == t214 {
-									t311 := at5 + 6*t214
+								/*line kernels_host.go:520*/ if k4 == done2 {
+									at5 += 6 * done2
 									k4 = 0
-									at5 = t311
 								}
 								/*line kernels_host.go:523*/ v5 := [7]kernel.Vec2[T]{}
-								v5[0] = t243[i9]
+								v5[0] = from2[i9]
 								for j6 := 1; j6 < 7; j6++ {
-									t49 := t243[j6*q4+i9]
-									/*line kernels_host.go:526*/ t58 := t233[(j6-1)*t214+k4]
-									/*line kernels_host.go:526*/ result08 := multiply[T](t49, t58)
-									/*line kernels_host.go:526*/ v5[j6] = result08
+									t46 := from2[j6*q4+i9]
+									/*line kernels_host.go:526*/ t56 := t102[(j6-1)*done2+k4]
+									/*line kernels_host.go:526*/ result07 := multiply[T](t46, t56)
+									/*line kernels_host.go:526*/ v5[j6] = result07
 								}
-								t77 := &v5
-								/*line kernels_host.go:528*/ butterfly7[T](t77)
-								t253[at5] = v5[0]
-								/*line kernels_host.go:531*/ if t85 {
-									t253[at5+t214*6] = v5[1]
+								t74 := &v5
+								/*line kernels_host.go:528*/ butterfly7[T](t74)
+								next2[at5] = v5[0]
+								/*line kernels_host.go:531*/ if t82 {
+									next2[at5+done2*6] = v5[1]
 								} else {
-									t253[at5+t214] = v5[1]
+									next2[at5+done2] = v5[1]
 								}
-								/*line kernels_host.go:531*/ if t85 {
-									t253[at5+t214*5] = v5[2]
+								/*line kernels_host.go:531*/ if t82 {
+									next2[at5+done2*5] = v5[2]
 								} else {
-									t253[at5+t214*2] = v5[2]
+									next2[at5+done2*2] = v5[2]
 								}
-								/*line kernels_host.go:531*/ if t85 {
-									t253[at5+t214*4] = v5[3]
+								/*line kernels_host.go:531*/ if t82 {
+									next2[at5+done2*4] = v5[3]
 								} else {
-									t253[at5+t214*3] = v5[3]
+									next2[at5+done2*3] = v5[3]
 								}
-								/*line kernels_host.go:531*/ if t85 {
-									t253[at5+t214*3] = v5[4]
+								/*line kernels_host.go:531*/ if t82 {
+									next2[at5+done2*3] = v5[4]
 								} else {
-									t253[at5+t214*4] = v5[4]
+									next2[at5+done2*4] = v5[4]
 								}
-								/*line kernels_host.go:531*/ if t85 {
-									t253[at5+t214*2] = v5[5]
+								/*line kernels_host.go:531*/ if t82 {
+									next2[at5+done2*2] = v5[5]
 								} else {
-									t253[at5+t214*5] = v5[5]
+									next2[at5+done2*5] = v5[5]
 								}
-								/*line kernels_host.go:531*/ if t85 {
-									t253[at5+t214] = v5[6]
+								/*line kernels_host.go:531*/ if t82 {
+									next2[at5+done2] = v5[6]
 								} else {
-									t253[at5+t214*6] = v5[6]
+									next2[at5+done2*6] = v5[6]
 								}
 								/*line kernels_host.go:537*/ k4++
 								at5++
 							}
 //line kernels_host.go:377
-						} else if t118 == 8 {
-							t263 := t76
-							t283 := t104
-							t293 := t117
-							t303 := t122
-							/*line kernels_host.go:378*/ host8[T](t263, t85, t283, t293, t303)
-						} else if t118 == 11 {
-							t313 := t76
-							t333 := t104
-							t344 := t117
-							t353 := t122
-							/*line kernels_host.go:543*/ q5 := len(t344) / 11
+						} else if radix2 == 8 {
+							host8[T](done2, t82, t102, from2, next2)
+						} else if radix2 == 11 {
+							/*line kernels_host.go:543*/ q5 := len(from2) / 11
 							k5 := 0
 							at6 := 0
-							/*line kernels_host.go:545*/ t121 := q5
-							/*line kernels_host.go:545*/ t216 := t344[:t121]
-							for i10 := 0; i10 < len(t216); i10++ {
+							/*line kernels_host.go:545*/ t27 := from2[:q5]
+							for i10 := 0; i10 < len(t27); i10++ {
 								if r.Halted() {
 									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:546*/ if k5 == t313 {
-									t314 := at6 + 10*t313
+								/*line kernels_host.go:546*/ if k5 == done2 {
+									at6 += 10 * done2
 									k5 = 0
-									at6 = t314
 								}
 								/*line kernels_host.go:549*/ v6 := [11]kernel.Vec2[T]{}
-								v6[0] = t344[i10]
+								v6[0] = from2[i10]
 								for j7 := 1; j7 < 11; j7++ {
-									t410 := t344[j7*q5+i10]
-									/*line kernels_host.go:552*/ t59 := t333[(j7-1)*t313+k5]
-									/*line kernels_host.go:552*/ result09 := multiply[T](t410, t59)
-									/*line kernels_host.go:552*/ v6[j7] = result09
+									t47 := from2[j7*q5+i10]
+									/*line kernels_host.go:552*/ t57 := t102[(j7-1)*done2+k5]
+									/*line kernels_host.go:552*/ result08 := multiply[T](t47, t57)
+									/*line kernels_host.go:552*/ v6[j7] = result08
 								}
-								t78 := &v6
-								/*line kernels_host.go:554*/ butterfly11[T](t78)
-								t353[at6] = v6[0]
+								t75 := &v6
+								/*line kernels_host.go:554*/ butterfly11[T](t75)
+								next2[at6] = v6[0]
 								for j8 := 1; j8 < 11; j8++ {
-									if t85 {
-										t353[at6+(11-j8)*t313] = v6[j8]
+									if t82 {
+										next2[at6+(11-j8)*done2] = v6[j8]
 									} else {
-										t353[at6+j8*t313] = v6[j8]
+										next2[at6+j8*done2] = v6[j8]
 									}
 								}
 								k5++
 								at6++
 							}
 //line kernels_host.go:381
-						} else if t118 == 13 {
-							t364 := t76
-							t383 := t104
-							t392 := t117
-							t402 := t122
-							/*line kernels_host.go:569*/ q6 := len(t392) / 13
+						} else if radix2 == 13 {
+							/*line kernels_host.go:569*/ q6 := len(from2) / 13
 							k6 := 0
 							at7 := 0
-							/*line kernels_host.go:571*/ t123 := q6
-							/*line kernels_host.go:571*/ t217 := t392[:t123]
-							for i11 := 0; i11 < len(t217); i11++ {
+							/*line kernels_host.go:571*/ t210 := from2[:q6]
+							for i11 := 0; i11 < len(t210); i11++ {
 								if r.Halted() {
 									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:572*/ if k6 == t364 {
-									t315 := at7 + 12*t364
+								/*line kernels_host.go:572*/ if k6 == done2 {
+									at7 += 12 * done2
 									k6 = 0
-									at7 = t315
 								}
 								/*line kernels_host.go:575*/ v7 := [13]kernel.Vec2[T]{}
-								v7[0] = t392[i11]
+								v7[0] = from2[i11]
 								for j9 := 1; j9 < 13; j9++ {
-									t411 := t392[j9*q6+i11]
-									/*line kernels_host.go:578*/ t510 := t383[(j9-1)*t364+k6]
-									/*line kernels_host.go:578*/ result010 := multiply[T](t411, t510)
-									/*line kernels_host.go:578*/ v7[j9] = result010
+									t48 := from2[j9*q6+i11]
+									/*line kernels_host.go:578*/ t58 := t102[(j9-1)*done2+k6]
+									/*line kernels_host.go:578*/ result09 := multiply[T](t48, t58)
+									/*line kernels_host.go:578*/ v7[j9] = result09
 								}
-								t79 := &v7
-								/*line kernels_host.go:580*/ butterfly13[T](t79)
-								t402[at7] = v7[0]
+								t76 := &v7
+								/*line kernels_host.go:580*/ butterfly13[T](t76)
+								next2[at7] = v7[0]
 								for j10 := 1; j10 < 13; j10++ {
-									if t85 {
-										t402[at7+(13-j10)*t364] = v7[j10]
+									if t82 {
+										next2[at7+(13-j10)*done2] = v7[j10]
 									} else {
-										t402[at7+j10*t364] = v7[j10]
+										next2[at7+j10*done2] = v7[j10]
 									}
 								}
 								k6++
@@ -2998,26 +2567,22 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 						from2 = next2
 					}
 					if !direct2 {
-						t135 := t462
-						t145 := from2
-						/*line kernels_host.go:191*/ copy(t135, t145)
+						copy(a, from2)
 					}
 				}
 				/*line kernels_host.go:338*/ at = writeAt
 				for i12 := 0; i12 < len(chirp); i12++ {
 					/*line kernels_host.go:339*/ w3 := chirp[i12]
 					t472 := a[i12]
-					t482 := w3
-					/*line kernels_host.go:340*/ result011 := multiply[T](t472, t482)
-					v8 := result011
-					/*line kernels_host.go:341*/ out[at] = kernel.Vec2[T]{X: v8.X * t154, Y: v8.Y * t163}
+					/*line kernels_host.go:340*/ v8 := multiply[T](t472, w3)
+					out[at] = kernel.Vec2[T]{X: v8.X * scaleX, Y: v8.Y * scaleY}
 					at += p.Out
 				}
 				readAt += p.Levels[0].In
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:3020:1*/
+	} /*line quern_gen.go:2585:1*/
 }
 
 func quernPlainRealRead[T float32 | float64](r *host6.Run) {
@@ -3059,26 +2624,19 @@ func quernRow1RealRead[T float32 | float64](r *host6.Run, base int, l lines, p *
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_real.go:45*/ point, _, in2, _ := l.locate(*p, 0, i)
-				point2 := point
-				at := in2
-				/*line kernels_real.go:46*/ v := kernel.Vec2[T]{}
+				/*line kernels_real.go:45*/ point, _, at, _ := l.locate(*p, 0, i)
+				v := kernel.Vec2[T]{}
 				/*line kernels_real.go:47:30000*/ if pairs {
-					point2 *= 2
-					t7 := point2 + 1
+					point *= 2
+					t7 := point + 1
 					/*line kernels_real.go:49*/ j, ok := r2.index(t7)
-					j2 := j
-					ok2 := ok
-					/*line kernels_real.go:52:30000*/ if ok2 {
-						/*line kernels_real.go:50*/ v.Y = in[at+j2*p.In]
+					/*line kernels_real.go:50:30000*/ if ok {
+						/*line kernels_real.go:50*/ v.Y = in[at+j*p.In]
 					}
 				}
-				/*line kernels_real.go:53:30000*/ t10 := point2
-				/*line kernels_real.go:53*/ j3, ok3 := r2.index(t10)
-				j4 := j3
-				ok4 := ok3
-				/*line kernels_real.go:56:30000*/ if ok4 {
-					/*line kernels_real.go:54*/ v.X = in[at+j4*p.In]
+				/*line kernels_real.go:53:30000*/ j2, ok2 := r2.index(point)
+				/*line kernels_real.go:54:30000*/ if ok2 {
+					/*line kernels_real.go:54*/ v.X = in[at+j2*p.In]
 				}
 				/*line kernels_real.go:56:30000*/ row[threadX] = v
 			}
@@ -3091,29 +2649,22 @@ func quernRow1RealRead[T float32 | float64](r *host6.Run, base int, l lines, p *
 		/*line kernels_real.go:42:30000*/ if i >= l.Total {
 			continue
 		}
-		/*line kernels_real.go:45:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
-		point2 := point
-		at := in2
-		/*line kernels_real.go:46*/ v := kernel.Vec2[T]{}
+		/*line kernels_real.go:45:30000*/ point, _, at, _ := l.locate(*p, 0, i)
+		v := kernel.Vec2[T]{}
 		/*line kernels_real.go:47:30000*/ if pairs {
-			point2 *= 2
-			t7 := point2 + 1
+			point *= 2
+			t7 := point + 1
 			/*line kernels_real.go:49*/ j, ok := r2.index(t7)
-			j2 := j
-			ok2 := ok
-			/*line kernels_real.go:52:30000*/ if ok2 {
-				/*line kernels_real.go:50*/ v.Y = in[at+j2*p.In]
+			/*line kernels_real.go:50:30000*/ if ok {
+				/*line kernels_real.go:50*/ v.Y = in[at+j*p.In]
 			}
 		}
-		/*line kernels_real.go:53:30000*/ t10 := point2
-		/*line kernels_real.go:53*/ j3, ok3 := r2.index(t10)
-		j4 := j3
-		ok4 := ok3
-		/*line kernels_real.go:56:30000*/ if ok4 {
-			/*line kernels_real.go:54*/ v.X = in[at+j4*p.In]
+		/*line kernels_real.go:53:30000*/ j2, ok2 := r2.index(point)
+		/*line kernels_real.go:54:30000*/ if ok2 {
+			/*line kernels_real.go:54*/ v.X = in[at+j2*p.In]
 		}
 		/*line kernels_real.go:56:30000*/ out[i] = v
-	} /*line quern_gen.go:3116:1*/
+	} /*line quern_gen.go:2667:1*/
 }
 
 func quernPlainRealSplit[T float32 | float64](r *host6.Run) {
@@ -3156,20 +2707,15 @@ func quernRow1RealSplit[T float32 | float64](r *host6.Run, base int, l lines, p 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line kernels_real.go:69*/ point, line, _, out2 := l.locate(*p, n, i)
-			k := point
-			line2 := line
-			at := out2
-			/*line kernels_real.go:70*/ v := in[line2+host6.Rem(k, n)*l.Columns]
+			/*line kernels_real.go:69*/ k, line, _, at := l.locate(*p, n, i)
+			v := in[line+host6.Rem(k, n)*l.Columns]
 			/*line kernels_real.go:71:30000*/ if pairs {
-				t8 := v
-				/*line kernels_real.go:72*/ t9 := in[line2+host6.Rem(n-k, n)*l.Columns]
+				t9 := in[line+host6.Rem(n-k, n)*l.Columns]
 				/*line kernels_real.go:72*/ t10 := tables[roots+k]
-				/*line kernels_real.go:72*/ result0 := split[T](t8, t9, t10)
-				v = result0
+				/*line kernels_real.go:72*/ v = split[T](v, t9, t10)
 			}
-			/*line kernels_real.go:74:30000*/ result02 := v.Scale(t12)
-			/*line kernels_real.go:74*/ out[at+k*p.Out] = result02
+			/*line kernels_real.go:74:30000*/ result0 := v.Scale(t12)
+			/*line kernels_real.go:74*/ out[at+k*p.Out] = result0
 		}
 		return
 	}
@@ -3179,21 +2725,16 @@ func quernRow1RealSplit[T float32 | float64](r *host6.Run, base int, l lines, p 
 		/*line kernels_real.go:65:30000*/ if i >= l.Total {
 			continue
 		}
-		/*line kernels_real.go:69*/ point, line, _, out2 := l.locate(*p, n, i)
-		k := point
-		line2 := line
-		at := out2
-		/*line kernels_real.go:70*/ v := in[line2+host6.Rem(k, n)*l.Columns]
+		/*line kernels_real.go:69*/ k, line, _, at := l.locate(*p, n, i)
+		v := in[line+host6.Rem(k, n)*l.Columns]
 		/*line kernels_real.go:71:30000*/ if pairs {
-			t8 := v
-			/*line kernels_real.go:72*/ t9 := in[line2+host6.Rem(n-k, n)*l.Columns]
+			t9 := in[line+host6.Rem(n-k, n)*l.Columns]
 			/*line kernels_real.go:72*/ t10 := tables[roots+k]
-			/*line kernels_real.go:72*/ result0 := split[T](t8, t9, t10)
-			v = result0
+			/*line kernels_real.go:72*/ v = split[T](v, t9, t10)
 		}
-		/*line kernels_real.go:74:30000*/ result02 := v.Scale(t12)
-		/*line kernels_real.go:74*/ out[at+k*p.Out] = result02
-	} /*line quern_gen.go:3196:1*/
+		/*line kernels_real.go:74:30000*/ result0 := v.Scale(t12)
+		/*line kernels_real.go:74*/ out[at+k*p.Out] = result0
+	} /*line quern_gen.go:2737:1*/
 }
 
 func quernPlainRealMerge[T float32 | float64](r *host6.Run) {
@@ -3237,16 +2778,14 @@ func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_real.go:94*/ point, _, in2, _ := l.locate(*p, 0, i)
-				k := point
-				at := in2
-				/*line kernels_real.go:95*/ other := n - k
-				if !pairs && other < k {
+				/*line kernels_real.go:94*/ k, _, at, _ := l.locate(*p, 0, i)
+				other := n - k
+				/*line kernels_real.go:96:30000*/ if !pairs && other < k {
 					v := in[at+other*p.In]
 					row[threadX] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
 					continue
 				}
-				v2 := in[at+k*p.In]
+				/*line kernels_real.go:101*/ v2 := in[at+k*p.In]
 				if k == 0 {
 					v2.Y = 0
 				}
@@ -3255,11 +2794,8 @@ func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p 
 					/*line kernels_real.go:107*/ if k == 0 {
 						u.Y = 0
 					}
-					/*line kernels_real.go:110:30000*/ t7 := v2
-					t8 := u
-					/*line kernels_real.go:110*/ t9 := tables[roots+k]
-					/*line kernels_real.go:110*/ result0 := merge[T](t7, t8, t9)
-					v2 = result0
+					/*line kernels_real.go:110:30000*/ t9 := tables[roots+k]
+					/*line kernels_real.go:110*/ v2 = merge[T](v2, u, t9)
 				}
 				/*line kernels_real.go:112:30000*/ row[threadX] = v2
 			}
@@ -3272,16 +2808,14 @@ func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p 
 		/*line kernels_real.go:90*/ if i >= l.Total {
 			continue
 		}
-		/*line kernels_real.go:94*/ point, _, in2, _ := l.locate(*p, 0, i)
-		k := point
-		at := in2
-		/*line kernels_real.go:95*/ other := n - k
-		if !pairs && other < k {
+		/*line kernels_real.go:94*/ k, _, at, _ := l.locate(*p, 0, i)
+		other := n - k
+		/*line kernels_real.go:96:30000*/ if !pairs && other < k {
 			v := in[at+other*p.In]
 			out[i] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
 			continue
 		}
-		v2 := in[at+k*p.In]
+		/*line kernels_real.go:101*/ v2 := in[at+k*p.In]
 		if k == 0 {
 			v2.Y = 0
 		}
@@ -3290,14 +2824,11 @@ func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p 
 			/*line kernels_real.go:107*/ if k == 0 {
 				u.Y = 0
 			}
-			/*line kernels_real.go:110:30000*/ t7 := v2
-			t8 := u
-			/*line kernels_real.go:110*/ t9 := tables[roots+k]
-			/*line kernels_real.go:110*/ result0 := merge[T](t7, t8, t9)
-			v2 = result0
+			/*line kernels_real.go:110:30000*/ t9 := tables[roots+k]
+			/*line kernels_real.go:110*/ v2 = merge[T](v2, u, t9)
 		}
 		/*line kernels_real.go:112:30000*/ out[i] = v2
-	} /*line quern_gen.go:3300:1*/
+	} /*line quern_gen.go:2831:1*/
 }
 
 func quernPlainRealWrite[T float32 | float64](r *host6.Run) {
@@ -3340,19 +2871,16 @@ func quernRow1RealWrite[T float32 | float64](r *host6.Run, base int, l lines, p 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_real.go:130*/ point, _, _, out2 := l.locate(*p, 0, i)
-				point2 := point
-				at := out2
-				/*line kernels_real.go:131*/ result0 := row[threadX].Scale(t7)
-				v := result0
+				/*line kernels_real.go:130*/ point, _, _, at := l.locate(*p, 0, i)
+				v := row[threadX].Scale(t7)
 				/*line kernels_real.go:132:30000*/ if pairs {
-					point2 *= 2
-					/*line kernels_real.go:134*/ if point2+1 < length {
-						out[at+(point2+1)*p.Out] = v.Y
+					point *= 2
+					/*line kernels_real.go:134*/ if point+1 < length {
+						out[at+(point+1)*p.Out] = v.Y
 					}
 				}
-				/*line kernels_real.go:138:30000*/ if point2 < length {
-					out[at+point2*p.Out] = v.X
+				/*line kernels_real.go:138:30000*/ if point < length {
+					out[at+point*p.Out] = v.X
 				}
 			}
 			/*line kernels_real.go:142*/ return
@@ -3364,21 +2892,18 @@ func quernRow1RealWrite[T float32 | float64](r *host6.Run, base int, l lines, p 
 		/*line kernels_real.go:127:30000*/ if i >= l.Total {
 			continue
 		}
-		/*line kernels_real.go:130:30000*/ point, _, _, out2 := l.locate(*p, 0, i)
-		point2 := point
-		at := out2
-		/*line kernels_real.go:131*/ result0 := in[i].Scale(t7)
-		v := result0
+		/*line kernels_real.go:130:30000*/ point, _, _, at := l.locate(*p, 0, i)
+		v := in[i].Scale(t7)
 		/*line kernels_real.go:132:30000*/ if pairs {
-			point2 *= 2
-			/*line kernels_real.go:134*/ if point2+1 < length {
-				out[at+(point2+1)*p.Out] = v.Y
+			point *= 2
+			/*line kernels_real.go:134*/ if point+1 < length {
+				out[at+(point+1)*p.Out] = v.Y
 			}
 		}
-		/*line kernels_real.go:138:30000*/ if point2 < length {
-			out[at+point2*p.Out] = v.X
+		/*line kernels_real.go:138:30000*/ if point < length {
+			out[at+point*p.Out] = v.X
 		}
-	} /*line quern_gen.go:3381:1*/
+	} /*line quern_gen.go:2906:1*/
 }
 
 func quernPlainPower[T float32 | float64](r *host6.Run) {
@@ -3432,7 +2957,7 @@ func quernRow1Power[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 			/*line kernels_spectrum.go:10*/ result0 := in[i].Dot(t1)
 			/*line kernels_spectrum.go:10*/ out[i] = scale * result0
 		}
-	} /*line quern_gen.go:3435:1*/
+	} /*line quern_gen.go:2960:1*/
 }
 
 func quernPlainPolar[T float32 | float64](r *host6.Run) {
@@ -3478,18 +3003,16 @@ func quernRow1Polar[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 				t5 := v.X
 				t6 := v.Y
 				/*line kernels_spectrum.go:20*/ result0 := kernel.Hypot[T](t5, t6)
-				t8 := result0
 				t9 := v.Y
 				t10 := v.X
 				/*line kernels_spectrum.go:20*/ result02 := kernel.Atan2[T](t9, t10)
-				t12 := result02
-				row2[threadX] = t8
-				row3[threadX] = t12
+				row2[threadX] = result0
+				row3[threadX] = result02
 			}
-			return
+			/*line kernels_spectrum.go:24:40000*/ return
 		}
 	}
-	for threadX := range width {
+	/*line kernels_spectrum.go:27*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line kernels_spectrum.go:18*/ if i < len(in) && i < len(magnitude) && i < len(phase) {
@@ -3499,15 +3022,13 @@ func quernRow1Polar[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 			t5 := v.X
 			t6 := v.Y
 			/*line kernels_spectrum.go:20*/ result0 := kernel.Hypot[T](t5, t6)
-			t8 := result0
 			t9 := v.Y
 			t10 := v.X
 			/*line kernels_spectrum.go:20*/ result02 := kernel.Atan2[T](t9, t10)
-			t12 := result02
-			/*line kernels_spectrum.go:20*/ magnitude[i] = t8
-			/*line kernels_spectrum.go:20*/ phase[i] = t12
+			/*line kernels_spectrum.go:20*/ magnitude[i] = result0
+			/*line kernels_spectrum.go:20*/ phase[i] = result02
 		}
-	} /*line quern_gen.go:3510:1*/
+	} /*line quern_gen.go:3031:1*/
 }
 
 func quernPlainRotate[T uint32 | uint64](r *host6.Run) {
@@ -3557,32 +3078,23 @@ func quernRow1Rotate[T uint32 | uint64](r *host6.Run, base int, total int, out [
 				/*line kernels_spectrum.go:40:40000*/ if at >= n {
 					at -= n
 				}
-				/*line kernels_spectrum.go:43*/ t2 := from + at*size
-				t3 := size * n
-				/*line kernels_spectrum.go:43*/ t4 := host6.Div(rest, n)
-				from = t2
-				size = t3
-				rest = t4
+				/*line kernels_spectrum.go:43*/ from += at * size
+				size *= n
+				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n)
 				/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
 				/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
 					at2 -= n2
 				}
-				/*line kernels_spectrum.go:43*/ t22 := from + at2*size
-				t32 := size * n2
-				/*line kernels_spectrum.go:43*/ t42 := host6.Div(rest, n2)
-				from = t22
-				size = t32
-				rest = t42
+				/*line kernels_spectrum.go:43*/ from += at2 * size
+				size *= n2
+				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n2)
 				/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
 				/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
 					at3 -= n3
 				}
-				/*line kernels_spectrum.go:43*/ t23 := from + at3*size
-				t33 := size * n3
-				/*line kernels_spectrum.go:43*/ t43 := host6.Div(rest, n3)
-				from = t23
-				size = t33
-				rest = t43
+				/*line kernels_spectrum.go:43*/ from += at3 * size
+				size *= n3
+				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n3)
 				/*line kernels_spectrum.go:45*/ row[threadX] = in[from+rest*size]
 			}
 			/*line kernels_spectrum.go:47:40000*/ return
@@ -3601,34 +3113,25 @@ func quernRow1Rotate[T uint32 | uint64](r *host6.Run, base int, total int, out [
 		/*line kernels_spectrum.go:40:40000*/ if at >= n {
 			at -= n
 		}
-		/*line kernels_spectrum.go:43*/ t2 := from + at*size
-		t3 := size * n
-		/*line kernels_spectrum.go:43*/ t4 := host6.Div(rest, n)
-		from = t2
-		size = t3
-		rest = t4
+		/*line kernels_spectrum.go:43*/ from += at * size
+		size *= n
+		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n)
 		/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
 		/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
 			at2 -= n2
 		}
-		/*line kernels_spectrum.go:43*/ t22 := from + at2*size
-		t32 := size * n2
-		/*line kernels_spectrum.go:43*/ t42 := host6.Div(rest, n2)
-		from = t22
-		size = t32
-		rest = t42
+		/*line kernels_spectrum.go:43*/ from += at2 * size
+		size *= n2
+		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n2)
 		/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
 		/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
 			at3 -= n3
 		}
-		/*line kernels_spectrum.go:43*/ t23 := from + at3*size
-		t33 := size * n3
-		/*line kernels_spectrum.go:43*/ t43 := host6.Div(rest, n3)
-		from = t23
-		size = t33
-		rest = t43
+		/*line kernels_spectrum.go:43*/ from += at3 * size
+		size *= n3
+		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n3)
 		/*line kernels_spectrum.go:45*/ out[i] = in[from+rest*size]
-	} /*line quern_gen.go:3631:1*/
+	} /*line quern_gen.go:3134:1*/
 }
 
 func quernPlainRotate_2_uint64(r *host6.Run) {
@@ -3678,32 +3181,23 @@ func quernRow1Rotate_2_uint64(r *host6.Run, base int, total int, out [][2]uint64
 				/*line kernels_spectrum.go:40:40000*/ if at >= n {
 					at -= n
 				}
-				/*line kernels_spectrum.go:43*/ t2 := from + at*size
-				t3 := size * n
-				/*line kernels_spectrum.go:43*/ t4 := host6.Div(rest, n)
-				from = t2
-				size = t3
-				rest = t4
+				/*line kernels_spectrum.go:43*/ from += at * size
+				size *= n
+				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n)
 				/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
 				/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
 					at2 -= n2
 				}
-				/*line kernels_spectrum.go:43*/ t22 := from + at2*size
-				t32 := size * n2
-				/*line kernels_spectrum.go:43*/ t42 := host6.Div(rest, n2)
-				from = t22
-				size = t32
-				rest = t42
+				/*line kernels_spectrum.go:43*/ from += at2 * size
+				size *= n2
+				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n2)
 				/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
 				/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
 					at3 -= n3
 				}
-				/*line kernels_spectrum.go:43*/ t23 := from + at3*size
-				t33 := size * n3
-				/*line kernels_spectrum.go:43*/ t43 := host6.Div(rest, n3)
-				from = t23
-				size = t33
-				rest = t43
+				/*line kernels_spectrum.go:43*/ from += at3 * size
+				size *= n3
+				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n3)
 				/*line kernels_spectrum.go:45*/ row[threadX] = in[from+rest*size]
 			}
 			/*line kernels_spectrum.go:47:40000*/ return
@@ -3722,34 +3216,25 @@ func quernRow1Rotate_2_uint64(r *host6.Run, base int, total int, out [][2]uint64
 		/*line kernels_spectrum.go:40:40000*/ if at >= n {
 			at -= n
 		}
-		/*line kernels_spectrum.go:43*/ t2 := from + at*size
-		t3 := size * n
-		/*line kernels_spectrum.go:43*/ t4 := host6.Div(rest, n)
-		from = t2
-		size = t3
-		rest = t4
+		/*line kernels_spectrum.go:43*/ from += at * size
+		size *= n
+		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n)
 		/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
 		/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
 			at2 -= n2
 		}
-		/*line kernels_spectrum.go:43*/ t22 := from + at2*size
-		t32 := size * n2
-		/*line kernels_spectrum.go:43*/ t42 := host6.Div(rest, n2)
-		from = t22
-		size = t32
-		rest = t42
+		/*line kernels_spectrum.go:43*/ from += at2 * size
+		size *= n2
+		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n2)
 		/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
 		/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
 			at3 -= n3
 		}
-		/*line kernels_spectrum.go:43*/ t23 := from + at3*size
-		t33 := size * n3
-		/*line kernels_spectrum.go:43*/ t43 := host6.Div(rest, n3)
-		from = t23
-		size = t33
-		rest = t43
+		/*line kernels_spectrum.go:43*/ from += at3 * size
+		size *= n3
+		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n3)
 		/*line kernels_spectrum.go:45*/ out[i] = in[from+rest*size]
-	} /*line quern_gen.go:3752:1*/
+	} /*line quern_gen.go:3237:1*/
 }
 
 //line kernels_spectrum.go:48:40000

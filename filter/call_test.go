@@ -240,6 +240,8 @@ func TestRefused(t *testing.T) {
 			change(&m)
 			return m
 		}
+		labels, counts := gputest.Alloc[int32](t, dev, 63), gputest.Alloc[uint32](t, dev, 256)
+		pixels := Image[float32]{Width: 9, Height: 7, Data: gpu.Reinterpret[float32](gpu.Reinterpret[byte](labels))}
 		stencil := Stencil{Weights: []float32{1}}
 		var b Boundary
 		nan := math.NaN()
@@ -281,6 +283,11 @@ func TestRefused(t *testing.T) {
 			{Convert(s, out, src, 1, 0), "filter: Convert: dst: its type is that of src; use Correlate with a stencil of one weight"},
 			{CLAHE(s, out, src, 0, 1, 2), "filter: CLAHE: tiles: 0x1, want 1 to 4096 in each direction"},
 			{Label(s, gputest.Alloc[int32](t, dev, 62), nil, one, Connect4), "filter: Label: labels: 62 elements for 63 pixels"},
+			{Label(s, labels, nil, pixels, Connect4), "filter: Label: labels: it shares memory with src"},
+			{Label(s, gputest.Alloc[int32](t, dev, 63), labels.Slice(2, 3), pixels, Connect4), "filter: Label: count: it shares memory with src"},
+			{Label(s, labels, labels.Slice(2, 3), one, Connect4), "filter: Label: count: it shares memory with labels"},
+			{Histogram(s, counts, Image[uint8]{Width: 9, Height: 7, Data: gpu.Reinterpret[byte](counts).Slice(100, 163)}), "filter: Histogram: counts: it shares memory with src"},
+			{Histogram(s, counts, src), "filter: Histogram: counts: 256 elements, want 768"},
 			{Label(s, gputest.Alloc[int32](t, dev, 63), nil, one, 6), "filter: Label: connectivity: 6, want 4 or 8"},
 			{Upload(s, out, image.NewRGBA(image.Rect(0, 0, 9, 7))), "filter: Upload: image: 9x7 pixels of 4 channels, but the one on the device has 9x7 pixels of 3 channels"},
 			{Upload(s, out, image.NewCMYK(image.Rect(0, 0, 9, 7))), "filter: Upload: image: the type is *image.CMYK; draw it to an *image.NRGBA, *image.RGBA, *image.Gray or *image.Gray16"},

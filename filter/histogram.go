@@ -20,6 +20,11 @@ func Histogram(s *gpu.Stream, counts *gpu.Buffer[uint32], src Image[uint8]) erro
 		}
 		return invalid(op, "counts", "%d elements, want %d", n, 256*from.c)
 	}
+	if !from.empty() {
+		if err := apart(op, "counts", counts, "src", src.Data, from.span()); err != nil {
+			return err
+		}
+	}
 	return failed(op, histogram(s, counts, src.Data, from))
 }
 

@@ -190,6 +190,15 @@ func overlap[A, B Pixel](a *gpu.Buffer[A], as shape, b *gpu.Buffer[B], bs shape)
 	return column < as.row()*aSize && rows(row) || column+bs.row()*bSize > stride && rows(row+1)
 }
 
+// apart returns an error if numbers that a filter writes share memory with the pixels of src.
+func apart[A, B any](op, arg string, written *gpu.Buffer[A], other string, read *gpu.Buffer[B], elements int) error {
+	d, ok := gpu.Distance(read, written)
+	if ok && d < elements*int(unsafe.Sizeof(*new(B))) && -d < written.Len()*int(unsafe.Sizeof(*new(A))) {
+		return invalid(op, arg, "it shares memory with %s", other)
+	}
+	return nil
+}
+
 // Error is the error of a call with bad arguments. It matches [gpu.ErrInvalid]. The call has
 // written nothing.
 type Error struct {

@@ -42,6 +42,17 @@ func Label[T Pixel](s *gpu.Stream, labels, count *gpu.Buffer[int32], src Image[T
 	case count != nil && count.Len() != 1:
 		return invalid(op, "count", "%d elements, want 1", count.Len())
 	}
+	if n > 0 {
+		if err := apart(op, "labels", labels, "src", src.Data, from.span()); err != nil {
+			return err
+		}
+		if err := apart(op, "count", count, "src", src.Data, from.span()); err != nil {
+			return err
+		}
+		if err := apart(op, "count", count, "labels", labels, n); err != nil {
+			return err
+		}
+	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return failed(op, err)

@@ -201,9 +201,11 @@ func (p *predictor) add(card *Card, by factors, c *countedSize) (t Times) {
 		t.In, t.Out = card.transfers(c.in, c.out, p.Pinned)
 		t.In, t.Out = by.copies*t.In, by.copies*t.Out
 	}
-	t.Total = t.In + t.Kernel + t.Out
+	// The device waits if it runs kernels faster than the host submits them.
+	run := max(t.Kernel, p.submission(card, c))
+	t.Total = t.In + run + t.Out
 	if p.overlap {
-		t.Total = max(t.In, t.Kernel, t.Out)
+		t.Total = max(t.In, run, t.Out)
 	}
 	switch {
 	case card.Backend != "cuda": // the kernel's time has it
@@ -213,6 +215,14 @@ func (p *predictor) add(card *Card, by factors, c *countedSize) (t Times) {
 		t.Total += card.Latency.Wait
 	}
 	return t
+}
+
+// submission is the time in which the host submits the launches to a GPU, except for the last one.
+func (p *predictor) submission(card *Card, c *countedSize) float64 {
+	if card.Backend != "cuda" {
+		return 0
+	}
+	return max(0, float64(max(1, p.Launches))*c.work.Launches-1) * card.Latency.Launch
 }
 
 // crossover returns the size from which the GPU is faster up to the largest size.

@@ -85,6 +85,29 @@ type Rate struct {
 type CacheRate struct {
 	Bytes     float64 `json:"bytes"`
 	Bandwidth float64 `json:"bandwidth"`
+	// Miss is how many seconds a read at a random address takes longer here than in the smallest
+	// working set, divided by the number of reads that the cores do at the same time. It is 0 for a
+	// GPU, where other threads run meanwhile.
+	Miss float64 `json:"miss,omitempty"`
+}
+
+// miss returns CacheRate.Miss for a working set, interpolated by its logarithm.
+func (c *Card) miss(bytes float64) float64 {
+	for i, r := range c.Caches {
+		if bytes > r.Bytes {
+			continue
+		}
+		if i == 0 {
+			return r.Miss
+		}
+		smaller := c.Caches[i-1]
+		share := math.Log(bytes/smaller.Bytes) / math.Log(r.Bytes/smaller.Bytes)
+		return smaller.Miss + share*(r.Miss-smaller.Miss)
+	}
+	if n := len(c.Caches); n > 0 {
+		return c.Caches[n-1].Miss
+	}
+	return 0
 }
 
 // bandwidth returns the bandwidth of accesses to so many bytes, which a cache may hold.
@@ -145,7 +168,7 @@ type Line struct {
 
 // cardVersion is the version of the format and of the measurements. Cards of other versions
 // are measured again.
-const cardVersion = 3
+const cardVersion = 4
 
 // ErrNoCard means that the device has not been measured on this machine.
 var ErrNoCard = errors.New("the device has not been measured; run quern bench device, or use profile.MeasureCard")

@@ -205,7 +205,11 @@ func (m *measurer) workingSets() error {
 			}
 			p.Labels = append(p.Labels, size(4*n))
 			p.Lines[0].Values = append(p.Lines[0].Values, float64(bytes)/t)
-			m.c.Caches = append(m.c.Caches, CacheRate{4 * float64(n), float64(bytes) / t})
+			miss, err := m.miss(part)
+			if err != nil {
+				return err
+			}
+			m.c.Caches = append(m.c.Caches, CacheRate{4 * float64(n), float64(bytes) / t, miss})
 			if m.c.L2Size == 0 || 4*n <= m.c.L2Size/2 {
 				m.c.Rates.Cached = max(0.25*float64(bytes)/t, m.c.Rates.Cached)
 				if m.gpu { // the L2 cache, not that of a multiprocessor
@@ -216,6 +220,26 @@ func (m *measurer) workingSets() error {
 		m.c.Patterns = append(m.c.Patterns, p)
 		return nil
 	}, largest, 1)
+}
+
+// miss returns the time of a random read of x beyond that of one in the smallest working set; see
+// CacheRate.
+func (m *measurer) miss(x *gpu.Buffer[float32]) (float64, error) {
+	if m.gpu || len(m.c.Caches) == 0 {
+		return 0, nil
+	}
+	count := max(1<<14, x.Len()/16) // each line of 64 bytes once, on average
+	var times [2]float64
+	err := arrays(m, float32(1), func(l []*gpu.Buffer[float32]) (err error) {
+		for i, of := range []*gpu.Buffer[float32]{x.Slice(0, int(m.c.Caches[0].Bytes)/4), x} {
+			times[i], err = m.least(m.config(0, true), func(s *gpu.Stream) error { return kernels.LaunchGather(s, grid(count), of, l[0]) })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, count)
+	return max(0, times[1]-times[0]) / float64(count), err
 }
 
 // size formats a number of bytes: "64 KiB".

@@ -19,7 +19,7 @@ import (
 // testCard returns a card of a device with plausible numbers.
 func testCard(backend string) *profile.Card {
 	c := &profile.Card{
-		Version: 3, Device: "test", Backend: backend, Multiprocessors: 16,
+		Version: 4, Device: "test", Backend: backend, Multiprocessors: 16,
 		Machine: profile.Machine{CopyBandwidth: 5e10, Flops32: 8e10, Flops64: 8e10},
 		Rates:   profile.Rates{Memory: 1e11, Integers: 6e10, Roots: 1e10, Functions: 1e9, Shared: 2e10, Cached: 3e10, Scattered: 3e9, Atomics: 5e8, Contended: 1e8, Threads: 3e9, Barriers: 2e10},
 		Latency: profile.Latency{Launch: 1e-6, Wait: 1e-5, Kernel: 1e-6, Memory: 1e-7},
@@ -109,7 +109,7 @@ func TestCardsThatCannotBeUsedAreErrors(t *testing.T) {
 	}
 	for name, bad := range map[string]string{
 		"no JSON":            "x",
-		"another version":    strings.Replace(good.String(), `"version": 3`, `"version": 1`, 1),
+		"another version":    strings.Replace(good.String(), `"version": 4`, `"version": 1`, 1),
 		"a rate of zero":     strings.Replace(good.String(), `"integers": 24000000000000`, `"integers": 0`, 1),
 		"a line too short":   strings.Replace(good.String(), `"patterns": null`, `"patterns": [{"name":"x","labels":["a"],"lines":[{"name":"y","values":[]}]}]`, 1),
 		"a negative latency": strings.Replace(good.String(), `"wait": 0.00001`, `"wait": -1`, 1),

@@ -291,12 +291,13 @@ func (m *measurer) rates() error {
 			return err
 		}
 		r.Barriers = barriers * float64(threads)
-		bytes, err := gpu.Alloc[uint8](m.d, 1024)
+		// Each thread has a byte of its own: cores that write to the same lines wait for each other.
+		many := 64 * threads
+		bytes, err := gpu.Alloc[uint8](m.d, many)
 		if err != nil {
 			return err
 		}
 		defer bytes.Close()
-		many := 64 * threads
 		t, err := m.least(m.config(0, true), func(s *gpu.Stream) error { return kernels.LaunchTouch(s, grid(many), bytes) })
 		r.Threads = float64(many) / t
 		return err

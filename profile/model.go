@@ -16,10 +16,18 @@ const (
 // overlappedReads is how many reads of global memory a thread has in flight on average.
 const overlappedReads = 4
 
-// indexShare is the share of a GPU's integer instructions that cost time on a CPU. Many compute
-// indices, which Go's compiler computes once for several uses, or which a core executes beside
-// other instructions. It is from kernels of bench/parity on two cores.
+// indexShare is the share of a GPU's integer instructions for indices that costs time on a CPU. Go's
+// compiler computes an index once for several uses, and a core executes it beside other
+// instructions. It is from kernels of bench/parity on two cores.
 const indexShare = 0.5
+
+// indexIntegers is the largest number of integer instructions of a GPU that an access needs: an
+// address, the check of the index, and the loop around it. Others are what the kernel computes.
+const indexIntegers = 8
+
+// threadIntegers are the integer instructions of a thread of kernels.touch. Rates.Threads has their
+// time.
+const threadIntegers = 5
 
 // matrixFlops is the number of operations per thread of a product of matrices (m16n8k16).
 const matrixFlops = 128
@@ -45,6 +53,7 @@ func longest(list ...cost) cost {
 const (
 	boundMemory   = "memory"
 	boundAccess   = "uncoalesced access"
+	boundScatter  = "random access"
 	boundIssue    = "instructions"
 	boundFloat32  = "float32"
 	boundFloat64  = "float64"
@@ -107,13 +116,14 @@ func (c *Card) cpuKernel(w *Work) cost {
 	busy := min(cores, max(1, w.Blocks/launches))
 	m, r := &c.Machine, &c.Rates
 	parts := []cost{
-		{indexShare * w.Integers / r.Integers, boundIssue},
+		{w.cpuIntegers() / r.Integers, boundIssue},
 		{w.Float32 / (m.Flops32 / 2), boundFloat32},
 		{w.Float64 / (m.Flops64 / 2), boundFloat64},
 		{w.Roots/r.Roots + w.Functions/r.Functions, boundSpecials},
 		{w.Matrices * matrixFlops / m.Flops32, boundFloat32},
 		{max(w.Global, w.AccessedBytes/8) / r.Cached, boundAccess},
 		{w.Local / r.Cached, boundAccess},
+		{w.Scattered * c.miss(w.ScatteredBytes/max(1, w.Scattered)), boundScatter},
 		{w.Shared / r.Shared, boundShared},
 		{w.Atomics / r.Atomics, boundAtomics},
 		{w.Barriers / r.Barriers, boundBarriers},
@@ -129,6 +139,14 @@ func (c *Card) cpuKernel(w *Work) cost {
 	total := longest(body, fixed)
 	total.seconds = body.seconds + fixed.seconds
 	return total
+}
+
+// cpuIntegers returns how many integer instructions of a GPU cost time on a CPU, besides those that
+// each thread has.
+func (w *Work) cpuIntegers() float64 {
+	integers := max(0, w.Integers-threadIntegers*w.Threads)
+	indices := min(integers, indexIntegers*(w.Global+w.Shared+w.Local+w.Atomics))
+	return integers - (1-indexShare)*indices
 }
 
 // kernel predicts the time of the kernels on the device of the card.

@@ -64,10 +64,10 @@ type Work struct {
 	Roots     float64 `json:"roots"`     // divisions and roots
 	Functions float64 `json:"functions"` // exponentials, logarithms, sines
 	Matrices  float64 `json:"matrices"`
-	Shared    float64 `json:"shared"`  // accesses to shared memory
+	Shared    float64 `json:"shared"`  // accesses to shared memory, with atomics
 	Local     float64 `json:"local"`   // accesses to local memory
 	Global    float64 `json:"global"`  // accesses to global memory
-	Atomics   float64 `json:"atomics"` // of any memory
+	Atomics   float64 `json:"atomics"` // of global memory
 	Barriers  float64 `json:"barriers"`
 
 	Flops32 float64 `json:"flops32"` // a fused multiplication and addition is two
@@ -82,6 +82,12 @@ type Work struct {
 	SectorBytes   float64 `json:"sectorBytes"`   // the same in whole sectors of 32 bytes per warp
 	ReadBytes     float64 `json:"readBytes"`     // of global memory, each byte once
 	WrittenBytes  float64 `json:"writtenBytes"`
+
+	// Scattered is the number of accesses to global memory that are near neither what the thread
+	// before accesses nor what the thread itself last accessed there. ScatteredBytes is the sum over
+	// them of the size of the array, or of the part of it that the kernel uses.
+	Scattered      float64 `json:"scattered"`
+	ScatteredBytes float64 `json:"scatteredBytes"`
 }
 
 // workOf converts the counts of the simulator.
@@ -95,6 +101,7 @@ func workOf(c ptxvm.Totals) Work {
 		Flops32: c.Flops32, Flops64: c.Flops64,
 		IssuedGlobal: i[ptxvm.Globals] + i[ptxvm.Atomics] + i[ptxvm.Locals], IssuedShared: i[ptxvm.Shareds], IssuedBarrier: i[ptxvm.Barriers],
 		AccessedBytes: c.Bytes, SectorBytes: 32 * c.Sectors, ReadBytes: c.ReadBytes, WrittenBytes: c.WrittenBytes,
+		Scattered: c.Scattered, ScatteredBytes: c.ScatteredBytes,
 	}
 	for _, class := range []ptxvm.Class{ptxvm.Integers, ptxvm.Conversions, ptxvm.Branches, ptxvm.Warps, ptxvm.Floats, ptxvm.Doubles, ptxvm.Roots, ptxvm.Functions, ptxvm.Matrices} {
 		w.Issued += i[class]
@@ -110,7 +117,7 @@ func (w *Work) fields() []*float64 {
 	return []*float64{
 		&w.Launches, &w.Blocks, &w.Threads, &w.Warps, &w.Integers, &w.Float32, &w.Float64, &w.Roots, &w.Functions, &w.Matrices, &w.Shared, &w.Local,
 		&w.Global, &w.Atomics, &w.Barriers, &w.Flops32, &w.Flops64, &w.Issued, &w.IssuedGlobal, &w.IssuedShared, &w.IssuedBarrier,
-		&w.AccessedBytes, &w.SectorBytes, &w.ReadBytes, &w.WrittenBytes,
+		&w.AccessedBytes, &w.SectorBytes, &w.ReadBytes, &w.WrittenBytes, &w.Scattered, &w.ScatteredBytes,
 	}
 }
 

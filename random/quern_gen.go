@@ -24,111 +24,96 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__fillChoice_int32 func(t kernel.Thread, src Source, shift int, table []AliasEntry, dst []int32)
-	quern_gen_is_stale__run_go_generate__Source           struct {
-		Seed   uint64
-		Stream uint64
-		Offset uint64
-	}
-	quern_gen_is_stale__run_go_generate__AliasEntry struct {
-		Threshold uint64
-		Other     uint64
-	}
-	quern_gen_is_stale__run_go_generate__fillChoice_int64  func(t kernel.Thread, src Source, shift int, table []AliasEntry, dst []int64)
-	quern_gen_is_stale__run_go_generate__fillExponential32 func(t kernel.Thread, src Source, shift int, mean float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillExponential64 func(t kernel.Thread, src Source, shift int, mean float64, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillGamma_float32 func(t kernel.Thread, src Source, g gamma, scale float64, dst []float32)
-	quern_gen_is_stale__run_go_generate__gamma             struct {
-		D       float64
-		C       float64
-		Inverse float64
-	}
-	quern_gen_is_stale__run_go_generate__fillGamma_float64 func(t kernel.Thread, src Source, g gamma, scale float64, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillBeta_float32  func(t kernel.Thread, src Source, a gamma, b gamma, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillBeta_float64  func(t kernel.Thread, src Source, a gamma, b gamma, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillIntegers32    func(t kernel.Thread, src Source, shift int, low uint32, n uint32, dst []uint32)
-	quern_gen_is_stale__run_go_generate__fillIntegers64    func(t kernel.Thread, src Source, shift int, low uint64, n uint64, dst []uint64)
-	quern_gen_is_stale__run_go_generate__fillBernoulli     func(t kernel.Thread, src Source, shift int, c chance, dst []bool)
-	quern_gen_is_stale__run_go_generate__chance            struct {
-		High   uint32
-		Low    uint32
-		Always bool
-	}
-	quern_gen_is_stale__run_go_generate__fillNormal32          func(t kernel.Thread, src Source, shift int, mean float32, deviation float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillNormal64          func(t kernel.Thread, src Source, shift int, mean float64, deviation float64, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillPermutation_int32 func(t kernel.Thread, b Bijection, first uint64, dst []int32)
-	quern_gen_is_stale__run_go_generate__Bijection             struct {
-		n     uint64
-		first uint64
-		low   uint32
-		high  uint32
-		shift uint32
-		turns uint32
-		keys  [12]uint32
-	}
-	quern_gen_is_stale__run_go_generate__fillPermutation_int64 func(t kernel.Thread, b Bijection, first uint64, dst []int64)
-	quern_gen_is_stale__run_go_generate__shuffle8              func(t kernel.Thread, b Bijection, first uint64, from []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__shuffle16             func(t kernel.Thread, b Bijection, first uint64, from []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__shuffle32             func(t kernel.Thread, b Bijection, first uint64, from []uint32, dst []uint32)
-	quern_gen_is_stale__run_go_generate__shuffle64             func(t kernel.Thread, b Bijection, first uint64, from [][2]uint32, dst [][2]uint32)
-	quern_gen_is_stale__run_go_generate__shuffle96             func(t kernel.Thread, b Bijection, first uint64, from [][3]uint32, dst [][3]uint32)
-	quern_gen_is_stale__run_go_generate__shuffle128            func(t kernel.Thread, b Bijection, first uint64, from [][4]uint32, dst [][4]uint32)
-	quern_gen_is_stale__run_go_generate__fillPoisson_int32     func(t kernel.Thread, src Source, p poisson, dst []int32)
-	quern_gen_is_stale__run_go_generate__poisson               struct {
-		Mean float64
-		Zero float64
-		A    float64
-		B    float64
-		Vr   float64
-		LogA float64
-	}
-	quern_gen_is_stale__run_go_generate__fillPoisson_int64 func(t kernel.Thread, src Source, p poisson, dst []int64)
-	quern_gen_is_stale__run_go_generate__fillSobol_float32 func(t kernel.Thread, dimensions int, logStride int, first uint64, drop uint32, scale float32, table []uint32, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillSobol_float64 func(t kernel.Thread, dimensions int, logStride int, first uint64, drop uint32, scale float64, table []uint32, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillBits32        func(t kernel.Thread, src Source, shift int, dst []uint32)
-	quern_gen_is_stale__run_go_generate__fillBits64        func(t kernel.Thread, src Source, shift int, dst []uint64)
-	quern_gen_is_stale__run_go_generate__fillUniform32     func(t kernel.Thread, src Source, shift int, low float32, width float32, last float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillUniform64     func(t kernel.Thread, src Source, shift int, low float64, width float64, last float64, dst []float64)
-)
 
-var (
-	quern_fillChoice_int32      quern_gen_is_stale__run_go_generate__fillChoice_int32      = fillChoice[int32]
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Source)((*Source)(nil))
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__AliasEntry)((*AliasEntry)(nil))
-	quern_fillChoice_int64      quern_gen_is_stale__run_go_generate__fillChoice_int64      = fillChoice[int64]
-	quern_fillExponential32     quern_gen_is_stale__run_go_generate__fillExponential32     = fillExponential32
-	quern_fillExponential64     quern_gen_is_stale__run_go_generate__fillExponential64     = fillExponential64
-	quern_fillGamma_float32     quern_gen_is_stale__run_go_generate__fillGamma_float32     = fillGamma[float32]
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__gamma)((*gamma)(nil))
-	quern_fillGamma_float64     quern_gen_is_stale__run_go_generate__fillGamma_float64     = fillGamma[float64]
-	quern_fillBeta_float32      quern_gen_is_stale__run_go_generate__fillBeta_float32      = fillBeta[float32]
-	quern_fillBeta_float64      quern_gen_is_stale__run_go_generate__fillBeta_float64      = fillBeta[float64]
-	quern_fillIntegers32        quern_gen_is_stale__run_go_generate__fillIntegers32        = fillIntegers32
-	quern_fillIntegers64        quern_gen_is_stale__run_go_generate__fillIntegers64        = fillIntegers64
-	quern_fillBernoulli         quern_gen_is_stale__run_go_generate__fillBernoulli         = fillBernoulli
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__chance)((*chance)(nil))
-	quern_fillNormal32          quern_gen_is_stale__run_go_generate__fillNormal32          = fillNormal32
-	quern_fillNormal64          quern_gen_is_stale__run_go_generate__fillNormal64          = fillNormal64
-	quern_fillPermutation_int32 quern_gen_is_stale__run_go_generate__fillPermutation_int32 = fillPermutation[int32]
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Bijection)((*Bijection)(nil))
-	quern_fillPermutation_int64 quern_gen_is_stale__run_go_generate__fillPermutation_int64 = fillPermutation[int64]
-	quern_shuffle8              quern_gen_is_stale__run_go_generate__shuffle8              = shuffle8
-	quern_shuffle16             quern_gen_is_stale__run_go_generate__shuffle16             = shuffle16
-	quern_shuffle32             quern_gen_is_stale__run_go_generate__shuffle32             = shuffle32
-	quern_shuffle64             quern_gen_is_stale__run_go_generate__shuffle64             = shuffle64
-	quern_shuffle96             quern_gen_is_stale__run_go_generate__shuffle96             = shuffle96
-	quern_shuffle128            quern_gen_is_stale__run_go_generate__shuffle128            = shuffle128
-	quern_fillPoisson_int32     quern_gen_is_stale__run_go_generate__fillPoisson_int32     = fillPoisson[int32]
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__poisson)((*poisson)(nil))
-	quern_fillPoisson_int64     quern_gen_is_stale__run_go_generate__fillPoisson_int64     = fillPoisson[int64]
-	quern_fillSobol_float32     quern_gen_is_stale__run_go_generate__fillSobol_float32     = fillSobol[float32]
-	quern_fillSobol_float64     quern_gen_is_stale__run_go_generate__fillSobol_float64     = fillSobol[float64]
-	quern_fillBits32            quern_gen_is_stale__run_go_generate__fillBits32            = fillBits32
-	quern_fillBits64            quern_gen_is_stale__run_go_generate__fillBits64            = fillBits64
-	quern_fillUniform32         quern_gen_is_stale__run_go_generate__fillUniform32         = fillUniform32
-	quern_fillUniform64         quern_gen_is_stale__run_go_generate__fillUniform64         = fillUniform64
-)
+type quern_gen_is_stale__run_go_generate__Source struct {
+	Seed   uint64
+	Stream uint64
+	Offset uint64
+}
+type quern_gen_is_stale__run_go_generate__AliasEntry struct {
+	Threshold uint64
+	Other     uint64
+}
+type quern_gen_is_stale__run_go_generate__fillChoice_int32 func(kernel.Thread, Source, int, []AliasEntry, []int32)
+type quern_gen_is_stale__run_go_generate__fillExponential32 func(kernel.Thread, Source, int, float32, []float32)
+type quern_gen_is_stale__run_go_generate__fillExponential64 func(kernel.Thread, Source, int, float64, []float64)
+type quern_gen_is_stale__run_go_generate__gamma struct {
+	D       float64
+	C       float64
+	Inverse float64
+}
+type quern_gen_is_stale__run_go_generate__fillGamma_float32 func(kernel.Thread, Source, gamma, float64, []float32)
+type quern_gen_is_stale__run_go_generate__fillBeta_float32 func(kernel.Thread, Source, gamma, gamma, []float32)
+type quern_gen_is_stale__run_go_generate__fillIntegers32 func(kernel.Thread, Source, int, uint32, uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__fillIntegers64 func(kernel.Thread, Source, int, uint64, uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__chance struct {
+	High   uint32
+	Low    uint32
+	Always bool
+}
+type quern_gen_is_stale__run_go_generate__fillBernoulli func(kernel.Thread, Source, int, chance, []bool)
+type quern_gen_is_stale__run_go_generate__fillNormal32 func(kernel.Thread, Source, int, float32, float32, []float32)
+type quern_gen_is_stale__run_go_generate__fillNormal64 func(kernel.Thread, Source, int, float64, float64, []float64)
+type quern_gen_is_stale__run_go_generate__Bijection struct {
+	n     uint64
+	first uint64
+	low   uint32
+	high  uint32
+	shift uint32
+	turns uint32
+	keys  [12]uint32
+}
+type quern_gen_is_stale__run_go_generate__fillPermutation_int32 func(kernel.Thread, Bijection, uint64, []int32)
+type quern_gen_is_stale__run_go_generate__shuffle8 func(kernel.Thread, Bijection, uint64, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__shuffle16 func(kernel.Thread, Bijection, uint64, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__shuffle32 func(kernel.Thread, Bijection, uint64, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__shuffle64 func(kernel.Thread, Bijection, uint64, [][2]uint32, [][2]uint32)
+type quern_gen_is_stale__run_go_generate__shuffle96 func(kernel.Thread, Bijection, uint64, [][3]uint32, [][3]uint32)
+type quern_gen_is_stale__run_go_generate__shuffle128 func(kernel.Thread, Bijection, uint64, [][4]uint32, [][4]uint32)
+type quern_gen_is_stale__run_go_generate__poisson struct {
+	Mean float64
+	Zero float64
+	A    float64
+	B    float64
+	Vr   float64
+	LogA float64
+}
+type quern_gen_is_stale__run_go_generate__fillPoisson_int32 func(kernel.Thread, Source, poisson, []int32)
+type quern_gen_is_stale__run_go_generate__fillSobol_float32 func(kernel.Thread, int, int, uint64, uint32, float32, []uint32, []float32)
+type quern_gen_is_stale__run_go_generate__fillBits32 func(kernel.Thread, Source, int, []uint32)
+type quern_gen_is_stale__run_go_generate__fillBits64 func(kernel.Thread, Source, int, []uint64)
+type quern_gen_is_stale__run_go_generate__fillUniform32 func(kernel.Thread, Source, int, float32, float32, float32, []float32)
+type quern_gen_is_stale__run_go_generate__fillUniform64 func(kernel.Thread, Source, int, float64, float64, float64, []float64)
+
+var _ = (*quern_gen_is_stale__run_go_generate__Source)((*Source)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__AliasEntry)((*AliasEntry)(nil))
+var quern_fillChoice_int32 quern_gen_is_stale__run_go_generate__fillChoice_int32 = fillChoice[int32]
+var quern_fillExponential32 quern_gen_is_stale__run_go_generate__fillExponential32 = fillExponential32
+var quern_fillExponential64 quern_gen_is_stale__run_go_generate__fillExponential64 = fillExponential64
+var _ = (*quern_gen_is_stale__run_go_generate__gamma)((*gamma)(nil))
+var quern_fillGamma_float32 quern_gen_is_stale__run_go_generate__fillGamma_float32 = fillGamma[float32]
+var quern_fillBeta_float32 quern_gen_is_stale__run_go_generate__fillBeta_float32 = fillBeta[float32]
+var quern_fillIntegers32 quern_gen_is_stale__run_go_generate__fillIntegers32 = fillIntegers32
+var quern_fillIntegers64 quern_gen_is_stale__run_go_generate__fillIntegers64 = fillIntegers64
+var _ = (*quern_gen_is_stale__run_go_generate__chance)((*chance)(nil))
+var quern_fillBernoulli quern_gen_is_stale__run_go_generate__fillBernoulli = fillBernoulli
+var quern_fillNormal32 quern_gen_is_stale__run_go_generate__fillNormal32 = fillNormal32
+var quern_fillNormal64 quern_gen_is_stale__run_go_generate__fillNormal64 = fillNormal64
+var _ = (*quern_gen_is_stale__run_go_generate__Bijection)((*Bijection)(nil))
+var quern_fillPermutation_int32 quern_gen_is_stale__run_go_generate__fillPermutation_int32 = fillPermutation[int32]
+var quern_shuffle8 quern_gen_is_stale__run_go_generate__shuffle8 = shuffle8
+var quern_shuffle16 quern_gen_is_stale__run_go_generate__shuffle16 = shuffle16
+var quern_shuffle32 quern_gen_is_stale__run_go_generate__shuffle32 = shuffle32
+var quern_shuffle64 quern_gen_is_stale__run_go_generate__shuffle64 = shuffle64
+var quern_shuffle96 quern_gen_is_stale__run_go_generate__shuffle96 = shuffle96
+var quern_shuffle128 quern_gen_is_stale__run_go_generate__shuffle128 = shuffle128
+var _ = (*quern_gen_is_stale__run_go_generate__poisson)((*poisson)(nil))
+var quern_fillPoisson_int32 quern_gen_is_stale__run_go_generate__fillPoisson_int32 = fillPoisson[int32]
+var quern_fillSobol_float32 quern_gen_is_stale__run_go_generate__fillSobol_float32 = fillSobol[float32]
+var quern_fillBits32 quern_gen_is_stale__run_go_generate__fillBits32 = fillBits32
+var quern_fillBits64 quern_gen_is_stale__run_go_generate__fillBits64 = fillBits64
+var quern_fillUniform32 quern_gen_is_stale__run_go_generate__fillUniform32 = fillUniform32
+var quern_fillUniform64 quern_gen_is_stale__run_go_generate__fillUniform64 = fillUniform64
 
 var quernFillChoice_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillChoice[int32]", Code: &quernPTX, Host: quernHostFillChoice[int32], Plain: quernPlainFillChoice[int32], Special: []host.Func{quernHostFillChoice_int32_shift_0[int32]}}}
 var quernFillChoice_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillChoice[int64]", Code: &quernPTX, Host: quernHostFillChoice[int64], Plain: quernPlainFillChoice[int64], Special: []host.Func{quernHostFillChoice_int32_shift_0[int64]}}}
@@ -420,8 +405,8 @@ func LaunchShuffle128(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from
 	return l.End()
 }
 
-var quernFillPoisson_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int32]", Code: &quernPTX, Host: quernHostFillPoisson_int32, Plain: quernPlainFillPoisson_int32}}
-var quernFillPoisson_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int64]", Code: &quernPTX, Host: quernHostFillPoisson_int64, Plain: quernPlainFillPoisson_int64}}
+var quernFillPoisson_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int32]", Code: &quernPTX, Host: quernHostFillPoisson_int32, Plain: quernPlainFillPoisson[int32]}}
+var quernFillPoisson_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int64]", Code: &quernPTX, Host: quernHostFillPoisson_int64, Plain: quernPlainFillPoisson[int64]}}
 
 // LaunchFillPoisson runs fillPoisson on the grid g.
 func LaunchFillPoisson[T int32 | int64](s *gpu.Stream, g gpu.Grid, src Source, p poisson, dst *gpu.Buffer[T]) error {
@@ -570,19 +555,13 @@ func quernRow1FillChoice[T int32 | int64](r *host.Run, base int, shift int, dst 
 		/*line choice.go:118*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line choice.go:119*/ a3 := a2
-			b3 := b2
-			/*line choice.go:120*/ t6 := a3
-			/*line choice.go:120*/ result0 := Choose(t6, table)
+			/*line choice.go:120*/ result0 := Choose(a, table)
 			t9 := T(result0)
-			t10 := b3
-			/*line choice.go:120*/ result02 := Choose(t10, table)
+			/*line choice.go:120*/ result02 := Choose(b, table)
 			t13 := T(result02)
 			/*line choice.go:120*/ store2[T](dst, i, shift, t9, t13)
 		}
-	} /*line quern_gen.go:585:1*/
+	} /*line quern_gen.go:564:1*/
 }
 
 func quernHostFillChoice_int32_shift_0[T int32 | int64](r *host.Run) {
@@ -614,19 +593,13 @@ func quernRow1FillChoice_int32_shift_0[T int32 | int64](r *host.Run, base int, s
 		/*line choice.go:118*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line choice.go:119*/ a3 := a2
-			b3 := b2
-			/*line choice.go:120*/ t6 := a3
-			/*line choice.go:120*/ result0 := Choose(t6, table)
+			/*line choice.go:120*/ result0 := Choose(a, table)
 			t9 := T(result0)
-			t10 := b3
-			/*line choice.go:120*/ result02 := Choose(t10, table)
+			/*line choice.go:120*/ result02 := Choose(b, table)
 			t13 := T(result02)
 			/*line choice.go:120*/ store2[T](dst, i, shift2, t9, t13)
 		}
-	} /*line quern_gen.go:629:1*/
+	} /*line quern_gen.go:602:1*/
 }
 
 func quernPlainFillExponential32(r *host.Run) {
@@ -644,10 +617,6 @@ func quernHostFillExponential32(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -656,215 +625,131 @@ func quernHostFillExponential32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillExponential32(r, base, shift, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, mean, width)
+				quernRow1FillExponential32(r, base, shift, dst, size, c, src, c3, c4, mean, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, mean float32, width int) {
+func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, mean float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line exponential.go:20*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c2
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line exponential.go:21*/ w_0 := result0_03
-			w_1 := result0_13
-			w_2 := result0_23
-			w_3 := result0_33
-			/*line exponential.go:23*/ t5 := w_0
-			/*line exponential.go:23*/ result0 := exponential32(t5)
-			t711 := w_1
-			/*line exponential.go:23*/ result02 := exponential32(t711)
-			t911 := w_2
-			/*line exponential.go:24*/ result03 := exponential32(t911)
-			t1111 := w_3
-			/*line exponential.go:24*/ result04 := exponential32(t1111)
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line exponential.go:23*/ result0 := exponential32(a)
+			/*line exponential.go:23*/ result02 := exponential32(b)
+			result03 := exponential32(c2)
+			/*line exponential.go:24*/ result04 := exponential32(d)
 			/*line exponential.go:22*/ t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
 			/*line exponential.go:22*/ store4[float32](dst, i, shift, t13)
 		}
-	} /*line quern_gen.go:867:1*/
+	} /*line quern_gen.go:752:1*/
 }
 
 func quernHostFillExponential32_shift_0(r *host.Run) {
@@ -877,10 +762,6 @@ func quernHostFillExponential32_shift_0(r *host.Run) {
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -889,215 +770,131 @@ func quernHostFillExponential32_shift_0(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillExponential32_shift_0(r, base, shift2, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, mean, width)
+				quernRow1FillExponential32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, mean, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillExponential32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, mean float32, width int) {
+func quernRow1FillExponential32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, mean float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line exponential.go:20*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c2
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line exponential.go:21*/ w_0 := result0_03
-			w_1 := result0_13
-			w_2 := result0_23
-			w_3 := result0_33
-			/*line exponential.go:23*/ t5 := w_0
-			/*line exponential.go:23*/ result0 := exponential32(t5)
-			t711 := w_1
-			/*line exponential.go:23*/ result02 := exponential32(t711)
-			t911 := w_2
-			/*line exponential.go:24*/ result03 := exponential32(t911)
-			t1111 := w_3
-			/*line exponential.go:24*/ result04 := exponential32(t1111)
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line exponential.go:23*/ result0 := exponential32(a)
+			/*line exponential.go:23*/ result02 := exponential32(b)
+			result03 := exponential32(c2)
+			/*line exponential.go:24*/ result04 := exponential32(d)
 			/*line exponential.go:22*/ t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
 			/*line exponential.go:22*/ store4[float32](dst, i, shift2, t13)
 		}
-	} /*line quern_gen.go:1100:1*/
+	} /*line quern_gen.go:897:1*/
 }
 
 func quernPlainFillExponential64(r *host.Run) {
@@ -1134,19 +931,13 @@ func quernRow1FillExponential64(r *host.Run, base int, shift int, dst []float64,
 		/*line exponential.go:31*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line exponential.go:32*/ a3 := a2
-			b3 := b2
-			/*line exponential.go:33*/ t6 := a3
-			/*line exponential.go:33*/ result0 := exponential64(t6)
+			/*line exponential.go:33*/ result0 := exponential64(a)
 			t8 := mean * result0
-			t9 := b3
-			/*line exponential.go:33*/ result02 := exponential64(t9)
+			/*line exponential.go:33*/ result02 := exponential64(b)
 			t11 := mean * result02
 			/*line exponential.go:33*/ store2[float64](dst, i, shift, t8, t11)
 		}
-	} /*line quern_gen.go:1149:1*/
+	} /*line quern_gen.go:940:1*/
 }
 
 func quernHostFillExponential64_shift_0(r *host.Run) {
@@ -1178,19 +969,13 @@ func quernRow1FillExponential64_shift_0(r *host.Run, base int, shift2 int, dst [
 		/*line exponential.go:31*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line exponential.go:32*/ a3 := a2
-			b3 := b2
-			/*line exponential.go:33*/ t6 := a3
-			/*line exponential.go:33*/ result0 := exponential64(t6)
+			/*line exponential.go:33*/ result0 := exponential64(a)
 			t8 := mean * result0
-			t9 := b3
-			/*line exponential.go:33*/ result02 := exponential64(t9)
+			/*line exponential.go:33*/ result02 := exponential64(b)
 			t11 := mean * result02
 			/*line exponential.go:33*/ store2[float64](dst, i, shift2, t8, t11)
 		}
-	} /*line quern_gen.go:1193:1*/
+	} /*line quern_gen.go:978:1*/
 }
 
 func quernPlainFillGamma[T float32 | float64](r *host.Run) {
@@ -1206,21 +991,20 @@ func quernHostFillGamma[T float32 | float64](r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t23 := g.D
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillGamma[T](r, base, dst, src, g, t23, scale, width)
+				quernRow1FillGamma[T](r, base, dst, src, g, scale, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src Source, g gamma, t23 float64, scale float64, width int) {
+func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src Source, g gamma, scale float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -1231,7 +1015,7 @@ func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				t22 := src.Offset + uint64(i)
+				t2 := src.Offset + uint64(i)
 //line gamma.go:57
 				var part uint32
 				var x float64
@@ -1243,57 +1027,43 @@ func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src
 						if r.Halted() {
 							/*line gamma.go:33*/ r.Halt()
 						}
-						/*line gamma.go:34*/ t2 := part
-						/*line gamma.go:34*/ a, b := src.group64(t22, t2)
-						/*line gamma.go:34*/ x2, _ := normals64(a, b)
-						n := x2
-						/*line gamma.go:35*/ t8 := part + 1
-						/*line gamma.go:35*/ a2, b2 := src.group64(t22, t8)
-						a3 := a2
-						b3 := b2
-						/*line gamma.go:36*/ v := 1 + float64(g.C*n)
+						/*line gamma.go:34*/ a, b := src.group64(t2, part)
+						/*line gamma.go:34*/ n, _ := normals64(a, b)
+						t8 := part + 1
+						/*line gamma.go:35*/ a2, b2 := src.group64(t2, t8)
+						v := 1 + float64(g.C*n)
 						if v <= 0 {
 							continue
 						}
 						v = float64(v*v) * v
-						t11 := a3
-						/*line gamma.go:41*/ result0 := open64(t11)
-						t13 := result0
-						t14 := float64(n * n)
-						u := t13
-						n2 := t14
-						/*line gamma.go:42*/ x3 := g.D * v
+						u := open64(a2)
+						n2 := float64(n * n)
+						/*line gamma.go:42*/ x2 := g.D * v
 						t19 := u < 1-float64(float64(0.0331*n2)*n2)
 						if !t19 {
-							t15 := u
-							/*line gamma.go:43*/ result02 := log64(t15)
-							t17 := v
-							/*line gamma.go:43*/ result03 := log64(t17)
-							t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03))
+							/*line gamma.go:43*/ result0 := log64(u)
+							/*line gamma.go:43*/ result02 := log64(v)
+							t19 = result0 < float64(0.5*n2)+float64(g.D*(1-v+result02))
 						}
 						if t19 {
-							/*line gamma.go:44*/ t20 := x3
-							t21 := b3
-							/*line gamma.go:44*/ result04 := exponential64(t21)
-							x = t20
-							e = g.Inverse * result04
+							/*line gamma.go:44*/ result03 := exponential64(b2)
+							x = x2
+							e = g.Inverse * result03
 							break block2
 						}
 					}
-					/*line gamma.go:47*/ x = t23
+					/*line gamma.go:47*/ x = g.D
 					e = 0
 				}
-				/*line gamma.go:57*/ x4 := x
-				e2 := e
-				var result05 float64
-				/*line gamma.go:58*/ if e2 == 0 {
-					result05 = x4
+				var result04 float64
+				/*line gamma.go:58*/ if e == 0 {
+					result04 = x
 				} else {
-					t5 := -e2
-					/*line gamma.go:61*/ result06 := quernFunc1FillGamma[T](t5)
-					result05 = x4 * result06
+					t5 := -e
+					/*line gamma.go:61*/ result05 := quernFunc1FillGamma[T](t5)
+					result04 = x * result05
 				}
-				/*line gamma.go:80*/ row[threadX] = T(scale * result05)
+				/*line gamma.go:80*/ row[threadX] = T(scale * result04)
 			}
 			return
 		}
@@ -1301,7 +1071,7 @@ func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t22 := src.Offset + uint64(i)
+		t2 := src.Offset + uint64(i)
 		/*line gamma.go:79*/ if i < len(dst) {
 //line gamma.go:57
 			var part uint32
@@ -1314,59 +1084,45 @@ func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src
 					if r.Halted() {
 						/*line gamma.go:33*/ r.Halt()
 					}
-					/*line gamma.go:34*/ t2 := part
-					/*line gamma.go:34*/ a, b := src.group64(t22, t2)
-					/*line gamma.go:34*/ x2, _ := normals64(a, b)
-					n := x2
-					/*line gamma.go:35*/ t8 := part + 1
-					/*line gamma.go:35*/ a2, b2 := src.group64(t22, t8)
-					a3 := a2
-					b3 := b2
-					/*line gamma.go:36*/ v := 1 + float64(g.C*n)
+					/*line gamma.go:34*/ a, b := src.group64(t2, part)
+					/*line gamma.go:34*/ n, _ := normals64(a, b)
+					t8 := part + 1
+					/*line gamma.go:35*/ a2, b2 := src.group64(t2, t8)
+					v := 1 + float64(g.C*n)
 					if v <= 0 {
 						continue
 					}
 					v = float64(v*v) * v
-					t11 := a3
-					/*line gamma.go:41*/ result0 := open64(t11)
-					t13 := result0
-					t14 := float64(n * n)
-					u := t13
-					n2 := t14
-					/*line gamma.go:42*/ x3 := g.D * v
+					u := open64(a2)
+					n2 := float64(n * n)
+					/*line gamma.go:42*/ x2 := g.D * v
 					t19 := u < 1-float64(float64(0.0331*n2)*n2)
 					if !t19 {
-						t15 := u
-						/*line gamma.go:43*/ result02 := log64(t15)
-						t17 := v
-						/*line gamma.go:43*/ result03 := log64(t17)
-						t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03))
+						/*line gamma.go:43*/ result0 := log64(u)
+						/*line gamma.go:43*/ result02 := log64(v)
+						t19 = result0 < float64(0.5*n2)+float64(g.D*(1-v+result02))
 					}
 					if t19 {
-						/*line gamma.go:44*/ t20 := x3
-						t21 := b3
-						/*line gamma.go:44*/ result04 := exponential64(t21)
-						x = t20
-						e = g.Inverse * result04
+						/*line gamma.go:44*/ result03 := exponential64(b2)
+						x = x2
+						e = g.Inverse * result03
 						break block
 					}
 				}
-				/*line gamma.go:47*/ x = t23
+				/*line gamma.go:47*/ x = g.D
 				e = 0
 			}
-			/*line gamma.go:57*/ x4 := x
-			e2 := e
-			var result05 float64
-			/*line gamma.go:58*/ if e2 == 0 {
-				result05 = x4
+			var result04 float64
+			/*line gamma.go:58*/ if e == 0 {
+				result04 = x
 			} else {
-				t5 := -e2
-				/*line gamma.go:61*/ result06 := quernFunc1FillGamma[T](t5)
-				result05 = x4 * result06
+				t5 := -e
+				/*line gamma.go:61*/ result05 := quernFunc1FillGamma[T](t5)
+				result04 = x * result05
 			}
-			/*line gamma.go:80*/ dst[i] = T(scale * result05)
+			/*line gamma.go:80*/ dst[i] = T(scale * result04)
 		}
-	} /*line quern_gen.go:1369:1*/
+	} /*line quern_gen.go:1125:1*/
 }
 
 // quernFunc1FillGamma is random.exp64.
@@ -1392,7 +1148,7 @@ func quernFunc1FillGamma[T float32 | float64](x float64) float64 {
 	y := 1 + (r2 + float64(float64(r2*r2)*p))
 	/*line arithmetic.go:149*/ half := host.Int64[int64](k) >> 1
 	y *= math.Float64frombits(uint64(half+1023) << 52)
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1395:1*/
+	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1151:1*/
 }
 
 func quernPlainFillBeta[T float32 | float64](r *host.Run) {
@@ -1408,22 +1164,20 @@ func quernHostFillBeta[T float32 | float64](r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t23 := a.D
-	t232 := b.D
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBeta[T](r, base, dst, src, a, t23, b, t232, width)
+				quernRow1FillBeta[T](r, base, dst, src, a, b, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src Source, a gamma, t23 float64, b gamma, t232 float64, width int) {
+func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src Source, a gamma, b gamma, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -1434,7 +1188,7 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				t22 := src.Offset + uint64(i)
+				t2 := src.Offset + uint64(i)
 //line gamma.go:72
 				var part uint32
 				var x float64
@@ -1446,51 +1200,37 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 						if r.Halted() {
 							/*line gamma.go:33*/ r.Halt()
 						}
-						/*line gamma.go:34*/ t2 := part
-						/*line gamma.go:34*/ a2, b2 := src.group64(t22, t2)
-						/*line gamma.go:34*/ x2, _ := normals64(a2, b2)
-						n := x2
-						/*line gamma.go:35*/ t8 := part + 1
-						/*line gamma.go:35*/ a3, b3 := src.group64(t22, t8)
-						a4 := a3
-						b4 := b3
-						/*line gamma.go:36*/ v := 1 + float64(a.C*n)
+						/*line gamma.go:34*/ a2, b2 := src.group64(t2, part)
+						/*line gamma.go:34*/ n, _ := normals64(a2, b2)
+						t8 := part + 1
+						/*line gamma.go:35*/ a3, b3 := src.group64(t2, t8)
+						v := 1 + float64(a.C*n)
 						if v <= 0 {
 							continue
 						}
 						v = float64(v*v) * v
-						t11 := a4
-						/*line gamma.go:41*/ result0 := open64(t11)
-						t13 := result0
-						t14 := float64(n * n)
-						u := t13
-						n2 := t14
-						/*line gamma.go:42*/ x3 := a.D * v
+						u := open64(a3)
+						n2 := float64(n * n)
+						/*line gamma.go:42*/ x2 := a.D * v
 						t19 := u < 1-float64(float64(0.0331*n2)*n2)
 						if !t19 {
-							t15 := u
-							/*line gamma.go:43*/ result02 := log64(t15)
-							t17 := v
-							/*line gamma.go:43*/ result03 := log64(t17)
-							t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03))
+							/*line gamma.go:43*/ result0 := log64(u)
+							/*line gamma.go:43*/ result02 := log64(v)
+							t19 = result0 < float64(0.5*n2)+float64(a.D*(1-v+result02))
 						}
 						if t19 {
-							/*line gamma.go:44*/ t20 := x3
-							t21 := b4
-							/*line gamma.go:44*/ result04 := exponential64(t21)
-							x = t20
-							e = a.Inverse * result04
+							/*line gamma.go:44*/ result03 := exponential64(b3)
+							x = x2
+							e = a.Inverse * result03
 							break block3
 						}
 					}
-					/*line gamma.go:47*/ x = t23
+					/*line gamma.go:47*/ x = a.D
 					e = 0
 				}
-				/*line gamma.go:72*/ x4 := x
-				ex := e
 //line gamma.go:73
 				var part2 uint32 = 32768
-				var x5 float64
+				var x3 float64
 				var e2 float64
 			block4:
 				switch {
@@ -1499,52 +1239,38 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 						if r.Halted() {
 							/*line gamma.go:33*/ r.Halt()
 						}
-						/*line gamma.go:34*/ t24 := part2
-						/*line gamma.go:34*/ a5, b5 := src.group64(t22, t24)
-						/*line gamma.go:34*/ x6, _ := normals64(a5, b5)
-						n3 := x6
-						/*line gamma.go:35*/ t82 := part2 + 1
-						/*line gamma.go:35*/ a6, b6 := src.group64(t22, t82)
-						a7 := a6
-						b7 := b6
-						/*line gamma.go:36*/ v2 := 1 + float64(b.C*n3)
+						/*line gamma.go:34*/ a4, b4 := src.group64(t2, part2)
+						/*line gamma.go:34*/ n3, _ := normals64(a4, b4)
+						t82 := part2 + 1
+						/*line gamma.go:35*/ a5, b5 := src.group64(t2, t82)
+						v2 := 1 + float64(b.C*n3)
 						if v2 <= 0 {
 							continue
 						}
 						v2 = float64(v2*v2) * v2
-						t112 := a7
-						/*line gamma.go:41*/ result05 := open64(t112)
-						t132 := result05
-						t142 := float64(n3 * n3)
-						u2 := t132
-						n22 := t142
-						/*line gamma.go:42*/ x7 := b.D * v2
+						u2 := open64(a5)
+						n22 := float64(n3 * n3)
+						/*line gamma.go:42*/ x4 := b.D * v2
 						t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
 						if !t192 {
-							t152 := u2
-							/*line gamma.go:43*/ result06 := log64(t152)
-							t172 := v2
-							/*line gamma.go:43*/ result07 := log64(t172)
-							t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07))
+							/*line gamma.go:43*/ result04 := log64(u2)
+							/*line gamma.go:43*/ result05 := log64(v2)
+							t192 = result04 < float64(0.5*n22)+float64(b.D*(1-v2+result05))
 						}
 						if t192 {
-							/*line gamma.go:44*/ t202 := x7
-							t212 := b7
-							/*line gamma.go:44*/ result08 := exponential64(t212)
-							x5 = t202
-							e2 = b.Inverse * result08
+							/*line gamma.go:44*/ result06 := exponential64(b5)
+							x3 = x4
+							e2 = b.Inverse * result06
 							break block4
 						}
 					}
-					/*line gamma.go:47*/ x5 = t232
+					/*line gamma.go:47*/ x3 = b.D
 					e2 = 0
 				}
-				/*line gamma.go:73*/ y := x5
-				ey := e2
-				/*line gamma.go:74*/ t9 := ex - ey
-				/*line gamma.go:74*/ result09 := quernFunc1FillBeta[T](t9)
-				result010 := 1 / (1 + float64(y/x4*result09))
-				/*line gamma.go:87*/ row[threadX] = T(result010)
+				/*line gamma.go:74*/ t9 := e - e2
+				/*line gamma.go:74*/ result07 := quernFunc1FillBeta[T](t9)
+				result08 := 1 / (1 + float64(x3/x*result07))
+				/*line gamma.go:87*/ row[threadX] = T(result08)
 			}
 			return
 		}
@@ -1552,7 +1278,7 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t22 := src.Offset + uint64(i)
+		t2 := src.Offset + uint64(i)
 		/*line gamma.go:86*/ if i < len(dst) {
 //line gamma.go:72
 			var part uint32
@@ -1565,51 +1291,37 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 					if r.Halted() {
 						/*line gamma.go:33*/ r.Halt()
 					}
-					/*line gamma.go:34*/ t2 := part
-					/*line gamma.go:34*/ a2, b2 := src.group64(t22, t2)
-					/*line gamma.go:34*/ x2, _ := normals64(a2, b2)
-					n := x2
-					/*line gamma.go:35*/ t8 := part + 1
-					/*line gamma.go:35*/ a3, b3 := src.group64(t22, t8)
-					a4 := a3
-					b4 := b3
-					/*line gamma.go:36*/ v := 1 + float64(a.C*n)
+					/*line gamma.go:34*/ a2, b2 := src.group64(t2, part)
+					/*line gamma.go:34*/ n, _ := normals64(a2, b2)
+					t8 := part + 1
+					/*line gamma.go:35*/ a3, b3 := src.group64(t2, t8)
+					v := 1 + float64(a.C*n)
 					if v <= 0 {
 						continue
 					}
 					v = float64(v*v) * v
-					t11 := a4
-					/*line gamma.go:41*/ result0 := open64(t11)
-					t13 := result0
-					t14 := float64(n * n)
-					u := t13
-					n2 := t14
-					/*line gamma.go:42*/ x3 := a.D * v
+					u := open64(a3)
+					n2 := float64(n * n)
+					/*line gamma.go:42*/ x2 := a.D * v
 					t19 := u < 1-float64(float64(0.0331*n2)*n2)
 					if !t19 {
-						t15 := u
-						/*line gamma.go:43*/ result02 := log64(t15)
-						t17 := v
-						/*line gamma.go:43*/ result03 := log64(t17)
-						t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03))
+						/*line gamma.go:43*/ result0 := log64(u)
+						/*line gamma.go:43*/ result02 := log64(v)
+						t19 = result0 < float64(0.5*n2)+float64(a.D*(1-v+result02))
 					}
 					if t19 {
-						/*line gamma.go:44*/ t20 := x3
-						t21 := b4
-						/*line gamma.go:44*/ result04 := exponential64(t21)
-						x = t20
-						e = a.Inverse * result04
+						/*line gamma.go:44*/ result03 := exponential64(b3)
+						x = x2
+						e = a.Inverse * result03
 						break block
 					}
 				}
-				/*line gamma.go:47*/ x = t23
+				/*line gamma.go:47*/ x = a.D
 				e = 0
 			}
-			/*line gamma.go:72*/ x4 := x
-			ex := e
 //line gamma.go:73
 			var part2 uint32 = 32768
-			var x5 float64
+			var x3 float64
 			var e2 float64
 		block2:
 			switch {
@@ -1618,54 +1330,40 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 					if r.Halted() {
 						/*line gamma.go:33*/ r.Halt()
 					}
-					/*line gamma.go:34*/ t24 := part2
-					/*line gamma.go:34*/ a5, b5 := src.group64(t22, t24)
-					/*line gamma.go:34*/ x6, _ := normals64(a5, b5)
-					n3 := x6
-					/*line gamma.go:35*/ t82 := part2 + 1
-					/*line gamma.go:35*/ a6, b6 := src.group64(t22, t82)
-					a7 := a6
-					b7 := b6
-					/*line gamma.go:36*/ v2 := 1 + float64(b.C*n3)
+					/*line gamma.go:34*/ a4, b4 := src.group64(t2, part2)
+					/*line gamma.go:34*/ n3, _ := normals64(a4, b4)
+					t82 := part2 + 1
+					/*line gamma.go:35*/ a5, b5 := src.group64(t2, t82)
+					v2 := 1 + float64(b.C*n3)
 					if v2 <= 0 {
 						continue
 					}
 					v2 = float64(v2*v2) * v2
-					t112 := a7
-					/*line gamma.go:41*/ result05 := open64(t112)
-					t132 := result05
-					t142 := float64(n3 * n3)
-					u2 := t132
-					n22 := t142
-					/*line gamma.go:42*/ x7 := b.D * v2
+					u2 := open64(a5)
+					n22 := float64(n3 * n3)
+					/*line gamma.go:42*/ x4 := b.D * v2
 					t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
 					if !t192 {
-						t152 := u2
-						/*line gamma.go:43*/ result06 := log64(t152)
-						t172 := v2
-						/*line gamma.go:43*/ result07 := log64(t172)
-						t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07))
+						/*line gamma.go:43*/ result04 := log64(u2)
+						/*line gamma.go:43*/ result05 := log64(v2)
+						t192 = result04 < float64(0.5*n22)+float64(b.D*(1-v2+result05))
 					}
 					if t192 {
-						/*line gamma.go:44*/ t202 := x7
-						t212 := b7
-						/*line gamma.go:44*/ result08 := exponential64(t212)
-						x5 = t202
-						e2 = b.Inverse * result08
+						/*line gamma.go:44*/ result06 := exponential64(b5)
+						x3 = x4
+						e2 = b.Inverse * result06
 						break block2
 					}
 				}
-				/*line gamma.go:47*/ x5 = t232
+				/*line gamma.go:47*/ x3 = b.D
 				e2 = 0
 			}
-			/*line gamma.go:73*/ y := x5
-			ey := e2
-			/*line gamma.go:74*/ t9 := ex - ey
-			/*line gamma.go:74*/ result09 := quernFunc1FillBeta[T](t9)
-			result010 := 1 / (1 + float64(y/x4*result09))
-			/*line gamma.go:87*/ dst[i] = T(result010)
+			/*line gamma.go:74*/ t9 := e - e2
+			/*line gamma.go:74*/ result07 := quernFunc1FillBeta[T](t9)
+			result08 := 1 / (1 + float64(x3/x*result07))
+			/*line gamma.go:87*/ dst[i] = T(result08)
 		}
-	} /*line quern_gen.go:1668:1*/
+	} /*line quern_gen.go:1366:1*/
 }
 
 // quernFunc1FillBeta is random.exp64.
@@ -1691,7 +1389,7 @@ func quernFunc1FillBeta[T float32 | float64](x float64) float64 {
 	y := 1 + (r2 + float64(float64(r2*r2)*p))
 	/*line arithmetic.go:149*/ half := host.Int64[int64](k) >> 1
 	y *= math.Float64frombits(uint64(half+1023) << 52)
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1694:1*/
+	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1392:1*/
 }
 
 func quernPlainFillIntegers32(r *host.Run) {
@@ -1710,10 +1408,6 @@ func quernHostFillIntegers32(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -1722,223 +1416,135 @@ func quernHostFillIntegers32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillIntegers32(r, base, shift, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, src, n, low, width)
+				quernRow1FillIntegers32(r, base, shift, dst, size, c, src, c3, c4, n, low, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, src Source, n uint32, low uint32, width int) {
+func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, n uint32, low uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t3 := src.Offset&^3 + 4*uint64(i)
-		t1111 := t3 + 1
-		t15 := t3 + 2
-		t19 := t3 + 3
+		first := src.Offset&^3 + 4*uint64(i)
+		t11 := first + 1
+		t15 := first + 2
+		t19 := first + 3
 		/*line integers.go:12*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c2
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line integers.go:13*/ t2_02 := result0_03
-			t2_12 := result0_13
-			t2_2 := result0_23
-			t2_3 := result0_33
-			w_0 := t2_02
-			w_1 := t2_12
-			w_2 := t2_2
-			w_3 := t2_3
-			/*line integers.go:15*/ t811 := w_0
-			/*line integers.go:15*/ result0 := src.within32(t3, t811, n)
-			t1212 := w_1
-			/*line integers.go:15*/ result02 := src.within32(t1111, t1212, n)
-			t16 := w_2
-			/*line integers.go:16*/ result03 := src.within32(t15, t16, n)
-			t20 := w_3
-			/*line integers.go:16*/ result04 := src.within32(t19, t20, n)
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line integers.go:15*/ result0 := src.within32(first, a, n)
+			/*line integers.go:15*/ result02 := src.within32(t11, b, n)
+			result03 := src.within32(t15, c2, n)
+			/*line integers.go:16*/ result04 := src.within32(t19, d, n)
 			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
 			/*line integers.go:14*/ store4[uint32](dst, i, shift, t23)
 		}
-	} /*line quern_gen.go:1941:1*/
+	} /*line quern_gen.go:1547:1*/
 }
 
 func quernHostFillIntegers32_shift_0(r *host.Run) {
@@ -1952,10 +1558,6 @@ func quernHostFillIntegers32_shift_0(r *host.Run) {
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -1964,223 +1566,135 @@ func quernHostFillIntegers32_shift_0(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillIntegers32_shift_0(r, base, shift2, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, src, n, low, width)
+				quernRow1FillIntegers32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, n, low, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []uint32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, src Source, n uint32, low uint32, width int) {
+func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []uint32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, n uint32, low uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t3 := src.Offset&^3 + 4*uint64(i)
-		t1111 := t3 + 1
-		t15 := t3 + 2
-		t19 := t3 + 3
+		first := src.Offset&^3 + 4*uint64(i)
+		t11 := first + 1
+		t15 := first + 2
+		t19 := first + 3
 		/*line integers.go:12*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c2
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line integers.go:13*/ t2_02 := result0_03
-			t2_12 := result0_13
-			t2_2 := result0_23
-			t2_3 := result0_33
-			w_0 := t2_02
-			w_1 := t2_12
-			w_2 := t2_2
-			w_3 := t2_3
-			/*line integers.go:15*/ t811 := w_0
-			/*line integers.go:15*/ result0 := src.within32(t3, t811, n)
-			t1212 := w_1
-			/*line integers.go:15*/ result02 := src.within32(t1111, t1212, n)
-			t16 := w_2
-			/*line integers.go:16*/ result03 := src.within32(t15, t16, n)
-			t20 := w_3
-			/*line integers.go:16*/ result04 := src.within32(t19, t20, n)
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line integers.go:15*/ result0 := src.within32(first, a, n)
+			/*line integers.go:15*/ result02 := src.within32(t11, b, n)
+			result03 := src.within32(t15, c2, n)
+			/*line integers.go:16*/ result04 := src.within32(t19, d, n)
 			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
 			/*line integers.go:14*/ store4[uint32](dst, i, shift2, t23)
 		}
-	} /*line quern_gen.go:2183:1*/
+	} /*line quern_gen.go:1697:1*/
 }
 
 func quernPlainFillIntegers64(r *host.Run) {
@@ -2220,19 +1734,13 @@ func quernRow1FillIntegers64(r *host.Run, base int, shift int, dst []uint64, siz
 		/*line integers.go:23*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line integers.go:24*/ a3 := a2
-			b3 := b2
-			t7 := a3
-			/*line integers.go:26*/ result0 := src.within64(first, t7, n)
+			/*line integers.go:26*/ result0 := src.within64(first, a, n)
 			t10 := low + result0
-			t12 := b3
-			/*line integers.go:26*/ result02 := src.within64(t11, t12, n)
+			/*line integers.go:26*/ result02 := src.within64(t11, b, n)
 			t15 := low + result02
 			/*line integers.go:26*/ store2[uint64](dst, i, shift, t10, t15)
 		}
-	} /*line quern_gen.go:2235:1*/
+	} /*line quern_gen.go:1743:1*/
 }
 
 func quernHostFillIntegers64_shift_0(r *host.Run) {
@@ -2267,19 +1775,13 @@ func quernRow1FillIntegers64_shift_0(r *host.Run, base int, shift2 int, dst []ui
 		/*line integers.go:23*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line integers.go:24*/ a3 := a2
-			b3 := b2
-			t7 := a3
-			/*line integers.go:26*/ result0 := src.within64(first, t7, n)
+			/*line integers.go:26*/ result0 := src.within64(first, a, n)
 			t10 := low + result0
-			t12 := b3
-			/*line integers.go:26*/ result02 := src.within64(t11, t12, n)
+			/*line integers.go:26*/ result02 := src.within64(t11, b, n)
 			t15 := low + result02
 			/*line integers.go:26*/ store2[uint64](dst, i, shift2, t10, t15)
 		}
-	} /*line quern_gen.go:2282:1*/
+	} /*line quern_gen.go:1784:1*/
 }
 
 func quernPlainFillBernoulli(r *host.Run) {
@@ -2297,10 +1799,6 @@ func quernHostFillBernoulli(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c2 := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c4 := uint32(3528531795)
 	c5 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2309,223 +1807,135 @@ func quernHostFillBernoulli(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBernoulli(r, base, shift, dst, size, c2, t1_2, t1_3, t2_0, t2_1, c4, c5, c, src, width)
+				quernRow1FillBernoulli(r, base, shift, dst, size, c2, src, c4, c5, c, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size uint64, c2 uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c4 uint32, c5 uint32, c chance, src Source, width int) {
+func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size uint64, c2 uint32, src Source, c4 uint32, c5 uint32, c chance, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t3 := src.Offset&^3 + 4*uint64(i)
-		t1212 := t3 + 1
-		t16 := t3 + 2
-		t20 := t3 + 3
+		first := src.Offset&^3 + 4*uint64(i)
+		t12 := first + 1
+		t16 := first + 2
+		t20 := first + 3
 		/*line integers.go:108*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c2<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c3 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c4) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c3
-			hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c3 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c2<<16
+			c3 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo1 := c3 * 3449720151
+			a = hi1 ^ b ^ k0
+			c3 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c4) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c3
-			hi12 := uint32(uint64(c5) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c3 = t112
-			d = t123
+			hi02 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo12 := c3 * 3449720151
+			a = hi12 ^ b ^ k0
+			c3 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c4) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c3
-			hi13 := uint32(uint64(c5) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c3 = t113
-			d = t124
+			hi03 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo13 := c3 * 3449720151
+			a = hi13 ^ b ^ k0
+			c3 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c4) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c3
-			hi14 := uint32(uint64(c5) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c3 = t114
-			d = t125
+			hi04 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo14 := c3 * 3449720151
+			a = hi14 ^ b ^ k0
+			c3 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c4) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c3
-			hi15 := uint32(uint64(c5) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c3 = t115
-			d = t126
+			hi05 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo15 := c3 * 3449720151
+			a = hi15 ^ b ^ k0
+			c3 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c4) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c3
-			hi16 := uint32(uint64(c5) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c3 = t116
-			d = t127
+			hi06 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo16 := c3 * 3449720151
+			a = hi16 ^ b ^ k0
+			c3 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c4) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c3
-			hi17 := uint32(uint64(c5) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c3 = t117
-			d = t128
+			hi07 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo17 := c3 * 3449720151
+			a = hi17 ^ b ^ k0
+			c3 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c4) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c3
-			hi18 := uint32(uint64(c5) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c3 = t118
-			d = t129
+			hi08 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo18 := c3 * 3449720151
+			a = hi18 ^ b ^ k0
+			c3 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c4) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c3
-			hi19 := uint32(uint64(c5) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c3 = t119
-			d = t1210
+			hi09 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo19 := c3 * 3449720151
+			a = hi19 ^ b ^ k0
+			c3 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c4) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c3
-			hi110 := uint32(uint64(c5) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c3 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c3
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line integers.go:109*/ t2_02 := result0_03
-			t2_12 := result0_13
-			t2_2 := result0_23
-			t2_3 := result0_33
-			w_0 := t2_02
-			w_1 := t2_12
-			w_2 := t2_2
-			w_3 := t2_3
-			/*line integers.go:111*/ t911 := w_0
-			/*line integers.go:111*/ result0 := c.holds(src, t3, t911)
-			t13 := w_1
-			/*line integers.go:111*/ result02 := c.holds(src, t1212, t13)
-			t17 := w_2
-			/*line integers.go:111*/ result03 := c.holds(src, t16, t17)
-			t21 := w_3
-			/*line integers.go:111*/ result04 := c.holds(src, t20, t21)
+			hi010 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo110 := c3 * 3449720151
+			a = hi110 ^ b ^ k0
+			c3 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line integers.go:111*/ result0 := c.holds(src, first, a)
+			/*line integers.go:111*/ result02 := c.holds(src, t12, b)
+			/*line integers.go:111*/ result03 := c.holds(src, t16, c3)
+			/*line integers.go:111*/ result04 := c.holds(src, t20, d)
 			/*line integers.go:110*/ t23 := [4]bool{result0, result02, result03, result04}
 			/*line integers.go:110*/ store4[bool](dst, i, shift, t23)
 		}
-	} /*line quern_gen.go:2528:1*/
+	} /*line quern_gen.go:1938:1*/
 }
 
 func quernHostFillBernoulli_shift_0(r *host.Run) {
@@ -2538,10 +1948,6 @@ func quernHostFillBernoulli_shift_0(r *host.Run) {
 	shift2 := 0
 	size := src.Offset / 4
 	c2 := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c4 := uint32(3528531795)
 	c5 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2550,223 +1956,135 @@ func quernHostFillBernoulli_shift_0(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBernoulli_shift_0(r, base, shift2, dst, size, c2, t1_2, t1_3, t2_0, t2_1, c4, c5, c, src, width)
+				quernRow1FillBernoulli_shift_0(r, base, shift2, dst, size, c2, src, c4, c5, c, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []bool, size uint64, c2 uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c4 uint32, c5 uint32, c chance, src Source, width int) {
+func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []bool, size uint64, c2 uint32, src Source, c4 uint32, c5 uint32, c chance, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t3 := src.Offset&^3 + 4*uint64(i)
-		t1212 := t3 + 1
-		t16 := t3 + 2
-		t20 := t3 + 3
+		first := src.Offset&^3 + 4*uint64(i)
+		t12 := first + 1
+		t16 := first + 2
+		t20 := first + 3
 		/*line integers.go:108*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c2<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c3 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c4) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c3
-			hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c3 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c2<<16
+			c3 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo1 := c3 * 3449720151
+			a = hi1 ^ b ^ k0
+			c3 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c4) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c3
-			hi12 := uint32(uint64(c5) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c3 = t112
-			d = t123
+			hi02 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo12 := c3 * 3449720151
+			a = hi12 ^ b ^ k0
+			c3 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c4) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c3
-			hi13 := uint32(uint64(c5) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c3 = t113
-			d = t124
+			hi03 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo13 := c3 * 3449720151
+			a = hi13 ^ b ^ k0
+			c3 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c4) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c3
-			hi14 := uint32(uint64(c5) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c3 = t114
-			d = t125
+			hi04 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo14 := c3 * 3449720151
+			a = hi14 ^ b ^ k0
+			c3 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c4) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c3
-			hi15 := uint32(uint64(c5) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c3 = t115
-			d = t126
+			hi05 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo15 := c3 * 3449720151
+			a = hi15 ^ b ^ k0
+			c3 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c4) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c3
-			hi16 := uint32(uint64(c5) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c3 = t116
-			d = t127
+			hi06 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo16 := c3 * 3449720151
+			a = hi16 ^ b ^ k0
+			c3 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c4) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c3
-			hi17 := uint32(uint64(c5) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c3 = t117
-			d = t128
+			hi07 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo17 := c3 * 3449720151
+			a = hi17 ^ b ^ k0
+			c3 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c4) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c3
-			hi18 := uint32(uint64(c5) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c3 = t118
-			d = t129
+			hi08 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo18 := c3 * 3449720151
+			a = hi18 ^ b ^ k0
+			c3 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c4) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c3
-			hi19 := uint32(uint64(c5) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c3 = t119
-			d = t1210
+			hi09 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo19 := c3 * 3449720151
+			a = hi19 ^ b ^ k0
+			c3 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c4) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c3
-			hi110 := uint32(uint64(c5) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c3 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c3
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line integers.go:109*/ t2_02 := result0_03
-			t2_12 := result0_13
-			t2_2 := result0_23
-			t2_3 := result0_33
-			w_0 := t2_02
-			w_1 := t2_12
-			w_2 := t2_2
-			w_3 := t2_3
-			/*line integers.go:111*/ t911 := w_0
-			/*line integers.go:111*/ result0 := c.holds(src, t3, t911)
-			t13 := w_1
-			/*line integers.go:111*/ result02 := c.holds(src, t1212, t13)
-			t17 := w_2
-			/*line integers.go:111*/ result03 := c.holds(src, t16, t17)
-			t21 := w_3
-			/*line integers.go:111*/ result04 := c.holds(src, t20, t21)
+			hi010 := uint32(uint64(c4) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c5) * uint64(c3) >> 32)
+			lo110 := c3 * 3449720151
+			a = hi110 ^ b ^ k0
+			c3 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line integers.go:111*/ result0 := c.holds(src, first, a)
+			/*line integers.go:111*/ result02 := c.holds(src, t12, b)
+			/*line integers.go:111*/ result03 := c.holds(src, t16, c3)
+			/*line integers.go:111*/ result04 := c.holds(src, t20, d)
 			/*line integers.go:110*/ t23 := [4]bool{result0, result02, result03, result04}
 			/*line integers.go:110*/ store4[bool](dst, i, shift2, t23)
 		}
-	} /*line quern_gen.go:2769:1*/
+	} /*line quern_gen.go:2087:1*/
 }
 
 func quernPlainFillNormal32(r *host.Run) {
@@ -2785,10 +2103,6 @@ func quernHostFillNormal32(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2797,217 +2111,129 @@ func quernHostFillNormal32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillNormal32(r, base, shift, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, mean, deviation, width)
+				quernRow1FillNormal32(r, base, shift, dst, size, c, src, c3, c4, mean, deviation, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, mean float32, deviation float32, width int) {
+func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, mean float32, deviation float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line normal.go:55*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c2
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line normal.go:56*/ w_0 := result0_03
-			w_1 := result0_13
-			w_2 := result0_23
-			w_3 := result0_33
-			/*line normal.go:57*/ t22 := w_0
-			t3 := w_1
-			/*line normal.go:57*/ x, y := normals32(t22, t3)
-			a2 := x
-			b2 := y
-			/*line normal.go:58*/ t6 := w_2
-			t711 := w_3
-			/*line normal.go:58*/ x2, y2 := normals32(t6, t711)
-			c5 := x2
-			d2 := y2
-			/*line normal.go:59*/ t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line normal.go:57*/ a2, b2 := normals32(a, b)
+			c5, d2 := normals32(c2, d)
+			t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
 			/*line normal.go:59*/ store4[float32](dst, i, shift, t13)
 		}
-	} /*line quern_gen.go:3010:1*/
+	} /*line quern_gen.go:2236:1*/
 }
 
 func quernHostFillNormal32_shift_0(r *host.Run) {
@@ -3021,10 +2247,6 @@ func quernHostFillNormal32_shift_0(r *host.Run) {
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -3033,217 +2255,129 @@ func quernHostFillNormal32_shift_0(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillNormal32_shift_0(r, base, shift2, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, mean, deviation, width)
+				quernRow1FillNormal32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, mean, deviation, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, mean float32, deviation float32, width int) {
+func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, mean float32, deviation float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line normal.go:55*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c2
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line normal.go:56*/ w_0 := result0_03
-			w_1 := result0_13
-			w_2 := result0_23
-			w_3 := result0_33
-			/*line normal.go:57*/ t22 := w_0
-			t3 := w_1
-			/*line normal.go:57*/ x, y := normals32(t22, t3)
-			a2 := x
-			b2 := y
-			/*line normal.go:58*/ t6 := w_2
-			t711 := w_3
-			/*line normal.go:58*/ x2, y2 := normals32(t6, t711)
-			c5 := x2
-			d2 := y2
-			/*line normal.go:59*/ t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line normal.go:57*/ a2, b2 := normals32(a, b)
+			c5, d2 := normals32(c2, d)
+			t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
 			/*line normal.go:59*/ store4[float32](dst, i, shift2, t13)
 		}
-	} /*line quern_gen.go:3246:1*/
+	} /*line quern_gen.go:2380:1*/
 }
 
 func quernPlainFillNormal64(r *host.Run) {
@@ -3281,16 +2415,12 @@ func quernRow1FillNormal64(r *host.Run, base int, shift int, dst []float64, size
 		/*line normal.go:68*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line normal.go:69*/ x, y := normals64(a2, b2)
-			x2 := x
-			y2 := y
-			/*line normal.go:70*/ t8 := mean + float64(deviation*x2)
-			t9 := mean + float64(deviation*y2)
+			/*line normal.go:69*/ x, y := normals64(a, b)
+			t8 := mean + float64(deviation*x)
+			t9 := mean + float64(deviation*y)
 			/*line normal.go:70*/ store2[float64](dst, i, shift, t8, t9)
 		}
-	} /*line quern_gen.go:3293:1*/
+	} /*line quern_gen.go:2423:1*/
 }
 
 func quernHostFillNormal64_shift_0(r *host.Run) {
@@ -3323,16 +2453,12 @@ func quernRow1FillNormal64_shift_0(r *host.Run, base int, shift2 int, dst []floa
 		/*line normal.go:68*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line normal.go:69*/ x, y := normals64(a2, b2)
-			x2 := x
-			y2 := y
-			/*line normal.go:70*/ t8 := mean + float64(deviation*x2)
-			t9 := mean + float64(deviation*y2)
+			/*line normal.go:69*/ x, y := normals64(a, b)
+			t8 := mean + float64(deviation*x)
+			t9 := mean + float64(deviation*y)
 			/*line normal.go:70*/ store2[float64](dst, i, shift2, t8, t9)
 		}
-	} /*line quern_gen.go:3335:1*/
+	} /*line quern_gen.go:2461:1*/
 }
 
 func quernPlainFillPermutation[T int32 | int64](r *host.Run) {
@@ -3372,16 +2498,14 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				t1 := first + uint64(i)
-				/*line permutation.go:89*/ i2 := t1
+				/*line permutation.go:89*/ i2 := first + uint64(i)
 				var result0 uint64
 			block2:
 				/*line permutation.go:92:10000*/ switch {
 //line permutation.go:93
 				default:
-					/*line permutation.go:57:10000*/ if i2 >= b.n {
+					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
-//line permutation.go:59
 					} else {
 						/*line permutation.go:60:10000*/ i2 += b.first
 						/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -3391,10 +2515,8 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 							if r.Halted() {
 								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-							t2 := uint32(i2>>b.shift) & b.high
-							low := t12
-							high := t2
+							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 								if r.Halted() {
 									/*line permutation.go:65*/ r.Halt()
@@ -3409,7 +2531,7 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 							/*line permutation.go:73:10000*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
@@ -3425,17 +2547,15 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t1 := first + uint64(i)
 		/*line permutation.go:88*/ if i < len(dst) {
-			i2 := t1
+			i2 := first + uint64(i)
 			var result0 uint64
 		block:
 			/*line permutation.go:92:10000*/ switch {
 //line permutation.go:93
 			default:
-				/*line permutation.go:57:10000*/ if i2 >= b.n {
+				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
-//line permutation.go:59
 				} else {
 					/*line permutation.go:60:10000*/ i2 += b.first
 					/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -3445,10 +2565,8 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 						if r.Halted() {
 							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-						t2 := uint32(i2>>b.shift) & b.high
-						low := t12
-						high := t2
+						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 							if r.Halted() {
 								/*line permutation.go:65*/ r.Halt()
@@ -3463,7 +2581,7 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 						/*line permutation.go:73:10000*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
@@ -3473,7 +2591,7 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 			}
 			/*line permutation.go:89:10000*/ dst[i] = T(result0)
 		}
-	} /*line quern_gen.go:3476:1*/
+	} /*line quern_gen.go:2594:1*/
 }
 
 func quernPlainShuffle8(r *host.Run) {
@@ -3514,16 +2632,14 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				t1 := first + uint64(i)
-				/*line permutation.go:116*/ i2 := t1
+				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
 //line permutation.go:118:10000
 			block2:
 				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:10000*/ if i2 >= b.n {
+					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
-//line permutation.go:59
 					} else {
 						/*line permutation.go:60:10000*/ i2 += b.first
 						/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -3533,10 +2649,8 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 							if r.Halted() {
 								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-							t2 := uint32(i2>>b.shift) & b.high
-							low := t12
-							high := t2
+							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 								if r.Halted() {
 									/*line permutation.go:65*/ r.Halt()
@@ -3551,7 +2665,7 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 							/*line permutation.go:73:10000*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
@@ -3559,9 +2673,8 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 						}
 					}
 				}
-				/*line permutation.go:116*/ at := result0
-				if at < uint64(len(from)) {
-					/*line permutation.go:117*/ row[threadX] = from[int(at)]
+				/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+					row[threadX] = from[int(result0)]
 				}
 			}
 			return
@@ -3570,17 +2683,15 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t1 := first + uint64(i)
 		/*line permutation.go:115*/ if i < len(dst) {
-			i2 := t1
+			i2 := first + uint64(i)
 			var result0 uint64
 //line permutation.go:118:10000
 		block:
 			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:10000*/ if i2 >= b.n {
+				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
-//line permutation.go:59
 				} else {
 					/*line permutation.go:60:10000*/ i2 += b.first
 					/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -3590,10 +2701,8 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 						if r.Halted() {
 							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-						t2 := uint32(i2>>b.shift) & b.high
-						low := t12
-						high := t2
+						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 							if r.Halted() {
 								/*line permutation.go:65*/ r.Halt()
@@ -3608,7 +2717,7 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 						/*line permutation.go:73:10000*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
@@ -3616,12 +2725,11 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 					}
 				}
 			}
-			/*line permutation.go:116*/ at := result0
-			if at < uint64(len(from)) {
-				/*line permutation.go:117*/ dst[i] = from[int(at)]
+			/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3624:1*/
+	} /*line quern_gen.go:2732:1*/
 }
 
 func quernPlainShuffle16(r *host.Run) {
@@ -3662,16 +2770,14 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				t1 := first + uint64(i)
-				/*line permutation.go:116*/ i2 := t1
+				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
 //line permutation.go:118:10000
 			block2:
 				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:10000*/ if i2 >= b.n {
+					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
-//line permutation.go:59
 					} else {
 						/*line permutation.go:60:10000*/ i2 += b.first
 						/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -3681,10 +2787,8 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 							if r.Halted() {
 								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-							t2 := uint32(i2>>b.shift) & b.high
-							low := t12
-							high := t2
+							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 								if r.Halted() {
 									/*line permutation.go:65*/ r.Halt()
@@ -3699,7 +2803,7 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 							/*line permutation.go:73:10000*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
@@ -3707,9 +2811,8 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 						}
 					}
 				}
-				/*line permutation.go:116*/ at := result0
-				if at < uint64(len(from)) {
-					/*line permutation.go:117*/ row[threadX] = from[int(at)]
+				/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+					row[threadX] = from[int(result0)]
 				}
 			}
 			return
@@ -3718,17 +2821,15 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t1 := first + uint64(i)
 		/*line permutation.go:115*/ if i < len(dst) {
-			i2 := t1
+			i2 := first + uint64(i)
 			var result0 uint64
 //line permutation.go:118:10000
 		block:
 			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:10000*/ if i2 >= b.n {
+				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
-//line permutation.go:59
 				} else {
 					/*line permutation.go:60:10000*/ i2 += b.first
 					/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -3738,10 +2839,8 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 						if r.Halted() {
 							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-						t2 := uint32(i2>>b.shift) & b.high
-						low := t12
-						high := t2
+						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 							if r.Halted() {
 								/*line permutation.go:65*/ r.Halt()
@@ -3756,7 +2855,7 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 						/*line permutation.go:73:10000*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
@@ -3764,12 +2863,11 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 					}
 				}
 			}
-			/*line permutation.go:116*/ at := result0
-			if at < uint64(len(from)) {
-				/*line permutation.go:117*/ dst[i] = from[int(at)]
+			/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3772:1*/
+	} /*line quern_gen.go:2870:1*/
 }
 
 func quernPlainShuffle32(r *host.Run) {
@@ -3810,16 +2908,14 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				t1 := first + uint64(i)
-				/*line permutation.go:116*/ i2 := t1
+				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
 //line permutation.go:118:10000
 			block2:
 				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:10000*/ if i2 >= b.n {
+					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
-//line permutation.go:59
 					} else {
 						/*line permutation.go:60:10000*/ i2 += b.first
 						/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -3829,10 +2925,8 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 							if r.Halted() {
 								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-							t2 := uint32(i2>>b.shift) & b.high
-							low := t12
-							high := t2
+							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 								if r.Halted() {
 									/*line permutation.go:65*/ r.Halt()
@@ -3847,7 +2941,7 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 							/*line permutation.go:73:10000*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
@@ -3855,9 +2949,8 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 						}
 					}
 				}
-				/*line permutation.go:116*/ at := result0
-				if at < uint64(len(from)) {
-					/*line permutation.go:117*/ row[threadX] = from[int(at)]
+				/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+					row[threadX] = from[int(result0)]
 				}
 			}
 			return
@@ -3866,17 +2959,15 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t1 := first + uint64(i)
 		/*line permutation.go:115*/ if i < len(dst) {
-			i2 := t1
+			i2 := first + uint64(i)
 			var result0 uint64
 //line permutation.go:118:10000
 		block:
 			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:10000*/ if i2 >= b.n {
+				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
-//line permutation.go:59
 				} else {
 					/*line permutation.go:60:10000*/ i2 += b.first
 					/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -3886,10 +2977,8 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 						if r.Halted() {
 							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-						t2 := uint32(i2>>b.shift) & b.high
-						low := t12
-						high := t2
+						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 							if r.Halted() {
 								/*line permutation.go:65*/ r.Halt()
@@ -3904,7 +2993,7 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 						/*line permutation.go:73:10000*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
@@ -3912,12 +3001,11 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 					}
 				}
 			}
-			/*line permutation.go:116*/ at := result0
-			if at < uint64(len(from)) {
-				/*line permutation.go:117*/ dst[i] = from[int(at)]
+			/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3920:1*/
+	} /*line quern_gen.go:3008:1*/
 }
 
 func quernPlainShuffle64(r *host.Run) {
@@ -3958,16 +3046,14 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				t1 := first + uint64(i)
-				/*line permutation.go:116*/ i2 := t1
+				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
 //line permutation.go:118:10000
 			block2:
 				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:10000*/ if i2 >= b.n {
+					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
-//line permutation.go:59
 					} else {
 						/*line permutation.go:60:10000*/ i2 += b.first
 						/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -3977,10 +3063,8 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 							if r.Halted() {
 								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-							t2 := uint32(i2>>b.shift) & b.high
-							low := t12
-							high := t2
+							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 								if r.Halted() {
 									/*line permutation.go:65*/ r.Halt()
@@ -3995,7 +3079,7 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 							/*line permutation.go:73:10000*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
@@ -4003,9 +3087,8 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 						}
 					}
 				}
-				/*line permutation.go:116*/ at := result0
-				if at < uint64(len(from)) {
-					/*line permutation.go:117*/ row[threadX] = from[int(at)]
+				/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+					row[threadX] = from[int(result0)]
 				}
 			}
 			return
@@ -4014,17 +3097,15 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t1 := first + uint64(i)
 		/*line permutation.go:115*/ if i < len(dst) {
-			i2 := t1
+			i2 := first + uint64(i)
 			var result0 uint64
 //line permutation.go:118:10000
 		block:
 			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:10000*/ if i2 >= b.n {
+				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
-//line permutation.go:59
 				} else {
 					/*line permutation.go:60:10000*/ i2 += b.first
 					/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -4034,10 +3115,8 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 						if r.Halted() {
 							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-						t2 := uint32(i2>>b.shift) & b.high
-						low := t12
-						high := t2
+						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 							if r.Halted() {
 								/*line permutation.go:65*/ r.Halt()
@@ -4052,7 +3131,7 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 						/*line permutation.go:73:10000*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
@@ -4060,12 +3139,11 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 					}
 				}
 			}
-			/*line permutation.go:116*/ at := result0
-			if at < uint64(len(from)) {
-				/*line permutation.go:117*/ dst[i] = from[int(at)]
+			/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:4068:1*/
+	} /*line quern_gen.go:3146:1*/
 }
 
 func quernPlainShuffle96(r *host.Run) {
@@ -4106,16 +3184,14 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				t1 := first + uint64(i)
-				/*line permutation.go:116*/ i2 := t1
+				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
 //line permutation.go:118:10000
 			block2:
 				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:10000*/ if i2 >= b.n {
+					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
-//line permutation.go:59
 					} else {
 						/*line permutation.go:60:10000*/ i2 += b.first
 						/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -4125,10 +3201,8 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 							if r.Halted() {
 								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-							t2 := uint32(i2>>b.shift) & b.high
-							low := t12
-							high := t2
+							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 								if r.Halted() {
 									/*line permutation.go:65*/ r.Halt()
@@ -4143,7 +3217,7 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 							/*line permutation.go:73:10000*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
@@ -4151,9 +3225,8 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 						}
 					}
 				}
-				/*line permutation.go:116*/ at := result0
-				if at < uint64(len(from)) {
-					/*line permutation.go:117*/ row[threadX] = from[int(at)]
+				/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+					row[threadX] = from[int(result0)]
 				}
 			}
 			return
@@ -4162,17 +3235,15 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t1 := first + uint64(i)
 		/*line permutation.go:115*/ if i < len(dst) {
-			i2 := t1
+			i2 := first + uint64(i)
 			var result0 uint64
 //line permutation.go:118:10000
 		block:
 			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:10000*/ if i2 >= b.n {
+				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
-//line permutation.go:59
 				} else {
 					/*line permutation.go:60:10000*/ i2 += b.first
 					/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -4182,10 +3253,8 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 						if r.Halted() {
 							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-						t2 := uint32(i2>>b.shift) & b.high
-						low := t12
-						high := t2
+						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 							if r.Halted() {
 								/*line permutation.go:65*/ r.Halt()
@@ -4200,7 +3269,7 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 						/*line permutation.go:73:10000*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
@@ -4208,12 +3277,11 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 					}
 				}
 			}
-			/*line permutation.go:116*/ at := result0
-			if at < uint64(len(from)) {
-				/*line permutation.go:117*/ dst[i] = from[int(at)]
+			/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:4216:1*/
+	} /*line quern_gen.go:3284:1*/
 }
 
 func quernPlainShuffle128(r *host.Run) {
@@ -4254,16 +3322,14 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				t1 := first + uint64(i)
-				/*line permutation.go:116*/ i2 := t1
+				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
 //line permutation.go:118:10000
 			block2:
 				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:10000*/ if i2 >= b.n {
+					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
-//line permutation.go:59
 					} else {
 						/*line permutation.go:60:10000*/ i2 += b.first
 						/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -4273,10 +3339,8 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 							if r.Halted() {
 								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-							t2 := uint32(i2>>b.shift) & b.high
-							low := t12
-							high := t2
+							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 								if r.Halted() {
 									/*line permutation.go:65*/ r.Halt()
@@ -4291,7 +3355,7 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 							/*line permutation.go:73:10000*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
@@ -4299,9 +3363,8 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 						}
 					}
 				}
-				/*line permutation.go:116*/ at := result0
-				if at < uint64(len(from)) {
-					/*line permutation.go:117*/ row[threadX] = from[int(at)]
+				/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+					row[threadX] = from[int(result0)]
 				}
 			}
 			return
@@ -4310,17 +3373,15 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t1 := first + uint64(i)
 		/*line permutation.go:115*/ if i < len(dst) {
-			i2 := t1
+			i2 := first + uint64(i)
 			var result0 uint64
 //line permutation.go:118:10000
 		block:
 			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:10000*/ if i2 >= b.n {
+				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
-//line permutation.go:59
 				} else {
 					/*line permutation.go:60:10000*/ i2 += b.first
 					/*line permutation.go:61:10000*/ if i2 >= b.n {
@@ -4330,10 +3391,8 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 						if r.Halted() {
 							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
-						t2 := uint32(i2>>b.shift) & b.high
-						low := t12
-						high := t2
+						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
 							if r.Halted() {
 								/*line permutation.go:65*/ r.Halt()
@@ -4348,7 +3407,7 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
 						/*line permutation.go:73:10000*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
@@ -4356,17 +3415,16 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 					}
 				}
 			}
-			/*line permutation.go:116*/ at := result0
-			if at < uint64(len(from)) {
-				/*line permutation.go:117*/ dst[i] = from[int(at)]
+			/*line permutation.go:116*/ if result0 < uint64(len(from)) {
+				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:4364:1*/
+	} /*line quern_gen.go:3422:1*/
 }
 
-func quernPlainFillPoisson_int32(r *host.Run) {
-	v0, v1, v2 := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[int32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { fillPoisson[int32](t, v0, v1, v2) })
+func quernPlainFillPoisson[T int32 | int64](r *host.Run) {
+	v0, v1, v2 := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[T](r, 2)
+	host.Plain(r, func(t kernel.Thread) { fillPoisson[T](t, v0, v1, v2) })
 }
 
 func quernHostFillPoisson_int32(r *host.Run) {
@@ -4376,10 +3434,8 @@ func quernHostFillPoisson_int32(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t12 := p.Zero
-	t22 := p.Zero
 	value := 2 * p.A
-	t42 := p.Mean
+	t4 := p.Mean
 	value2 := math.Floor(p.Mean)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
@@ -4387,14 +3443,14 @@ func quernHostFillPoisson_int32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillPoisson_int32(r, base, dst, p, src, t12, t22, value, t42, value2, width)
+				quernRow1FillPoisson_int32(r, base, dst, p, src, value, t4, value2, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, src Source, t12 float64, t22 float64, value float64, t42 float64, value2 float64, width int) {
+func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, src Source, value float64, t4 float64, value2 float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -4412,19 +3468,15 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 				switch {
 				default:
 					/*line poisson.go:39*/ if p.Mean < 10 {
-						a, b := src.group64(t1, 0)
-						w := a
-						u := b
-						/*line poisson.go:41*/ if t2&1 == 0 {
+						w, u := src.group64(t1, 0)
+						if t2&1 == 0 {
 							u = w
 						}
-						/*line poisson.go:44:20000*/ t4 := u
-						/*line poisson.go:44*/ result02 := open64(t4)
-						t6 := result02
-//line poisson.go:66
+						/*line poisson.go:44:20000*/ result02 := open64(u)
+						/*line poisson.go:66*/ term := p.Zero
+						sum := p.Zero
 						var k float64
-						term := t12
-						/*line poisson.go:67:20000*/ for sum := t22; t6 > sum && k < 128; {
+						/*line poisson.go:67:20000*/ for result02 > sum && k < 128 {
 							/*line poisson.go:68:20000*/ if r.Halted() {
 								/*line poisson.go:67*/ r.Halt()
 							}
@@ -4432,23 +3484,15 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 							term *= p.Mean / k
 							sum += term
 						}
-						/*line poisson.go:72:20000*/ result03 := k
-						/*line poisson.go:44*/ result0 = result03
+						/*line poisson.go:44:20000*/ result0 = k
+//line poisson.go:45
 					} else {
 						/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
-							t9 := part
-							/*line poisson.go:47*/ a2, b2 := src.group64(t2, t9)
-							a3 := a2
-							b3 := b2
-							/*line poisson.go:48*/ t122 := a3
-							/*line poisson.go:48*/ result04 := open64(t122)
-							t14 := result04 - 0.5
-							t15 := b3
-							/*line poisson.go:48*/ result05 := open64(t15)
-							t17 := result05
-							u2 := t14
-							v := t17
-							/*line poisson.go:49*/ us := 0.5 - math.Abs(u2)
+							a, b := src.group64(t2, part)
+							result03 := open64(a)
+							u2 := result03 - 0.5
+							/*line poisson.go:48*/ v := open64(b)
+							us := 0.5 - math.Abs(u2)
 							k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
 							if us >= 0.07 && v <= p.Vr {
 								result0 = k2
@@ -4457,48 +3501,43 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 							/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
 								continue
 							}
-							/*line poisson.go:57:20000*/ t18 := v
-							/*line poisson.go:57*/ result06 := log64(t18)
+							/*line poisson.go:57:20000*/ result04 := log64(v)
 							t20 := p.A/float64(us*us) + p.B
-							/*line poisson.go:57*/ result07 := log64(t20)
-							t222 := k2
-							var result08 float64
-							/*line poisson.go:78:20000*/ if t222 == 0 {
-								result08 = -p.Mean
+							/*line poisson.go:57*/ result05 := log64(t20)
+							var result06 float64
+							/*line poisson.go:78:20000*/ if k2 == 0 {
+								result06 = -p.Mean
 //line poisson.go:80:20000
 							} else {
-								/*line poisson.go:81*/ t13 := t222
-								/*line poisson.go:81*/ result09 := quernFunc1FillPoisson_int32(t13)
-								t3 := t222
-								/*line poisson.go:108*/ d := t3 - t42
-								var result010 float64
-								/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(t3+t42) {
-									t16 := t3 / t42
-									/*line poisson.go:110*/ result011 := log64(t16)
-									result010 = float64(t3*result011) - d
+								/*line poisson.go:81*/ result07 := quernFunc1FillPoisson_int32(k2)
+								/*line poisson.go:108*/ d := k2 - t4
+								var result08 float64
+								/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(k2+t4) {
+									t12 := k2 / t4
+									/*line poisson.go:110*/ result09 := log64(t12)
+									result08 = float64(k2*result09) - d
 								} else {
-									/*line poisson.go:112*/ v2 := d / (t3 + t42)
+									/*line poisson.go:112*/ v2 := d / (k2 + t4)
 									sum2 := float64(d * v2)
-									term2 := 2 * float64(t3*v2)
+									term2 := 2 * float64(k2*v2)
 									v22 := float64(v2 * v2)
 									/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
-										/*line poisson.go:117:20000*/ if r.Halted() {
+										/*line poisson.go:117*/ if r.Halted() {
 											/*line poisson.go:116*/ r.Halt()
 										}
-										/*line poisson.go:117:20000*/ term2 *= v22
+										/*line poisson.go:117*/ term2 *= v22
 										next := sum2 + term2/n
 										/*line poisson.go:119:20000*/ if next == sum2 {
 											break
 										}
 										/*line poisson.go:122*/ sum2 = next
 									}
-									result010 = sum2
+									result08 = sum2
 								}
-								/*line poisson.go:81*/ t62 := t222
-								/*line poisson.go:81*/ result012 := log64(t62)
-								result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
+								/*line poisson.go:81*/ result010 := log64(k2)
+								result06 = -result07 - result08 - 0.5*(result010+1.8378770664093456)
 							}
-							/*line poisson.go:57:20000*/ if result06+p.LogA-result07 <= result08 {
+							/*line poisson.go:57:20000*/ if result04+p.LogA-result05 <= result06 {
 								result0 = k2
 								break block2
 							}
@@ -4522,19 +3561,15 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 			default:
 				/*line poisson.go:39*/ if p.Mean < 10 {
 					t1 := t2 / 2
-					/*line poisson.go:40*/ a, b := src.group64(t1, 0)
-					w := a
-					u := b
-					/*line poisson.go:41*/ if t2&1 == 0 {
+					/*line poisson.go:40*/ w, u := src.group64(t1, 0)
+					if t2&1 == 0 {
 						u = w
 					}
-					/*line poisson.go:44:20000*/ t4 := u
-					/*line poisson.go:44*/ result02 := open64(t4)
-					t6 := result02
-//line poisson.go:66
+					/*line poisson.go:44:20000*/ result02 := open64(u)
+					/*line poisson.go:66*/ term := p.Zero
+					sum := p.Zero
 					var k float64
-					term := t12
-					/*line poisson.go:67:20000*/ for sum := t22; t6 > sum && k < 128; {
+					/*line poisson.go:67:20000*/ for result02 > sum && k < 128 {
 						/*line poisson.go:68:20000*/ if r.Halted() {
 							/*line poisson.go:67*/ r.Halt()
 						}
@@ -4542,23 +3577,15 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 						term *= p.Mean / k
 						sum += term
 					}
-					/*line poisson.go:72:20000*/ result03 := k
-					/*line poisson.go:44*/ result0 = result03
+					/*line poisson.go:44:20000*/ result0 = k
+//line poisson.go:45
 				} else {
 					/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
-						t9 := part
-						/*line poisson.go:47*/ a2, b2 := src.group64(t2, t9)
-						a3 := a2
-						b3 := b2
-						/*line poisson.go:48*/ t122 := a3
-						/*line poisson.go:48*/ result04 := open64(t122)
-						t14 := result04 - 0.5
-						t15 := b3
-						/*line poisson.go:48*/ result05 := open64(t15)
-						t17 := result05
-						u2 := t14
-						v := t17
-						/*line poisson.go:49*/ us := 0.5 - math.Abs(u2)
+						a, b := src.group64(t2, part)
+						result03 := open64(a)
+						u2 := result03 - 0.5
+						/*line poisson.go:48*/ v := open64(b)
+						us := 0.5 - math.Abs(u2)
 						k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
 						if us >= 0.07 && v <= p.Vr {
 							result0 = k2
@@ -4567,48 +3594,43 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 						/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
 							continue
 						}
-						/*line poisson.go:57:20000*/ t18 := v
-						/*line poisson.go:57*/ result06 := log64(t18)
+						/*line poisson.go:57:20000*/ result04 := log64(v)
 						t20 := p.A/float64(us*us) + p.B
-						/*line poisson.go:57*/ result07 := log64(t20)
-						t222 := k2
-						var result08 float64
-						/*line poisson.go:78:20000*/ if t222 == 0 {
-							result08 = -p.Mean
+						/*line poisson.go:57*/ result05 := log64(t20)
+						var result06 float64
+						/*line poisson.go:78:20000*/ if k2 == 0 {
+							result06 = -p.Mean
 //line poisson.go:80:20000
 						} else {
-							/*line poisson.go:81*/ t13 := t222
-							/*line poisson.go:81*/ result09 := quernFunc1FillPoisson_int32(t13)
-							t3 := t222
-							/*line poisson.go:108*/ d := t3 - t42
-							var result010 float64
-							/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(t3+t42) {
-								t16 := t3 / t42
-								/*line poisson.go:110*/ result011 := log64(t16)
-								result010 = float64(t3*result011) - d
+							/*line poisson.go:81*/ result07 := quernFunc1FillPoisson_int32(k2)
+							/*line poisson.go:108*/ d := k2 - t4
+							var result08 float64
+							/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(k2+t4) {
+								t12 := k2 / t4
+								/*line poisson.go:110*/ result09 := log64(t12)
+								result08 = float64(k2*result09) - d
 							} else {
-								/*line poisson.go:112*/ v2 := d / (t3 + t42)
+								/*line poisson.go:112*/ v2 := d / (k2 + t4)
 								sum2 := float64(d * v2)
-								term2 := 2 * float64(t3*v2)
+								term2 := 2 * float64(k2*v2)
 								v22 := float64(v2 * v2)
 								/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
-									/*line poisson.go:117:20000*/ if r.Halted() {
+									/*line poisson.go:117*/ if r.Halted() {
 										/*line poisson.go:116*/ r.Halt()
 									}
-									/*line poisson.go:117:20000*/ term2 *= v22
+									/*line poisson.go:117*/ term2 *= v22
 									next := sum2 + term2/n
 									/*line poisson.go:119:20000*/ if next == sum2 {
 										break
 									}
 									/*line poisson.go:122*/ sum2 = next
 								}
-								result010 = sum2
+								result08 = sum2
 							}
-							/*line poisson.go:81*/ t62 := t222
-							/*line poisson.go:81*/ result012 := log64(t62)
-							result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
+							/*line poisson.go:81*/ result010 := log64(k2)
+							result06 = -result07 - result08 - 0.5*(result010+1.8378770664093456)
 						}
-						/*line poisson.go:57:20000*/ if result06+p.LogA-result07 <= result08 {
+						/*line poisson.go:57:20000*/ if result04+p.LogA-result05 <= result06 {
 							result0 = k2
 							break block
 						}
@@ -4618,7 +3640,7 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 			}
 			/*line poisson.go:136:20000*/ dst[i] = host.Narrow[int32](result0)
 		}
-	} /*line quern_gen.go:4621:1*/
+	} /*line quern_gen.go:3643:1*/
 }
 
 // quernFunc1FillPoisson_int32 is random.stirling.
@@ -4630,12 +3652,7 @@ func quernFunc1FillPoisson_int32(k float64) float64 {
 	r22 := float64(r2 * r2)
 	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
 	s = 0.002777777777777778 - float64(r22*s)
-	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:4633:1*/
-}
-
-func quernPlainFillPoisson_int64(r *host.Run) {
-	v0, v1, v2 := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[int64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { fillPoisson[int64](t, v0, v1, v2) })
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3655:1*/
 }
 
 func quernHostFillPoisson_int64(r *host.Run) {
@@ -4645,10 +3662,8 @@ func quernHostFillPoisson_int64(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t12 := p.Zero
-	t22 := p.Zero
 	value := 2 * p.A
-	t42 := p.Mean
+	t4 := p.Mean
 	value2 := math.Floor(p.Mean)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
@@ -4656,14 +3671,14 @@ func quernHostFillPoisson_int64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillPoisson_int64(r, base, dst, p, src, t12, t22, value, t42, value2, width)
+				quernRow1FillPoisson_int64(r, base, dst, p, src, value, t4, value2, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, src Source, t12 float64, t22 float64, value float64, t42 float64, value2 float64, width int) {
+func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, src Source, value float64, t4 float64, value2 float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -4681,19 +3696,15 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 				switch {
 				default:
 					/*line poisson.go:39*/ if p.Mean < 10 {
-						a, b := src.group64(t1, 0)
-						w := a
-						u := b
-						/*line poisson.go:41*/ if t2&1 == 0 {
+						w, u := src.group64(t1, 0)
+						if t2&1 == 0 {
 							u = w
 						}
-						/*line poisson.go:44:20000*/ t4 := u
-						/*line poisson.go:44*/ result02 := open64(t4)
-						t6 := result02
-//line poisson.go:66
+						/*line poisson.go:44:20000*/ result02 := open64(u)
+						/*line poisson.go:66*/ term := p.Zero
+						sum := p.Zero
 						var k float64
-						term := t12
-						/*line poisson.go:67:20000*/ for sum := t22; t6 > sum && k < 128; {
+						/*line poisson.go:67:20000*/ for result02 > sum && k < 128 {
 							/*line poisson.go:68:20000*/ if r.Halted() {
 								/*line poisson.go:67*/ r.Halt()
 							}
@@ -4701,23 +3712,15 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 							term *= p.Mean / k
 							sum += term
 						}
-						/*line poisson.go:72:20000*/ result03 := k
-						/*line poisson.go:44*/ result0 = result03
+						/*line poisson.go:44:20000*/ result0 = k
+//line poisson.go:45
 					} else {
 						/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
-							t9 := part
-							/*line poisson.go:47*/ a2, b2 := src.group64(t2, t9)
-							a3 := a2
-							b3 := b2
-							/*line poisson.go:48*/ t122 := a3
-							/*line poisson.go:48*/ result04 := open64(t122)
-							t14 := result04 - 0.5
-							t15 := b3
-							/*line poisson.go:48*/ result05 := open64(t15)
-							t17 := result05
-							u2 := t14
-							v := t17
-							/*line poisson.go:49*/ us := 0.5 - math.Abs(u2)
+							a, b := src.group64(t2, part)
+							result03 := open64(a)
+							u2 := result03 - 0.5
+							/*line poisson.go:48*/ v := open64(b)
+							us := 0.5 - math.Abs(u2)
 							k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
 							if us >= 0.07 && v <= p.Vr {
 								result0 = k2
@@ -4726,48 +3729,43 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 							/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
 								continue
 							}
-							/*line poisson.go:57:20000*/ t18 := v
-							/*line poisson.go:57*/ result06 := log64(t18)
+							/*line poisson.go:57:20000*/ result04 := log64(v)
 							t20 := p.A/float64(us*us) + p.B
-							/*line poisson.go:57*/ result07 := log64(t20)
-							t222 := k2
-							var result08 float64
-							/*line poisson.go:78:20000*/ if t222 == 0 {
-								result08 = -p.Mean
+							/*line poisson.go:57*/ result05 := log64(t20)
+							var result06 float64
+							/*line poisson.go:78:20000*/ if k2 == 0 {
+								result06 = -p.Mean
 //line poisson.go:80:20000
 							} else {
-								/*line poisson.go:81*/ t13 := t222
-								/*line poisson.go:81*/ result09 := quernFunc1FillPoisson_int64(t13)
-								t3 := t222
-								/*line poisson.go:108*/ d := t3 - t42
-								var result010 float64
-								/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(t3+t42) {
-									t16 := t3 / t42
-									/*line poisson.go:110*/ result011 := log64(t16)
-									result010 = float64(t3*result011) - d
+								/*line poisson.go:81*/ result07 := quernFunc1FillPoisson_int64(k2)
+								/*line poisson.go:108*/ d := k2 - t4
+								var result08 float64
+								/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(k2+t4) {
+									t12 := k2 / t4
+									/*line poisson.go:110*/ result09 := log64(t12)
+									result08 = float64(k2*result09) - d
 								} else {
-									/*line poisson.go:112*/ v2 := d / (t3 + t42)
+									/*line poisson.go:112*/ v2 := d / (k2 + t4)
 									sum2 := float64(d * v2)
-									term2 := 2 * float64(t3*v2)
+									term2 := 2 * float64(k2*v2)
 									v22 := float64(v2 * v2)
 									/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
-										/*line poisson.go:117:20000*/ if r.Halted() {
+										/*line poisson.go:117*/ if r.Halted() {
 											/*line poisson.go:116*/ r.Halt()
 										}
-										/*line poisson.go:117:20000*/ term2 *= v22
+										/*line poisson.go:117*/ term2 *= v22
 										next := sum2 + term2/n
 										/*line poisson.go:119:20000*/ if next == sum2 {
 											break
 										}
 										/*line poisson.go:122*/ sum2 = next
 									}
-									result010 = sum2
+									result08 = sum2
 								}
-								/*line poisson.go:81*/ t62 := t222
-								/*line poisson.go:81*/ result012 := log64(t62)
-								result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
+								/*line poisson.go:81*/ result010 := log64(k2)
+								result06 = -result07 - result08 - 0.5*(result010+1.8378770664093456)
 							}
-							/*line poisson.go:57:20000*/ if result06+p.LogA-result07 <= result08 {
+							/*line poisson.go:57:20000*/ if result04+p.LogA-result05 <= result06 {
 								result0 = k2
 								break block2
 							}
@@ -4791,19 +3789,15 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 			default:
 				/*line poisson.go:39*/ if p.Mean < 10 {
 					t1 := t2 / 2
-					/*line poisson.go:40*/ a, b := src.group64(t1, 0)
-					w := a
-					u := b
-					/*line poisson.go:41*/ if t2&1 == 0 {
+					/*line poisson.go:40*/ w, u := src.group64(t1, 0)
+					if t2&1 == 0 {
 						u = w
 					}
-					/*line poisson.go:44:20000*/ t4 := u
-					/*line poisson.go:44*/ result02 := open64(t4)
-					t6 := result02
-//line poisson.go:66
+					/*line poisson.go:44:20000*/ result02 := open64(u)
+					/*line poisson.go:66*/ term := p.Zero
+					sum := p.Zero
 					var k float64
-					term := t12
-					/*line poisson.go:67:20000*/ for sum := t22; t6 > sum && k < 128; {
+					/*line poisson.go:67:20000*/ for result02 > sum && k < 128 {
 						/*line poisson.go:68:20000*/ if r.Halted() {
 							/*line poisson.go:67*/ r.Halt()
 						}
@@ -4811,23 +3805,15 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 						term *= p.Mean / k
 						sum += term
 					}
-					/*line poisson.go:72:20000*/ result03 := k
-					/*line poisson.go:44*/ result0 = result03
+					/*line poisson.go:44:20000*/ result0 = k
+//line poisson.go:45
 				} else {
 					/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
-						t9 := part
-						/*line poisson.go:47*/ a2, b2 := src.group64(t2, t9)
-						a3 := a2
-						b3 := b2
-						/*line poisson.go:48*/ t122 := a3
-						/*line poisson.go:48*/ result04 := open64(t122)
-						t14 := result04 - 0.5
-						t15 := b3
-						/*line poisson.go:48*/ result05 := open64(t15)
-						t17 := result05
-						u2 := t14
-						v := t17
-						/*line poisson.go:49*/ us := 0.5 - math.Abs(u2)
+						a, b := src.group64(t2, part)
+						result03 := open64(a)
+						u2 := result03 - 0.5
+						/*line poisson.go:48*/ v := open64(b)
+						us := 0.5 - math.Abs(u2)
 						k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
 						if us >= 0.07 && v <= p.Vr {
 							result0 = k2
@@ -4836,48 +3822,43 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 						/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
 							continue
 						}
-						/*line poisson.go:57:20000*/ t18 := v
-						/*line poisson.go:57*/ result06 := log64(t18)
+						/*line poisson.go:57:20000*/ result04 := log64(v)
 						t20 := p.A/float64(us*us) + p.B
-						/*line poisson.go:57*/ result07 := log64(t20)
-						t222 := k2
-						var result08 float64
-						/*line poisson.go:78:20000*/ if t222 == 0 {
-							result08 = -p.Mean
+						/*line poisson.go:57*/ result05 := log64(t20)
+						var result06 float64
+						/*line poisson.go:78:20000*/ if k2 == 0 {
+							result06 = -p.Mean
 //line poisson.go:80:20000
 						} else {
-							/*line poisson.go:81*/ t13 := t222
-							/*line poisson.go:81*/ result09 := quernFunc1FillPoisson_int64(t13)
-							t3 := t222
-							/*line poisson.go:108*/ d := t3 - t42
-							var result010 float64
-							/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(t3+t42) {
-								t16 := t3 / t42
-								/*line poisson.go:110*/ result011 := log64(t16)
-								result010 = float64(t3*result011) - d
+							/*line poisson.go:81*/ result07 := quernFunc1FillPoisson_int64(k2)
+							/*line poisson.go:108*/ d := k2 - t4
+							var result08 float64
+							/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(k2+t4) {
+								t12 := k2 / t4
+								/*line poisson.go:110*/ result09 := log64(t12)
+								result08 = float64(k2*result09) - d
 							} else {
-								/*line poisson.go:112*/ v2 := d / (t3 + t42)
+								/*line poisson.go:112*/ v2 := d / (k2 + t4)
 								sum2 := float64(d * v2)
-								term2 := 2 * float64(t3*v2)
+								term2 := 2 * float64(k2*v2)
 								v22 := float64(v2 * v2)
 								/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
-									/*line poisson.go:117:20000*/ if r.Halted() {
+									/*line poisson.go:117*/ if r.Halted() {
 										/*line poisson.go:116*/ r.Halt()
 									}
-									/*line poisson.go:117:20000*/ term2 *= v22
+									/*line poisson.go:117*/ term2 *= v22
 									next := sum2 + term2/n
 									/*line poisson.go:119:20000*/ if next == sum2 {
 										break
 									}
 									/*line poisson.go:122*/ sum2 = next
 								}
-								result010 = sum2
+								result08 = sum2
 							}
-							/*line poisson.go:81*/ t62 := t222
-							/*line poisson.go:81*/ result012 := log64(t62)
-							result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
+							/*line poisson.go:81*/ result010 := log64(k2)
+							result06 = -result07 - result08 - 0.5*(result010+1.8378770664093456)
 						}
-						/*line poisson.go:57:20000*/ if result06+p.LogA-result07 <= result08 {
+						/*line poisson.go:57:20000*/ if result04+p.LogA-result05 <= result06 {
 							result0 = k2
 							break block
 						}
@@ -4887,7 +3868,7 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 			}
 			/*line poisson.go:136:20000*/ dst[i] = host.Int64[int64](result0)
 		}
-	} /*line quern_gen.go:4890:1*/
+	} /*line quern_gen.go:3871:1*/
 }
 
 // quernFunc1FillPoisson_int64 is random.stirling.
@@ -4899,7 +3880,7 @@ func quernFunc1FillPoisson_int64(k float64) float64 {
 	r22 := float64(r2 * r2)
 	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
 	s = 0.002777777777777778 - float64(r22*s)
-	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:4902:1*/
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3883:1*/
 }
 
 func quernPlainFillSobol[T float32 | float64](r *host.Run) {
@@ -4936,11 +3917,9 @@ func quernHostFillSobol[T float32 | float64](r *host.Run) {
 func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions int, c int, logStride int, first uint64, table []uint32, size int, dst []T, drop uint32, scale T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line sobol.go:161*/ t1 := host.Rem(base+threadX, dimensions)
-		/*line sobol.go:161*/ t2 := host.Div(base+threadX, dimensions)
-		d := t1
-		q := t2
-		/*line sobol.go:162*/ stride := c << logStride
+		/*line sobol.go:161*/ d := host.Rem(base+threadX, dimensions)
+		/*line sobol.go:161*/ q := host.Div(base+threadX, dimensions)
+		stride := c << logStride
 		if q >= stride {
 			continue
 		}
@@ -4969,7 +3948,7 @@ func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions i
 			p += uint64(stride)
 			x ^= always ^ table[min(changed+1, 32)*dimensions+d]
 		}
-	} /*line quern_gen.go:4972:1*/
+	} /*line quern_gen.go:3951:1*/
 }
 
 func quernPlainFillBits32(r *host.Run) {
@@ -4986,10 +3965,6 @@ func quernHostFillBits32(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -4998,194 +3973,127 @@ func quernHostFillBits32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBits32(r, base, shift, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, width)
+				quernRow1FillBits32(r, base, shift, dst, size, c, src, c3, c4, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, width int) {
+func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line uniform.go:73:30000*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
 			result0 := [4]uint32{a, b, c2, d}
-			result02 := result0
-			/*line uniform.go:52*/ result03 := result02
-			/*line uniform.go:74*/ t5 := result03
-			/*line uniform.go:74*/ store4[uint32](dst, i, shift, t5)
+			/*line uniform.go:74*/ store4[uint32](dst, i, shift, result0)
 		}
-	} /*line quern_gen.go:5188:1*/
+	} /*line quern_gen.go:4096:1*/
 }
 
 func quernHostFillBits32_shift_0(r *host.Run) {
@@ -5197,10 +4105,6 @@ func quernHostFillBits32_shift_0(r *host.Run) {
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -5209,194 +4113,127 @@ func quernHostFillBits32_shift_0(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBits32_shift_0(r, base, shift2, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, width)
+				quernRow1FillBits32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, width int) {
+func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line uniform.go:73:30000*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
 			result0 := [4]uint32{a, b, c2, d}
-			result02 := result0
-			/*line uniform.go:52*/ result03 := result02
-			/*line uniform.go:74*/ t5 := result03
-			/*line uniform.go:74*/ store4[uint32](dst, i, shift2, t5)
+			/*line uniform.go:74*/ store4[uint32](dst, i, shift2, result0)
 		}
-	} /*line quern_gen.go:5399:1*/
+	} /*line quern_gen.go:4236:1*/
 }
 
 func quernPlainFillBits64(r *host.Run) {
@@ -5432,15 +4269,9 @@ func quernRow1FillBits64(r *host.Run, base int, shift int, dst []uint64, size ui
 		/*line uniform.go:80:30000*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line uniform.go:81*/ a3 := a2
-			b3 := b2
-			/*line uniform.go:82*/ t6 := a3
-			t7 := b3
-			/*line uniform.go:82*/ store2[uint64](dst, i, shift, t6, t7)
+			/*line uniform.go:82*/ store2[uint64](dst, i, shift, a, b)
 		}
-	} /*line quern_gen.go:5443:1*/
+	} /*line quern_gen.go:4274:1*/
 }
 
 func quernHostFillBits64_shift_0(r *host.Run) {
@@ -5471,15 +4302,9 @@ func quernRow1FillBits64_shift_0(r *host.Run, base int, shift2 int, dst []uint64
 		/*line uniform.go:80:30000*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line uniform.go:81*/ a3 := a2
-			b3 := b2
-			/*line uniform.go:82*/ t6 := a3
-			t7 := b3
-			/*line uniform.go:82*/ store2[uint64](dst, i, shift2, t6, t7)
+			/*line uniform.go:82*/ store2[uint64](dst, i, shift2, a, b)
 		}
-	} /*line quern_gen.go:5482:1*/
+	} /*line quern_gen.go:4307:1*/
 }
 
 func quernPlainFillUniform32(r *host.Run) {
@@ -5499,10 +4324,6 @@ func quernHostFillUniform32(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
@@ -5511,215 +4332,131 @@ func quernHostFillUniform32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillUniform32(r, base, shift, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, low, width, last, width2)
+				quernRow1FillUniform32(r, base, shift, dst, size, c, src, c3, c4, low, width, last, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, low float32, width float32, last float32, width2 int) {
+func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, low float32, width float32, last float32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line uniform.go:97*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c2
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line uniform.go:98*/ w_0 := result0_03
-			w_1 := result0_13
-			w_2 := result0_23
-			w_3 := result0_33
-			/*line uniform.go:100*/ t5 := w_0
-			/*line uniform.go:100*/ result0 := scaled32(t5, low, width, last)
-			t1011 := w_1
-			/*line uniform.go:100*/ result02 := scaled32(t1011, low, width, last)
-			t15 := w_2
-			/*line uniform.go:101*/ result03 := scaled32(t15, low, width, last)
-			t20 := w_3
-			/*line uniform.go:101*/ result04 := scaled32(t20, low, width, last)
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line uniform.go:100*/ result0 := scaled32(a, low, width, last)
+			/*line uniform.go:100*/ result02 := scaled32(b, low, width, last)
+			result03 := scaled32(c2, low, width, last)
+			/*line uniform.go:101*/ result04 := scaled32(d, low, width, last)
 			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
 			/*line uniform.go:99*/ store4[float32](dst, i, shift, t25)
 		}
-	} /*line quern_gen.go:5722:1*/
+	} /*line quern_gen.go:4459:1*/
 }
 
 func quernHostFillUniform32_shift_0(r *host.Run) {
@@ -5734,10 +4471,6 @@ func quernHostFillUniform32_shift_0(r *host.Run) {
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
-	t1_2 := uint32(src.Stream)
-	t1_3 := uint32(src.Stream >> 32)
-	t2_0 := uint32(src.Seed)
-	t2_1 := uint32(src.Seed >> 32)
 	c3 := uint32(3528531795)
 	c4 := uint32(3449720151)
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
@@ -5746,215 +4479,131 @@ func quernHostFillUniform32_shift_0(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillUniform32_shift_0(r, base, shift2, dst, size, c, t1_2, t1_3, t2_0, t2_1, c3, c4, low, width, last, width2)
+				quernRow1FillUniform32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, low, width, last, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, t1_2 uint32, t1_3 uint32, t2_0 uint32, t2_1 uint32, c3 uint32, c4 uint32, low float32, width float32, last float32, width2 int) {
+func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, low float32, width float32, last float32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line uniform.go:97*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ t1_0 := uint32(t1)
-			t1_1 := uint32(t1>>32) | c<<16
-			/*line source.go:41*/ t12 := t1_0
-			t2 := t1_1
-			a := t12
-			b := t2
-			c2 := t1_2
-			d := t1_3
-			k0 := t2_0
-			k1 := t2_1
-			t7 := a
-			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c2
-			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t122 := lo0
-			a = t9
-			b = t10
-			c2 = t11
-			d = t122
+			/*line source.go:42*/ a := uint32(t1)
+			b := uint32(t1>>32) | c<<16
+			c2 := uint32(src.Stream)
+			d := uint32(src.Stream >> 32)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
+			k1 := uint32(src.Seed >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo1 := c2 * 3449720151
+			a = hi1 ^ b ^ k0
+			c2 = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c3) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c2
-			hi12 := uint32(uint64(c4) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t123 := lo02
-			a = t92
-			b = t102
-			c2 = t112
-			d = t123
+			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo12 := c2 * 3449720151
+			a = hi12 ^ b ^ k0
+			c2 = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c3) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c2
-			hi13 := uint32(uint64(c4) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t124 := lo03
-			a = t93
-			b = t103
-			c2 = t113
-			d = t124
+			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo13 := c2 * 3449720151
+			a = hi13 ^ b ^ k0
+			c2 = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c3) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c2
-			hi14 := uint32(uint64(c4) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t125 := lo04
-			a = t94
-			b = t104
-			c2 = t114
-			d = t125
+			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo14 := c2 * 3449720151
+			a = hi14 ^ b ^ k0
+			c2 = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c3) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c2
-			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t126 := lo05
-			a = t95
-			b = t105
-			c2 = t115
-			d = t126
+			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo15 := c2 * 3449720151
+			a = hi15 ^ b ^ k0
+			c2 = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c3) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c2
-			hi16 := uint32(uint64(c4) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t127 := lo06
-			a = t96
-			b = t106
-			c2 = t116
-			d = t127
+			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo16 := c2 * 3449720151
+			a = hi16 ^ b ^ k0
+			c2 = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c3) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c2
-			hi17 := uint32(uint64(c4) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t128 := lo07
-			a = t97
-			b = t107
-			c2 = t117
-			d = t128
+			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo17 := c2 * 3449720151
+			a = hi17 ^ b ^ k0
+			c2 = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c3) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c2
-			hi18 := uint32(uint64(c4) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
-			t98 := hi18 ^ b ^ k0
-			t108 := lo18
-			t118 := hi08 ^ d ^ k1
-			t129 := lo08
-			a = t98
-			b = t108
-			c2 = t118
-			d = t129
+			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo18 := c2 * 3449720151
+			a = hi18 ^ b ^ k0
+			c2 = hi08 ^ d ^ k1
+			b = lo18
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c3) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
-			t89 := c2
-			hi19 := uint32(uint64(c4) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
-			t119 := hi09 ^ d ^ k1
-			t1210 := lo09
-			a = t99
-			b = t109
-			c2 = t119
-			d = t1210
+			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo09 := a * 3528531795
+			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo19 := c2 * 3449720151
+			a = hi19 ^ b ^ k0
+			c2 = hi09 ^ d ^ k1
+			b = lo19
+			d = lo09
 			k0 += 2654435769
 			k1 += 3144134277
-			t710 := a
-			hi010 := uint32(uint64(c3) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
-			t810 := c2
-			hi110 := uint32(uint64(c4) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1211 := lo010
-			a = t910
-			b = t1010
-			c2 = t1110
-			d = t1211
-			result0_0 := a
-			result0_1 := b
-			result0_2 := c2
-			result0_3 := d
-			result0_02 := result0_0
-			result0_12 := result0_1
-			result0_22 := result0_2
-			result0_32 := result0_3
-			/*line uniform.go:52*/ result0_03 := result0_02
-			result0_13 := result0_12
-			result0_23 := result0_22
-			result0_33 := result0_32
-			/*line uniform.go:98*/ w_0 := result0_03
-			w_1 := result0_13
-			w_2 := result0_23
-			w_3 := result0_33
-			/*line uniform.go:100*/ t5 := w_0
-			/*line uniform.go:100*/ result0 := scaled32(t5, low, width, last)
-			t1011 := w_1
-			/*line uniform.go:100*/ result02 := scaled32(t1011, low, width, last)
-			t15 := w_2
-			/*line uniform.go:101*/ result03 := scaled32(t15, low, width, last)
-			t20 := w_3
-			/*line uniform.go:101*/ result04 := scaled32(t20, low, width, last)
+			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
+			lo010 := a * 3528531795
+			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
+			lo110 := c2 * 3449720151
+			a = hi110 ^ b ^ k0
+			c2 = hi010 ^ d ^ k1
+			b = lo110
+			d = lo010
+			/*line uniform.go:100*/ result0 := scaled32(a, low, width, last)
+			/*line uniform.go:100*/ result02 := scaled32(b, low, width, last)
+			result03 := scaled32(c2, low, width, last)
+			/*line uniform.go:101*/ result04 := scaled32(d, low, width, last)
 			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
 			/*line uniform.go:99*/ store4[float32](dst, i, shift2, t25)
 		}
-	} /*line quern_gen.go:5957:1*/
+	} /*line quern_gen.go:4606:1*/
 }
 
 func quernPlainFillUniform64(r *host.Run) {
@@ -5993,19 +4642,11 @@ func quernRow1FillUniform64(r *host.Run, base int, shift int, dst []float64, siz
 		/*line uniform.go:108:30000*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line uniform.go:109*/ a3 := a2
-			b3 := b2
-			/*line uniform.go:110*/ t6 := a3
-			/*line uniform.go:110*/ result0 := scaled64(t6, low, width, last)
-			t11 := result0
-			t12 := b3
-			/*line uniform.go:110*/ result02 := scaled64(t12, low, width, last)
-			t17 := result02
-			/*line uniform.go:110*/ store2[float64](dst, i, shift, t11, t17)
+			/*line uniform.go:110*/ result0 := scaled64(a, low, width, last)
+			/*line uniform.go:110*/ result02 := scaled64(b, low, width, last)
+			/*line uniform.go:110*/ store2[float64](dst, i, shift, result0, result02)
 		}
-	} /*line quern_gen.go:6008:1*/
+	} /*line quern_gen.go:4649:1*/
 }
 
 func quernHostFillUniform64_shift_0(r *host.Run) {
@@ -6039,19 +4680,11 @@ func quernRow1FillUniform64_shift_0(r *host.Run, base int, shift2 int, dst []flo
 		/*line uniform.go:108:30000*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			a2 := a
-			b2 := b
-			/*line uniform.go:109*/ a3 := a2
-			b3 := b2
-			/*line uniform.go:110*/ t6 := a3
-			/*line uniform.go:110*/ result0 := scaled64(t6, low, width, last)
-			t11 := result0
-			t12 := b3
-			/*line uniform.go:110*/ result02 := scaled64(t12, low, width, last)
-			t17 := result02
-			/*line uniform.go:110*/ store2[float64](dst, i, shift2, t11, t17)
+			/*line uniform.go:110*/ result0 := scaled64(a, low, width, last)
+			/*line uniform.go:110*/ result02 := scaled64(b, low, width, last)
+			/*line uniform.go:110*/ store2[float64](dst, i, shift2, result0, result02)
 		}
-	} /*line quern_gen.go:6054:1*/
+	} /*line quern_gen.go:4687:1*/
 }
 
 //line uniform.go:114

@@ -404,6 +404,7 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 	s := dev.DefaultStream()
 	f32, f64 := gputest.Alloc[float32](t, dev, 10), gputest.Alloc[float64](t, dev, 10)
 	i32, i64 := gputest.Alloc[int32](t, dev, 10), gputest.Alloc[int64](t, dev, 10)
+	before := gputest.Download(t, dev, i32)
 	bools := gputest.Alloc[bool](t, dev, 10)
 	triples := gputest.Alloc[[3]uint8](t, dev, 10)
 	quads := gputest.Alloc[[4]int16](t, dev, 10)
@@ -445,6 +446,10 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 		"random: Permutation: n is 3000000000;":                                                      random.Permutation(s, src, i32, 3e9),
 		"random: Permutation: n is -1;":                                                              random.Permutation(s, src, i64, -1),
 		"random: Shuffle: dst overlaps from;":                                                        random.Shuffle(s, src, i32, i32),
+		"random: Shuffle: dst overlaps from; shuffle":                                                random.Shuffle(s, src, i32.Slice(0, 6), i32.Slice(5, 10)),
+		"random: Points: first is 4294967297,":                                                       random.Points(s, q, 1<<32+1, f32.Slice(0, 9)),
+		"random: Bits: dst is nil":                                                                   random.Bits[uint32](s, src, nil),
+		"random: Choice: weights was not made":                                                       random.Choice(s, src, i64, &random.Alias{}),
 		"random: Shuffle: from is nil":                                                               random.Shuffle(s, src, i32, nil),
 		"random: Shuffle: dst has 10 elements from offset 1, but from has 10":                        random.Shuffle(s, src.At(1), i32, gputest.Alloc[int32](t, dev, 10)),
 		"random: Shuffle: dst has elements of 3 bytes with an alignment of 1;":                       random.Shuffle(s, src, triples, gputest.Alloc[[3]uint8](t, dev, 10)),
@@ -460,8 +465,10 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
+	gputest.Equal(t, gputest.Download(t, dev, i32), before, gputest.Name("int32"))
+	singles := gputest.Download(t, dev, f32)
 	for i, x := range gputest.Download(t, dev, f64) {
-		if !math.IsNaN(x) {
+		if !math.IsNaN(x) || singles[i] == singles[i] {
 			t.Fatalf("element %d was written", i)
 		}
 	}

@@ -22,7 +22,8 @@ import (
 // If the actor or a target has ended, Connect returns a [*StateError] and changes
 // nothing. A target that ends later is skipped: Info.Refused of the target counts the
 // replies that it would have got. They are not dead letters, because the sender of the
-// message still gets its reply. Connect the actor again to replace the target.
+// message still gets its reply. Only the first one may still enter the mailbox, and then
+// counts as dropped. Connect the actor again to replace the target.
 //
 // If a reply is waiting for room when the actor ends or is connected to other actors,
 // the host delivers it. It may then be handled before earlier replies. It becomes a

@@ -42,8 +42,10 @@ type Info struct {
 	DeadLetters uint64 // made of messages that failed, expired or were dropped; see above
 	Rejected    uint64 // messages that were not accepted because the mailbox was full
 	// Refused counts calls of actor.Send whose message was not accepted, also because the
-	// actor has ended. Senders know, retries count again, and there is no dead letter. An
-	// actor may get the mailbox of one that has ended, and then counts the calls for it.
+	// actor has ended. Senders know, retries count again, and there is no dead letter.
+	// After the end of an actor, each actor that has sent to it before may get one more
+	// message accepted, which counts as dropped. An actor may get the mailbox of one that
+	// has ended, and then counts the calls for it.
 	Refused  uint64
 	Restarts uint64 // after failures
 

@@ -46,6 +46,28 @@ func (a BSR[T]) check(op, arg string) error {
 
 const maxBlock = 64
 
+// AllocBSR allocates a matrix with blocks of the given size, from 1 to 64, whose contents are
+// undefined. The caller closes it.
+func AllocBSR[T Float](d *gpu.Device, rows, cols, block, blockCount int) (BSR[T], error) {
+	const op = "AllocBSR"
+	switch {
+	case block < 1 || block > maxBlock:
+		return BSR[T]{}, invalid(op, "block", "is %d; it must be from 1 to %d", block, maxBlock)
+	case min(rows, cols, blockCount) < 0 || max(rows, cols, blockCount-1) > math.MaxInt32-1:
+		return BSR[T]{}, invalid(op, "sizes", "are %d x %d with %d blocks; they must not be negative, and less than 2^31-1", rows, cols, blockCount)
+	}
+	a := BSR[T]{Rows: rows, Cols: cols, Block: block}
+	var errs [3]error
+	a.Start, errs[0] = gpu.Alloc[int32](d, blocks(rows, block)+1)
+	a.Index, errs[1] = gpu.Alloc[int32](d, blockCount)
+	a.Value, errs[2] = gpu.Alloc[T](d, blockCount*block*block)
+	if err := errors.Join(errs[:]...); err != nil {
+		a.Close()
+		return BSR[T]{}, failed(op, err)
+	}
+	return a, nil
+}
+
 // UploadBSR copies a matrix to the device of s in blocks of the given size, from 1 to
 // 64. Blocks without entries are not stored. The caller closes the matrix.
 func UploadBSR[T Float](s *gpu.Stream, e *Entries[T], block int) (BSR[T], error) {
@@ -119,15 +141,51 @@ func mulBSR[T Float](t kernel.Thread, block int, alpha, beta T, start, index []i
 	y[row] = scaled(alpha, sum, beta, &y[row])
 }
 
-// MulVecBSR computes y = alpha*a*x + beta*y. If beta is 0, y is not read. x and y must
-// not overlap.
+// MulVecBSR computes y = alpha*a*x + beta*y. If beta is 0, y is not read. y must not overlap x or
+// the buffers of a.
 func MulVecBSR[T Float](s *gpu.Stream, alpha T, a BSR[T], x *gpu.Buffer[T], beta T, y *gpu.Buffer[T]) error {
 	const op = "MulVecBSR"
 	if err := a.check(op, "a"); err != nil {
 		return err
 	}
-	if err := checkVectors(op, a.Rows, a.Cols, x, y); err != nil || a.Rows == 0 {
+	if err := checkVectors(op, false, a.Rows, a.Cols, a.storage(), x, y); err != nil || a.Rows == 0 {
 		return err
 	}
 	return failed(op, LaunchMulBSR(s, gpu.Linear(a.Rows), a.Block, alpha, beta, a.Start, a.Index, a.Value, x, y))
+}
+
+// mulBSRColumns computes an element of c with each thread, as mulColumns does.
+//
+//quern:kernel instantiate=float32,float64
+func mulBSRColumns[T Float](t kernel.Thread, rows, cols, inner, block, strideB, strideC int, alpha, beta T, start, index []int32, value, b, c []T) {
+	column, row := t.Global2()
+	if column >= cols {
+		return
+	}
+	for ; row < rows; row += t.GridDim.Y * t.BlockDim.Y {
+		line, i := row/block, row%block
+		sum := T(0)
+		end := int(start[line+1])
+		for k := int(start[line]); k < end; k++ {
+			at, first := (k*block+i)*block, int(index[k])*block
+			for j := 0; j < block && first+j < inner; j++ {
+				sum += value[at+j] * b[(first+j)*strideB+column]
+			}
+		}
+		at := row*strideC + column
+		c[at] = scaled(alpha, sum, beta, &c[at])
+	}
+}
+
+// MulMatBSR computes c = alpha*a*b + beta*c. If beta is 0, c is not read. c must not overlap b or
+// the buffers of a.
+func MulMatBSR[T Float](s *gpu.Stream, alpha T, a BSR[T], b Dense[T], beta T, c Dense[T]) error {
+	const op = "MulMatBSR"
+	if err := a.check(op, "a"); err != nil {
+		return err
+	}
+	if err := checkMatrices(op, false, a.Rows, a.Cols, a.storage(), b, c); err != nil || c.Rows == 0 || c.Cols == 0 {
+		return err
+	}
+	return failed(op, LaunchMulBSRColumns(s, planeOf(c.Cols, c.Rows), c.Rows, c.Cols, b.Rows, a.Block, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data))
 }

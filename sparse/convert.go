@@ -3,6 +3,7 @@ package sparse
 import (
 	"context"
 	"errors"
+	"math"
 
 	"quern.dev/gpu"
 	"quern.dev/kernel"
@@ -23,11 +24,18 @@ func search(x []int32, v int32) int {
 	return low
 }
 
-// starts finds where each row begins among the sorted rows of entries.
+// starts finds where each row begins among the sorted rows of entries. It has a thread for each
+// entry, which checks the order, and for each element of start.
 //
 //quern:kernel
 func starts(t kernel.Thread, rows, start []int32) {
-	if i := t.Global(); i < len(start) {
+	i := t.Global()
+	if i < len(rows) {
+		row := rows[i]
+		kernel.Assert(row >= 0 && int(row)+1 < len(start), "an entry is outside of the matrix")
+		kernel.Assert(i == 0 || rows[i-1] <= row, "the entries of a sorted matrix are not in the order of rows")
+	}
+	if i < len(start) {
 		start[i] = int32(search(rows, int32(i)))
 	}
 }
@@ -65,8 +73,8 @@ func gatherRows[T Float](t kernel.Thread, numbers, start []int32, valueIn []T, i
 // undefined. The caller closes it.
 func AllocCSR[T Float](d *gpu.Device, rows, cols, entries int) (CSR[T], error) {
 	a := CSR[T]{Rows: rows, Cols: cols}
-	if rows < 0 || cols < 0 || entries < 0 {
-		return a, invalid("AllocCSR", "sizes", "are %d x %d with %d entries; they must not be negative", rows, cols, entries)
+	if min(rows, cols, entries) < 0 || max(rows, cols, entries-1) > math.MaxInt32-1 {
+		return a, invalid("AllocCSR", "sizes", "are %d x %d with %d entries; they must not be negative, and less than 2^31-1", rows, cols, entries)
 	}
 	var errs [3]error
 	a.Start, errs[0] = gpu.Alloc[int32](d, rows+1)
@@ -108,27 +116,24 @@ func COOToCSR[T Float](s *gpu.Stream, dst CSR[T], src COO[T], work ...*gpu.Works
 	if err := sameSize(op, dst.Rows, dst.Cols, dst.Entries(), src.Rows, src.Cols, src.Entries()); err != nil {
 		return err
 	}
+	if err := checkConversion(op, dst.storage(), src.storage()); err != nil {
+		return err
+	}
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return failed(op, err)
 	}
 	defer scratch.Close()
-	sort := takeSorting(scratch, s.Device().Backend(), src.Entries(), src.Rows)
+	c := takeCompressionTo(scratch, s.Device().Backend(), dst, src)
 	if run, err := scratch.Ready(); !run {
 		return failed(op, err)
 	}
-	rows, numbers, err := sort.run(s, src.Row)
-	if err != nil {
-		return failed(op, err)
-	}
-	if err := LaunchStarts(s, gpu.Linear(dst.Rows+1), rows, dst.Start); err != nil || src.Entries() == 0 {
-		return failed(op, err)
-	}
-	return failed(op, LaunchGather(s, gpu.Linear(src.Entries()), numbers, src.Col, src.Value, dst.Index, dst.Value))
+	return failed(op, c.run(s))
 }
 
 // CSRToCOO writes src to the buffers of dst, which has the same size and number of
-// entries. dst.Col and dst.Value may be src.Index and src.Value.
+// entries. dst.Col and dst.Value may be src.Index and src.Value; otherwise the matrices must not
+// share buffers. The entries that it writes are sorted.
 func CSRToCOO[T Float](s *gpu.Stream, dst COO[T], src CSR[T]) error {
 	const op = "CSRToCOO"
 	if err := dst.check(op, "dst"); err != nil {
@@ -138,6 +143,15 @@ func CSRToCOO[T Float](s *gpu.Stream, dst COO[T], src CSR[T]) error {
 		return err
 	}
 	if err := sameSize(op, dst.Rows, dst.Cols, dst.Entries(), src.Rows, src.Cols, src.Entries()); err != nil || src.Entries() == 0 {
+		return err
+	}
+	from, to := src.storage(), dst.storage()
+	for i := 1; i < len(to); i++ {
+		if distance, ok := to[i].overlap(from[i]); ok && distance == 0 {
+			to[i] = extent{} // the same buffer
+		}
+	}
+	if err := checkConversion(op, to, from); err != nil {
 		return err
 	}
 	if err := LaunchRowsOf(s, gpu.Linear(src.Entries()), src.Start, dst.Row); err != nil {
@@ -180,7 +194,7 @@ func (c *transposition[T]) run(s *gpu.Stream) error {
 	if err != nil {
 		return err
 	}
-	if err := LaunchStarts(s, gpu.Linear(c.dst.Cols+1), cols, c.dst.Start); err != nil || c.src.Entries() == 0 {
+	if err := LaunchStarts(s, gpu.Linear(max(c.dst.Cols+1, c.src.Entries())), cols, c.dst.Start); err != nil || c.src.Entries() == 0 {
 		return err
 	}
 	return LaunchGatherRows(s, gpu.Linear(c.src.Entries()), numbers, c.src.Start, c.src.Value, c.dst.Index, c.dst.Value)
@@ -208,6 +222,9 @@ func csrToCSC[T Float](s *gpu.Stream, op string, dst CSC[T], src CSR[T], work []
 		return err
 	}
 	if err := sameSize(op, dst.Rows, dst.Cols, dst.Entries(), src.Rows, src.Cols, src.Entries()); err != nil {
+		return err
+	}
+	if err := checkConversion(op, dst.storage(), src.storage()); err != nil {
 		return err
 	}
 	scratch, err := gpu.OpenScratch(s, work)

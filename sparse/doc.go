@@ -14,7 +14,13 @@
 //	err = sparse.MulVec(s, false, 1, a, x, 0, y) // y = a*x
 //
 // The transpose of a CSR matrix is a CSC matrix with the same buffers, and
-// [CSR.Transpose] and [CSC.Transpose] change only the description.
+// [CSR.Transpose], [CSC.Transpose] and [COO.Transpose] change only the description.
+//
+// # Conversions
+//
+// [COOToCSR], [CSRToCOO], [CSRToCSC], [CSCToCSR], [CSRToELL], [ELLToCSR], [CSRToBSR] and
+// [BSRToCSR] write to the buffers of a matrix of the right size. Where it depends on the elements,
+// [CountELL], [CountBSR] and [CountBlocks] tell it.
 //
 // # Products
 //
@@ -22,8 +28,10 @@
 // warp per row, or, if some rows are much longer than others, the same number of
 // entries per thread (merge-based). CSR.Longest tells the length of the longest row;
 // set it with [Analyze] for a matrix that was made on the device. Without it, the mean
-// length decides. Package cudalib makes cuSPARSE compute the products of a stream, where
-// it is installed.
+// length decides. [MulMat] multiplies with dense matrices. The other forms have functions of
+// their own, such as [MulVecCOO] and [MulMatBSR]. To multiply with the transpose of an ELL or
+// BSR matrix, convert it to CSR. Package cudalib makes cuSPARSE compute the products of a
+// stream, where it is installed.
 //
 // # Systems
 //
@@ -45,7 +53,8 @@
 // Functions add work to the stream and return, except those that take a context. They
 // allocate nothing once the device's pool has memory; the functions that need temporary
 // memory take a [gpu.Workspace] as the last argument. Sizes are checked first: an
-// [Error] names the function, the argument and the rule, and nothing is written. The
+// [Error] names the function, the argument and the rule, and nothing is written. So it is with a
+// result that shares memory with an argument, unless the function allows it. The
 // indices in a matrix are checked by the kernels: one that is out of range stops the
 // kernel, and the next wait returns a [gpu.KernelError]. On a GPU, [SolveTriangular]
 // and [NewILU0] then wait for ever for the row that has failed, so verify matrices of

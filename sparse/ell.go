@@ -1,6 +1,7 @@
 package sparse
 
 import (
+	"context"
 	"errors"
 	"math"
 
@@ -22,7 +23,7 @@ type ELL[T Float] struct {
 func AllocELL[T Float](d *gpu.Device, rows, cols, width int) (ELL[T], error) {
 	const op = "AllocELL"
 	a := ELL[T]{Rows: rows, Cols: cols, Width: width}
-	if rows < 0 || cols < 0 || width < 0 || rows > 0 && width > math.MaxInt32/rows {
+	if rows < 0 || cols < 0 || width < 0 || cols > math.MaxInt32-1 || rows > 0 && width > math.MaxInt32/rows {
 		return a, invalid(op, "sizes", "are %d x %d with a width of %d; they must not be negative, and rows times width is at most 2^31-1", rows, cols, width)
 	}
 	var errs [2]error
@@ -86,7 +87,7 @@ func mulELL[T Float](t kernel.Thread, width int, alpha, beta T, index []int32, v
 }
 
 // CSRToELL writes src to the buffers of dst, which has the same number of rows and
-// columns. If src.Longest is known, it is at most dst.Width; otherwise a longer row
+// columns, and shares no buffer with src. If src.Longest is known, it is at most dst.Width; otherwise a longer row
 // stops the kernel, and the next wait returns a [gpu.KernelError].
 func CSRToELL[T Float](s *gpu.Stream, dst ELL[T], src CSR[T]) error {
 	const op = "CSRToELL"
@@ -102,34 +103,159 @@ func CSRToELL[T Float](s *gpu.Stream, dst ELL[T], src CSR[T]) error {
 	if src.Longest > dst.Width {
 		return invalid(op, "dst", "has a width of %d, but src has a row of %d entries", dst.Width, src.Longest)
 	}
-	if dst.Rows == 0 {
-		return nil
+	if err := checkConversion(op, dst.storage(), src.storage()); err != nil || dst.Rows == 0 {
+		return err
 	}
 	return failed(op, LaunchToELL(s, gpu.Linear(dst.Rows), dst.Rows, dst.Width, src.Start, src.Index, src.Value, dst.Index, dst.Value))
 }
 
-// MulVecELL computes y = alpha*a*x + beta*y. If beta is 0, y is not read. x and y must
-// not overlap.
+// MulVecELL computes y = alpha*a*x + beta*y. If beta is 0, y is not read. y must not overlap x or
+// the buffers of a.
 func MulVecELL[T Float](s *gpu.Stream, alpha T, a ELL[T], x *gpu.Buffer[T], beta T, y *gpu.Buffer[T]) error {
 	const op = "MulVecELL"
 	if err := a.check(op, "a"); err != nil {
 		return err
 	}
-	if err := checkVectors(op, a.Rows, a.Cols, x, y); err != nil || a.Rows == 0 {
+	if err := checkVectors(op, false, a.Rows, a.Cols, a.storage(), x, y); err != nil || a.Rows == 0 {
 		return err
 	}
 	return failed(op, LaunchMulELL(s, gpu.Linear(a.Rows), a.Width, alpha, beta, a.Index, a.Value, x, y))
 }
 
-// checkVectors returns an error if x and y do not fit a matrix.
-func checkVectors[T Float](op string, rows, cols int, x, y *gpu.Buffer[T]) error {
-	switch {
-	case x == nil || x.Len() != cols:
-		return invalid(op, "x", "has %d elements, but a has %d columns", x.Len(), cols)
-	case y == nil || y.Len() != rows:
-		return invalid(op, "y", "has %d elements, but a has %d rows", y.Len(), rows)
-	case overlap(x, y):
-		return invalid(op, "y", "overlaps x; the result needs memory of its own")
+// mulELLColumns computes an element of c with each thread, as mulColumns does.
+//
+//quern:kernel instantiate=float32,float64
+func mulELLColumns[T Float](t kernel.Thread, rows, cols, width, strideB, strideC int, alpha, beta T, index []int32, value, b, c []T) {
+	column, row := t.Global2()
+	if column >= cols {
+		return
 	}
-	return nil
+	for ; row < rows; row += t.GridDim.Y * t.BlockDim.Y {
+		sum := T(0)
+		for k := range width {
+			j := index[k*rows+row]
+			if j < 0 {
+				break
+			}
+			sum += value[k*rows+row] * b[int(j)*strideB+column]
+		}
+		at := row*strideC + column
+		c[at] = scaled(alpha, sum, beta, &c[at])
+	}
+}
+
+// MulMatELL computes c = alpha*a*b + beta*c. If beta is 0, c is not read. c must not overlap b or
+// the buffers of a.
+func MulMatELL[T Float](s *gpu.Stream, alpha T, a ELL[T], b Dense[T], beta T, c Dense[T]) error {
+	const op = "MulMatELL"
+	if err := a.check(op, "a"); err != nil {
+		return err
+	}
+	if err := checkMatrices(op, false, a.Rows, a.Cols, a.storage(), b, c); err != nil || c.Rows == 0 || c.Cols == 0 {
+		return err
+	}
+	return failed(op, LaunchMulELLColumns(s, planeOf(c.Cols, c.Rows), c.Rows, c.Cols, a.Width, b.Stride, c.Stride, alpha, beta, a.Index, a.Value, b.Data, c.Data))
+}
+
+// countELL counts the entries of each row.
+//
+//quern:kernel
+func countELL(t kernel.Thread, rows, width int, index, count []int32) {
+	row := t.Global()
+	if row >= len(count) {
+		return
+	}
+	n := 0
+	for row < rows && n < width && index[n*rows+row] >= 0 {
+		n++
+	}
+	count[row] = int32(n)
+}
+
+// fromELL writes the entries of a row with each thread.
+//
+//quern:kernel instantiate=float32,float64
+func fromELL[T Float](t kernel.Thread, rows int, indexIn []int32, valueIn []T, start, index []int32, value []T) {
+	kernel.Assert(int(start[rows]) == len(index), "the CSR matrix must have as many entries as the ELL matrix; CountELL tells how many")
+	row := t.Global()
+	if row >= rows {
+		return
+	}
+	first := int(start[row])
+	n := int(start[row+1]) - first
+	for k := range n {
+		index[first+k], value[first+k] = indexIn[k*rows+row], valueIn[k*rows+row]
+	}
+}
+
+// ELLToCSR writes src to the buffers of dst, which has the same number of rows and columns, and
+// shares no buffer with src. The entries of a row keep their order. dst has as many entries as src,
+// which [CountELL] tells; otherwise the kernel stops, and the next wait returns a
+// [gpu.KernelError].
+func ELLToCSR[T Float](s *gpu.Stream, dst CSR[T], src ELL[T], work ...*gpu.Workspace) error {
+	const op = "ELLToCSR"
+	if err := dst.check(op, "dst"); err != nil {
+		return err
+	}
+	if err := src.check(op, "src"); err != nil {
+		return err
+	}
+	switch {
+	case dst.Rows != src.Rows || dst.Cols != src.Cols:
+		return invalid(op, "dst", "is %d x %d, but src is %d x %d", dst.Rows, dst.Cols, src.Rows, src.Cols)
+	case dst.Entries() > src.Value.Len():
+		return invalid(op, "dst", "has %d entries, but src has places for %d", dst.Entries(), src.Value.Len())
+	}
+	if err := checkConversion(op, dst.storage(), src.storage()); err != nil {
+		return err
+	}
+	scratch, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return failed(op, err)
+	}
+	defer scratch.Close()
+	sums := takeScanning(scratch, dst.Rows+1)
+	if run, err := scratch.Ready(); !run {
+		return failed(op, err)
+	}
+	if err := src.starts(s, sums, dst.Start); err != nil {
+		return failed(op, err)
+	}
+	return failed(op, LaunchFromELL(s, gpu.Linear(max(src.Rows, 1)), src.Rows, src.Index, src.Value, dst.Start, dst.Index, dst.Value))
+}
+
+// starts writes the number of entries before each row, and that of all entries.
+func (a ELL[T]) starts(s *gpu.Stream, sums scanning, start *gpu.Buffer[int32]) error {
+	if err := LaunchCountELL(s, gpu.Linear(a.Rows+1), a.Rows, a.Width, a.Index, start); err != nil {
+		return err
+	}
+	return sums.run(s, start)
+}
+
+// CountELL returns the number of entries of a. It waits for the device.
+func CountELL[T Float](ctx context.Context, s *gpu.Stream, a ELL[T]) (int, error) {
+	const op = "CountELL"
+	if err := a.check(op, "a"); err != nil {
+		return 0, err
+	}
+	return countRows(ctx, s, op, a.Rows, a.starts)
+}
+
+// countRows returns the number of entries of a matrix whose starts of rows a function finds.
+func countRows(ctx context.Context, s *gpu.Stream, op string, rows int, find func(s *gpu.Stream, sums scanning, start *gpu.Buffer[int32]) error) (int, error) {
+	scratch, err := gpu.OpenScratch(s, nil)
+	if err != nil {
+		return 0, failed(op, err)
+	}
+	defer scratch.Close()
+	sums, start := takeScanning(scratch, rows+1), gpu.Take[int32](scratch, rows+1)
+	if _, err := scratch.Ready(); err != nil {
+		return 0, failed(op, err)
+	}
+	if err := find(s, sums, start); err != nil {
+		return 0, failed(op, err)
+	}
+	var n [1]int32
+	err = gpu.Download(ctx, s, n[:], start.Slice(rows, rows+1))
+	return int(n[0]), failed(op, err)
 }

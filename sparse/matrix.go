@@ -3,7 +3,7 @@ package sparse
 import (
 	"errors"
 	"math"
-	"unsafe"
+	"slices"
 
 	"quern.dev/gpu"
 )
@@ -45,6 +45,11 @@ type COO[T Float] struct {
 	Rows, Cols int
 	Row, Col   *gpu.Buffer[int32]
 	Value      *gpu.Buffer[T]
+
+	// Sorted says that no entry is in a row above that of the entry before it. Functions
+	// then need not sort the entries, and stop with a [gpu.KernelError] if it is not so.
+	// [UploadCOO] sets it. The entries that [CSRToCOO] writes are sorted.
+	Sorted bool
 }
 
 // Dense is a dense matrix, row by row: element (i, j) is Data[i*Stride+j].
@@ -61,6 +66,11 @@ func (a CSR[T]) Transpose() CSC[T] {
 // Transpose returns the transpose of a, which has the same buffers.
 func (a CSC[T]) Transpose() CSR[T] {
 	return CSR[T]{a.Cols, a.Rows, a.Start, a.Index, a.Value, a.Longest}
+}
+
+// Transpose returns the transpose of a, which has the same buffers.
+func (a COO[T]) Transpose() COO[T] {
+	return COO[T]{Rows: a.Cols, Cols: a.Rows, Row: a.Col, Col: a.Row, Value: a.Value}
 }
 
 // Entries returns the number of stored entries.
@@ -174,7 +184,7 @@ func UploadCOO[T Float](s *gpu.Stream, e *Entries[T]) (COO[T], error) {
 	}
 	var a COO[T]
 	var errs [3]error
-	a.Rows, a.Cols = e.Rows, e.Cols
+	a.Rows, a.Cols, a.Sorted = e.Rows, e.Cols, slices.IsSorted(e.Row)
 	a.Row, errs[0] = gpu.Upload(s, e.Row)
 	a.Col, errs[1] = gpu.Upload(s, e.Col)
 	a.Value, errs[2] = gpu.Upload(s, e.Value)
@@ -226,12 +236,4 @@ func compress[T any](e *Entries[T]) (start, index []int32, value []T) {
 		index[at], value[at] = e.Col[k], e.Value[k]
 	}
 	return start, index, value
-}
-
-// overlap reports whether two buffers have elements in common.
-func overlap[T Float](a, b *gpu.Buffer[T]) bool {
-	var element T
-	size := int(unsafe.Sizeof(element))
-	d, ok := gpu.Distance(a, b)
-	return ok && d < a.Len()*size && -d < b.Len()*size
 }

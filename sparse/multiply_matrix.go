@@ -11,17 +11,23 @@ import (
 //quern:kernel instantiate=float32,float64
 func mulColumns[T Float](t kernel.Thread, rows, cols, strideB, strideC int, alpha, beta T, start, index []int32, value, b, c []T) {
 	column, row := t.Global2()
-	if row >= rows || column >= cols || row+1 >= len(start) {
+	if column >= cols {
 		return
 	}
-	sum := T(0)
-	end := int(start[row+1])
-	for k := int(start[row]); k < end; k++ {
-		sum += value[k] * b[int(index[k])*strideB+column]
+	for ; row < rows && row+1 < len(start); row += t.GridDim.Y * t.BlockDim.Y {
+		sum := T(0)
+		end := int(start[row+1])
+		for k := int(start[row]); k < end; k++ {
+			sum += value[k] * b[int(index[k])*strideB+column]
+		}
+		at := row*strideC + column
+		c[at] = scaled(alpha, sum, beta, &c[at])
 	}
-	at := row*strideC + column
-	c[at] = scaled(alpha, sum, beta, &c[at])
 }
+
+// planeOf returns a grid for an element of c per thread. The blocks of a grid along Y are at most
+// 65535, so threads do several rows of a tall matrix.
+func planeOf(cols, rows int) gpu.Grid { return gpu.Plane(cols, min(rows, 65535)) }
 
 const columnsPerThread = 8
 
@@ -31,50 +37,62 @@ const columnsPerThread = 8
 func mulTiles[T Float](t kernel.Thread, rows, cols, strideB, strideC int, alpha, beta T, start, index []int32, value, b, c []T) {
 	tile, row := t.Global2()
 	first := tile * columnsPerThread
-	if row >= rows || first >= cols || row+1 >= len(start) {
+	if first >= cols {
 		return
 	}
-	end := int(start[row+1])
-	if first+columnsPerThread <= cols {
-		var sum [columnsPerThread]T
-		for k := int(start[row]); k < end; k++ {
-			v, at := value[k], int(index[k])*strideB+first
-			for j, x := range b[at : at+columnsPerThread] {
-				sum[j] += v * x
+	for ; row < rows && row+1 < len(start); row += t.GridDim.Y * t.BlockDim.Y {
+		end := int(start[row+1])
+		if first+columnsPerThread <= cols {
+			var sum [columnsPerThread]T
+			for k := int(start[row]); k < end; k++ {
+				v, at := value[k], int(index[k])*strideB+first
+				for j, x := range b[at : at+columnsPerThread] {
+					sum[j] += v * x
+				}
 			}
+			for j, v := range sum {
+				at := row*strideC + first + j
+				c[at] = scaled(alpha, v, beta, &c[at])
+			}
+			continue
 		}
-		for j, v := range sum {
-			at := row*strideC + first + j
-			c[at] = scaled(alpha, v, beta, &c[at])
+		for column := first; column < cols; column++ {
+			sum := T(0)
+			for k := int(start[row]); k < end; k++ {
+				sum += value[k] * b[int(index[k])*strideB+column]
+			}
+			at := row*strideC + column
+			c[at] = scaled(alpha, sum, beta, &c[at])
 		}
-		return
-	}
-	for column := first; column < cols; column++ {
-		sum := T(0)
-		for k := int(start[row]); k < end; k++ {
-			sum += value[k] * b[int(index[k])*strideB+column]
-		}
-		at := row*strideC + column
-		c[at] = scaled(alpha, sum, beta, &c[at])
 	}
 }
 
 // MulMat computes c = alpha*a*b + beta*c, or alpha*aᵀ*b + beta*c if transpose is true. If
-// beta is 0, c is not read. b and c must not overlap. A thread adds up one element of c,
-// so every device sums in the order of the entries; the transposed product transposes
-// the matrix in temporary memory first.
+// beta is 0, c is not read. c must not overlap b or the buffers of a. A thread adds up one
+// element of c, so every device sums in the order of the entries; the transposed product
+// transposes the matrix in temporary memory first.
 func MulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T], work ...*gpu.Workspace) error {
 	const op = "MulMat"
 	if err := a.check(op, "a"); err != nil {
 		return err
 	}
+	if err := checkMatrices(op, transpose, a.Rows, a.Cols, a.storage(), b, c); err != nil {
+		return err
+	}
+	if done, err := mulMatByVendor(s, transpose, alpha, a, b, beta, c, work); done {
+		return failed(op, err)
+	}
+	return failed(op, mulMat(s, transpose, alpha, a, b, beta, c, work))
+}
+
+// checkMatrices returns an error if b and c do not fit a matrix, or c shares memory with others.
+func checkMatrices[T Float](op string, transpose bool, rows, cols int, a storage, b, c Dense[T]) error {
 	if err := b.check(op, "b"); err != nil {
 		return err
 	}
 	if err := c.check(op, "c"); err != nil {
 		return err
 	}
-	rows, cols := a.Rows, a.Cols
 	if transpose {
 		rows, cols = cols, rows
 	}
@@ -85,13 +103,8 @@ func MulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T
 		return invalid(op, "c", "has %d rows, but op(a) has %d", c.Rows, rows)
 	case c.Cols != b.Cols:
 		return invalid(op, "c", "has %d columns, but b has %d", c.Cols, b.Cols)
-	case overlap(b.Data, c.Data):
-		return invalid(op, "c", "overlaps b; the result needs memory of its own")
 	}
-	if done, err := mulMatByVendor(s, transpose, alpha, a, b, beta, c, work); done {
-		return failed(op, err)
-	}
-	return failed(op, mulMat(s, transpose, alpha, a, b, beta, c, work))
+	return checkResult(op, "c", c.Data, a, "b", b.Data, false)
 }
 
 // mulMat is MulMat with Quern's kernels.
@@ -115,9 +128,15 @@ func mulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T
 		}
 		a = turned.dst.Transpose()
 	}
+	return mulCompressed(s, alpha, a, b, beta, c)
+}
+
+// mulCompressed computes c = alpha*a*b + beta*c, where c has elements.
+func mulCompressed[T Float](s *gpu.Stream, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T]) error {
+	rows := c.Rows
 	if s.Device().Backend() == gpu.CPU {
-		g := gpu.Plane((c.Cols+columnsPerThread-1)/columnsPerThread, rows)
+		g := planeOf((c.Cols+columnsPerThread-1)/columnsPerThread, rows)
 		return LaunchMulTiles(s, g, rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data)
 	}
-	return LaunchMulColumns(s, gpu.Plane(c.Cols, rows), rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data)
+	return LaunchMulColumns(s, planeOf(c.Cols, rows), rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data)
 }

@@ -312,7 +312,7 @@ func (a CSR[T]) Method(d *gpu.Device) Method {
 }
 
 // MulVec computes y = alpha*a*x + beta*y, or alpha*aᵀ*x + beta*y if transpose is true.
-// If beta is 0, y is not read. x and y must not overlap.
+// If beta is 0, y is not read. y must not overlap x or the buffers of a.
 //
 // The kernel is chosen by the number of entries and rows and by a.Longest: rows of
 // about the same length get a number of threads according to it; if the longest row is
@@ -324,24 +324,28 @@ func MulVec[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], x *gpu.Bu
 	if err := a.check(op, "a"); err != nil {
 		return err
 	}
-	rows, cols := a.Rows, a.Cols
-	of := "columns"
-	if transpose {
-		rows, cols, of = cols, rows, "rows"
-	}
-	switch {
-	case x == nil || x.Len() != cols:
-		return invalid(op, "x", "has %d elements, but a has %d %s", x.Len(), cols, of)
-	case y == nil || y.Len() != rows:
-		of = map[bool]string{false: "rows", true: "columns"}[transpose]
-		return invalid(op, "y", "has %d elements, but a has %d %s", y.Len(), rows, of)
-	case overlap(x, y):
-		return invalid(op, "y", "overlaps x; the result needs memory of its own")
+	if err := checkVectors(op, transpose, a.Rows, a.Cols, a.storage(), x, y); err != nil {
+		return err
 	}
 	if done, err := mulVecByVendor(s, transpose, alpha, a, x, beta, y, work); done {
 		return failed(op, err)
 	}
 	return failed(op, mulVec(s, transpose, alpha, a, x, beta, y, work))
+}
+
+// checkVectors returns an error if x and y do not fit a matrix, or y shares memory with others.
+func checkVectors[T Float](op string, transpose bool, rows, cols int, a storage, x, y *gpu.Buffer[T]) error {
+	from, to := "columns", "rows"
+	if transpose {
+		rows, cols, from, to = cols, rows, to, from
+	}
+	switch {
+	case x == nil || x.Len() != cols:
+		return invalid(op, "x", "has %d elements, but a has %d %s", x.Len(), cols, from)
+	case y == nil || y.Len() != rows:
+		return invalid(op, "y", "has %d elements, but a has %d %s", y.Len(), rows, to)
+	}
+	return checkResult(op, "y", y, a, "x", x, false)
 }
 
 // mulVec is MulVec with Quern's kernels.

@@ -20,166 +20,131 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: &quern_gen_zip,
-	Sum:     "46c78106f4bf510838fb5b9adcbe7e467a675b3bb570cfc288756e7ec202ab31",
+	Sum:     "5c623231052f8a9908e39a7dad777669a5d5ec9c955f73b5329780e9059e9bcc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__mulBSR_float32          func(t kernel.Thread, block int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulBSR_float64          func(t kernel.Thread, block int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__starts                  func(t kernel.Thread, rows []int32, start []int32)
-	quern_gen_is_stale__run_go_generate__rowsOf                  func(t kernel.Thread, start []int32, rows []int32)
-	quern_gen_is_stale__run_go_generate__gather_float32          func(t kernel.Thread, numbers []int32, indexIn []int32, valueIn []float32, index []int32, value []float32)
-	quern_gen_is_stale__run_go_generate__gather_float64          func(t kernel.Thread, numbers []int32, indexIn []int32, valueIn []float64, index []int32, value []float64)
-	quern_gen_is_stale__run_go_generate__gatherRows_float32      func(t kernel.Thread, numbers []int32, start []int32, valueIn []float32, index []int32, value []float32)
-	quern_gen_is_stale__run_go_generate__gatherRows_float64      func(t kernel.Thread, numbers []int32, start []int32, valueIn []float64, index []int32, value []float64)
-	quern_gen_is_stale__run_go_generate__longest                 func(t kernel.Thread, start []int32, greatest []int32)
-	quern_gen_is_stale__run_go_generate__dotTiles_float32        func(t kernel.Thread, n int, x []float32, y []float32, partial []float64)
-	quern_gen_is_stale__run_go_generate__dotTiles_float64        func(t kernel.Thread, n int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__dotParts_float32        func(t kernel.Thread, n int, part int, x []float32, y []float32, partial []float64)
-	quern_gen_is_stale__run_go_generate__dotParts_float64        func(t kernel.Thread, n int, part int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__toELL_float32           func(t kernel.Thread, rows int, width int, start []int32, indexIn []int32, valueIn []float32, index []int32, value []float32)
-	quern_gen_is_stale__run_go_generate__toELL_float64           func(t kernel.Thread, rows int, width int, start []int32, indexIn []int32, valueIn []float64, index []int32, value []float64)
-	quern_gen_is_stale__run_go_generate__mulELL_float32          func(t kernel.Thread, width int, alpha float32, beta float32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulELL_float64          func(t kernel.Thread, width int, alpha float64, beta float64, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__mulColumns_float32      func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float32, beta float32, start []int32, index []int32, value []float32, b []float32, c []float32)
-	quern_gen_is_stale__run_go_generate__mulColumns_float64      func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float64, beta float64, start []int32, index []int32, value []float64, b []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__mulTiles_float32        func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float32, beta float32, start []int32, index []int32, value []float32, b []float32, c []float32)
-	quern_gen_is_stale__run_go_generate__mulTiles_float64        func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float64, beta float64, start []int32, index []int32, value []float64, b []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__mulRows_float32         func(t kernel.Thread, log int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulRows_float64         func(t kernel.Thread, log int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__mulRow_float32          func(t kernel.Thread, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulRow_float64          func(t kernel.Thread, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__mulParts_float32        func(t kernel.Thread, steps int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32, rows []int32, carry []float32)
-	quern_gen_is_stale__run_go_generate__mulParts_float64        func(t kernel.Thread, steps int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64, rows []int32, carry []float64)
-	quern_gen_is_stale__run_go_generate__mergeBounds             func(t kernel.Thread, rows int, entries int, start []int32, bounds []int32)
-	quern_gen_is_stale__run_go_generate__mulMerge_float32        func(t kernel.Thread, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32, bounds []int32, carry []float32)
-	quern_gen_is_stale__run_go_generate__mulMerge_float64        func(t kernel.Thread, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64, bounds []int32, carry []float64)
-	quern_gen_is_stale__run_go_generate__addCarries_float32      func(t kernel.Thread, alpha float32, rows []int32, carry []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__addCarries_float64      func(t kernel.Thread, alpha float64, rows []int32, carry []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__foldCarries_float32     func(t kernel.Thread, alpha float32, bounds []int32, carry []float32, y []float32, foldedRows []int32, folded []float32)
-	quern_gen_is_stale__run_go_generate__foldCarries_float64     func(t kernel.Thread, alpha float64, bounds []int32, carry []float64, y []float64, foldedRows []int32, folded []float64)
-	quern_gen_is_stale__run_go_generate__findDiagonal            func(t kernel.Thread, start []int32, index []int32, diagonal []int32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorWarps_float32     func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float32, sync []uint32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorWarps_float64     func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float64, sync []uint32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorAll_float32       func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorAll_float64       func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float64, flaw []int32)
-	quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 func(t kernel.Thread, start []int32, index []int32, value []float32, inverse []float32)
-	quern_gen_is_stale__run_go_generate__inverseDiagonal_float64 func(t kernel.Thread, start []int32, index []int32, value []float64, inverse []float64)
-	quern_gen_is_stale__run_go_generate__scale_float32           func(t kernel.Thread, d []float32, r []float32, z []float32)
-	quern_gen_is_stale__run_go_generate__scale_float64           func(t kernel.Thread, d []float64, r []float64, z []float64)
-	quern_gen_is_stale__run_go_generate__startCG                 func(t kernel.Thread, n int, tolerance float64, bb []float64, rr []float64, rz []float64, state []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__alphaCG                 func(t kernel.Thread, n int, pq []float64, state []float64)
-	quern_gen_is_stale__run_go_generate__stepCG_float32          func(t kernel.Thread, state []float64, p []float32, q []float32, x []float32, r []float32)
-	quern_gen_is_stale__run_go_generate__stepCG_float64          func(t kernel.Thread, state []float64, p []float64, q []float64, x []float64, r []float64)
-	quern_gen_is_stale__run_go_generate__betaCG                  func(t kernel.Thread, n int, iteration int, rr []float64, rz []float64, state []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__turnCG_float32          func(t kernel.Thread, state []float64, z []float32, p []float32)
-	quern_gen_is_stale__run_go_generate__turnCG_float64          func(t kernel.Thread, state []float64, z []float64, p []float64)
-	quern_gen_is_stale__run_go_generate__startGMRES              func(t kernel.Thread, h hessenberg, n int, first bool, tolerance float64, bb []float64, rr []float64, state []float64, small []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__hessenberg              struct{ M int }
-	quern_gen_is_stale__run_go_generate__unitGMRES_float32       func(t kernel.Thread, state []float64, w []float32, v []float32)
-	quern_gen_is_stale__run_go_generate__unitGMRES_float64       func(t kernel.Thread, state []float64, w []float64, v []float64)
-	quern_gen_is_stale__run_go_generate__sumGMRES                func(t kernel.Thread, h hessenberg, n int, column int, second bool, partial []float64, small []float64)
-	quern_gen_is_stale__run_go_generate__subtractGMRES_float32   func(t kernel.Thread, h hessenberg, vectors int, small []float64, basis []float32, w []float32)
-	quern_gen_is_stale__run_go_generate__subtractGMRES_float64   func(t kernel.Thread, h hessenberg, vectors int, small []float64, basis []float64, w []float64)
-	quern_gen_is_stale__run_go_generate__rotateGMRES             func(t kernel.Thread, h hessenberg, n int, column int, iteration int, ww []float64, state []float64, small []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__solveGMRES              func(t kernel.Thread, h hessenberg, state []float64, small []float64)
-	quern_gen_is_stale__run_go_generate__combineGMRES_float32    func(t kernel.Thread, h hessenberg, add bool, state []float64, small []float64, basis []float32, u []float32)
-	quern_gen_is_stale__run_go_generate__combineGMRES_float64    func(t kernel.Thread, h hessenberg, add bool, state []float64, small []float64, basis []float64, u []float64)
-	quern_gen_is_stale__run_go_generate__addVector_float32       func(t kernel.Thread, y []float32, x []float32)
-	quern_gen_is_stale__run_go_generate__addVector_float64       func(t kernel.Thread, y []float64, x []float64)
-	quern_gen_is_stale__run_go_generate__countTiles              func(t kernel.Thread, shift uint, keys []int32, counts []int32)
-	quern_gen_is_stale__run_go_generate__moveTiles               func(t kernel.Thread, shift uint, keys []int32, numbers []int32, counts []int32, keysOut []int32, numbersOut []int32)
-	quern_gen_is_stale__run_go_generate__countParts              func(t kernel.Thread, shift uint, part int, keys []int32, counts []int32)
-	quern_gen_is_stale__run_go_generate__moveParts               func(t kernel.Thread, shift uint, part int, keys []int32, numbers []int32, counts []int32, keysOut []int32, numbersOut []int32)
-	quern_gen_is_stale__run_go_generate__totals                  func(t kernel.Thread, x []int32, sums []int32)
-	quern_gen_is_stale__run_go_generate__scan                    func(t kernel.Thread, tiles int, x []int32, before []int32)
-	quern_gen_is_stale__run_go_generate__scanAll                 func(t kernel.Thread, x []int32)
-	quern_gen_is_stale__run_go_generate__enumerate               func(t kernel.Thread, x []int32)
-	quern_gen_is_stale__run_go_generate__solveWarps_float32      func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float32, sync []uint32, b []float32, x []float32)
-	quern_gen_is_stale__run_go_generate__solveWarps_float64      func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float64, sync []uint32, b []float64, x []float64)
-	quern_gen_is_stale__run_go_generate__solveAll_float32        func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float32, b []float32, x []float32)
-	quern_gen_is_stale__run_go_generate__solveAll_float64        func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float64, b []float64, x []float64)
-)
 
-var (
-	quern_mulBSR_float32          quern_gen_is_stale__run_go_generate__mulBSR_float32          = mulBSR[float32]
-	quern_mulBSR_float64          quern_gen_is_stale__run_go_generate__mulBSR_float64          = mulBSR[float64]
-	quern_starts                  quern_gen_is_stale__run_go_generate__starts                  = starts
-	quern_rowsOf                  quern_gen_is_stale__run_go_generate__rowsOf                  = rowsOf
-	quern_gather_float32          quern_gen_is_stale__run_go_generate__gather_float32          = gather[float32]
-	quern_gather_float64          quern_gen_is_stale__run_go_generate__gather_float64          = gather[float64]
-	quern_gatherRows_float32      quern_gen_is_stale__run_go_generate__gatherRows_float32      = gatherRows[float32]
-	quern_gatherRows_float64      quern_gen_is_stale__run_go_generate__gatherRows_float64      = gatherRows[float64]
-	quern_longest                 quern_gen_is_stale__run_go_generate__longest                 = longest
-	quern_dotTiles_float32        quern_gen_is_stale__run_go_generate__dotTiles_float32        = dotTiles[float32]
-	quern_dotTiles_float64        quern_gen_is_stale__run_go_generate__dotTiles_float64        = dotTiles[float64]
-	quern_dotParts_float32        quern_gen_is_stale__run_go_generate__dotParts_float32        = dotParts[float32]
-	quern_dotParts_float64        quern_gen_is_stale__run_go_generate__dotParts_float64        = dotParts[float64]
-	quern_toELL_float32           quern_gen_is_stale__run_go_generate__toELL_float32           = toELL[float32]
-	quern_toELL_float64           quern_gen_is_stale__run_go_generate__toELL_float64           = toELL[float64]
-	quern_mulELL_float32          quern_gen_is_stale__run_go_generate__mulELL_float32          = mulELL[float32]
-	quern_mulELL_float64          quern_gen_is_stale__run_go_generate__mulELL_float64          = mulELL[float64]
-	quern_mulColumns_float32      quern_gen_is_stale__run_go_generate__mulColumns_float32      = mulColumns[float32]
-	quern_mulColumns_float64      quern_gen_is_stale__run_go_generate__mulColumns_float64      = mulColumns[float64]
-	quern_mulTiles_float32        quern_gen_is_stale__run_go_generate__mulTiles_float32        = mulTiles[float32]
-	quern_mulTiles_float64        quern_gen_is_stale__run_go_generate__mulTiles_float64        = mulTiles[float64]
-	quern_mulRows_float32         quern_gen_is_stale__run_go_generate__mulRows_float32         = mulRows[float32]
-	quern_mulRows_float64         quern_gen_is_stale__run_go_generate__mulRows_float64         = mulRows[float64]
-	quern_mulRow_float32          quern_gen_is_stale__run_go_generate__mulRow_float32          = mulRow[float32]
-	quern_mulRow_float64          quern_gen_is_stale__run_go_generate__mulRow_float64          = mulRow[float64]
-	quern_mulParts_float32        quern_gen_is_stale__run_go_generate__mulParts_float32        = mulParts[float32]
-	quern_mulParts_float64        quern_gen_is_stale__run_go_generate__mulParts_float64        = mulParts[float64]
-	quern_mergeBounds             quern_gen_is_stale__run_go_generate__mergeBounds             = mergeBounds
-	quern_mulMerge_float32        quern_gen_is_stale__run_go_generate__mulMerge_float32        = mulMerge[float32]
-	quern_mulMerge_float64        quern_gen_is_stale__run_go_generate__mulMerge_float64        = mulMerge[float64]
-	quern_addCarries_float32      quern_gen_is_stale__run_go_generate__addCarries_float32      = addCarries[float32]
-	quern_addCarries_float64      quern_gen_is_stale__run_go_generate__addCarries_float64      = addCarries[float64]
-	quern_foldCarries_float32     quern_gen_is_stale__run_go_generate__foldCarries_float32     = foldCarries[float32]
-	quern_foldCarries_float64     quern_gen_is_stale__run_go_generate__foldCarries_float64     = foldCarries[float64]
-	quern_findDiagonal            quern_gen_is_stale__run_go_generate__findDiagonal            = findDiagonal
-	quern_factorWarps_float32     quern_gen_is_stale__run_go_generate__factorWarps_float32     = factorWarps[float32]
-	quern_factorWarps_float64     quern_gen_is_stale__run_go_generate__factorWarps_float64     = factorWarps[float64]
-	quern_factorAll_float32       quern_gen_is_stale__run_go_generate__factorAll_float32       = factorAll[float32]
-	quern_factorAll_float64       quern_gen_is_stale__run_go_generate__factorAll_float64       = factorAll[float64]
-	quern_inverseDiagonal_float32 quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 = inverseDiagonal[float32]
-	quern_inverseDiagonal_float64 quern_gen_is_stale__run_go_generate__inverseDiagonal_float64 = inverseDiagonal[float64]
-	quern_scale_float32           quern_gen_is_stale__run_go_generate__scale_float32           = scale[float32]
-	quern_scale_float64           quern_gen_is_stale__run_go_generate__scale_float64           = scale[float64]
-	quern_startCG                 quern_gen_is_stale__run_go_generate__startCG                 = startCG
-	quern_alphaCG                 quern_gen_is_stale__run_go_generate__alphaCG                 = alphaCG
-	quern_stepCG_float32          quern_gen_is_stale__run_go_generate__stepCG_float32          = stepCG[float32]
-	quern_stepCG_float64          quern_gen_is_stale__run_go_generate__stepCG_float64          = stepCG[float64]
-	quern_betaCG                  quern_gen_is_stale__run_go_generate__betaCG                  = betaCG
-	quern_turnCG_float32          quern_gen_is_stale__run_go_generate__turnCG_float32          = turnCG[float32]
-	quern_turnCG_float64          quern_gen_is_stale__run_go_generate__turnCG_float64          = turnCG[float64]
-	quern_startGMRES              quern_gen_is_stale__run_go_generate__startGMRES              = startGMRES
-	_                                                                                          = (*quern_gen_is_stale__run_go_generate__hessenberg)((*hessenberg)(nil))
-	quern_unitGMRES_float32       quern_gen_is_stale__run_go_generate__unitGMRES_float32       = unitGMRES[float32]
-	quern_unitGMRES_float64       quern_gen_is_stale__run_go_generate__unitGMRES_float64       = unitGMRES[float64]
-	quern_sumGMRES                quern_gen_is_stale__run_go_generate__sumGMRES                = sumGMRES
-	quern_subtractGMRES_float32   quern_gen_is_stale__run_go_generate__subtractGMRES_float32   = subtractGMRES[float32]
-	quern_subtractGMRES_float64   quern_gen_is_stale__run_go_generate__subtractGMRES_float64   = subtractGMRES[float64]
-	quern_rotateGMRES             quern_gen_is_stale__run_go_generate__rotateGMRES             = rotateGMRES
-	quern_solveGMRES              quern_gen_is_stale__run_go_generate__solveGMRES              = solveGMRES
-	quern_combineGMRES_float32    quern_gen_is_stale__run_go_generate__combineGMRES_float32    = combineGMRES[float32]
-	quern_combineGMRES_float64    quern_gen_is_stale__run_go_generate__combineGMRES_float64    = combineGMRES[float64]
-	quern_addVector_float32       quern_gen_is_stale__run_go_generate__addVector_float32       = addVector[float32]
-	quern_addVector_float64       quern_gen_is_stale__run_go_generate__addVector_float64       = addVector[float64]
-	quern_countTiles              quern_gen_is_stale__run_go_generate__countTiles              = countTiles
-	quern_moveTiles               quern_gen_is_stale__run_go_generate__moveTiles               = moveTiles
-	quern_countParts              quern_gen_is_stale__run_go_generate__countParts              = countParts
-	quern_moveParts               quern_gen_is_stale__run_go_generate__moveParts               = moveParts
-	quern_totals                  quern_gen_is_stale__run_go_generate__totals                  = totals
-	quern_scan                    quern_gen_is_stale__run_go_generate__scan                    = scan
-	quern_scanAll                 quern_gen_is_stale__run_go_generate__scanAll                 = scanAll
-	quern_enumerate               quern_gen_is_stale__run_go_generate__enumerate               = enumerate
-	quern_solveWarps_float32      quern_gen_is_stale__run_go_generate__solveWarps_float32      = solveWarps[float32]
-	quern_solveWarps_float64      quern_gen_is_stale__run_go_generate__solveWarps_float64      = solveWarps[float64]
-	quern_solveAll_float32        quern_gen_is_stale__run_go_generate__solveAll_float32        = solveAll[float32]
-	quern_solveAll_float64        quern_gen_is_stale__run_go_generate__solveAll_float64        = solveAll[float64]
-)
+type quern_gen_is_stale__run_go_generate__mulBSR_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulBSRColumns_float32 func(kernel.Thread, int, int, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__starts func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__rowsOf func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__gather_float32 func(kernel.Thread, []int32, []int32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__gatherRows_float32 func(kernel.Thread, []int32, []int32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__longest func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__countBSR func(kernel.Thread, int, int, int, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__fromBSR_float32 func(kernel.Thread, int, int, int, []int32, []int32, []float32, []int32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__blockColumns func(kernel.Thread, int, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__blockLines func(kernel.Thread, int, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__blockHeads func(kernel.Thread, int, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__blockStarts func(kernel.Thread, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__fillBlocks_float32 func(kernel.Thread, int, []int32, []int32, []float32, []int32, []int32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__dotTiles_float32 func(kernel.Thread, int, []float32, []float32, []float64)
+type quern_gen_is_stale__run_go_generate__dotParts_float32 func(kernel.Thread, int, int, []float32, []float32, []float64)
+type quern_gen_is_stale__run_go_generate__toELL_float32 func(kernel.Thread, int, int, []int32, []int32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__mulELL_float32 func(kernel.Thread, int, float32, float32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulELLColumns_float32 func(kernel.Thread, int, int, int, int, int, float32, float32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__countELL func(kernel.Thread, int, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__fromELL_float32 func(kernel.Thread, int, []int32, []float32, []int32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__mulColumns_float32 func(kernel.Thread, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulTiles_float32 func(kernel.Thread, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulRows_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulRow_float32 func(kernel.Thread, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulParts_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__mergeBounds func(kernel.Thread, int, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__mulMerge_float32 func(kernel.Thread, float32, float32, []int32, []int32, []float32, []float32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__addCarries_float32 func(kernel.Thread, float32, []int32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__foldCarries_float32 func(kernel.Thread, float32, []int32, []float32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__findDiagonal func(kernel.Thread, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__factorWarps_float32 func(kernel.Thread, []int32, []int32, []int32, []float32, []uint32, []int32)
+type quern_gen_is_stale__run_go_generate__factorAll_float32 func(kernel.Thread, []int32, []int32, []int32, []float32, []int32)
+type quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 func(kernel.Thread, []int32, []int32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__scale_float32 func(kernel.Thread, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__startCG func(kernel.Thread, int, float64, []float64, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__alphaCG func(kernel.Thread, int, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__stepCG_float32 func(kernel.Thread, []float64, []float32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__betaCG func(kernel.Thread, int, int, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__turnCG_float32 func(kernel.Thread, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__hessenberg struct{ M int }
+type quern_gen_is_stale__run_go_generate__startGMRES func(kernel.Thread, hessenberg, int, bool, float64, []float64, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__unitGMRES_float32 func(kernel.Thread, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__sumGMRES func(kernel.Thread, hessenberg, int, int, bool, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__subtractGMRES_float32 func(kernel.Thread, hessenberg, int, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__rotateGMRES func(kernel.Thread, hessenberg, int, int, int, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__solveGMRES func(kernel.Thread, hessenberg, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__combineGMRES_float32 func(kernel.Thread, hessenberg, bool, []float64, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__addVector_float32 func(kernel.Thread, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__countTiles func(kernel.Thread, uint, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__moveTiles func(kernel.Thread, uint, []int32, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__countParts func(kernel.Thread, uint, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__moveParts func(kernel.Thread, uint, int, []int32, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__totals func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__scan func(kernel.Thread, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__scanAll func(kernel.Thread, []int32)
+type quern_gen_is_stale__run_go_generate__enumerate func(kernel.Thread, []int32)
+type quern_gen_is_stale__run_go_generate__solveWarps_float32 func(kernel.Thread, bool, bool, []int32, []int32, []float32, []uint32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__solveAll_float32 func(kernel.Thread, bool, bool, []int32, []int32, []float32, []float32, []float32)
+
+var quern_mulBSR_float32 quern_gen_is_stale__run_go_generate__mulBSR_float32 = mulBSR[float32]
+var quern_mulBSRColumns_float32 quern_gen_is_stale__run_go_generate__mulBSRColumns_float32 = mulBSRColumns[float32]
+var quern_starts quern_gen_is_stale__run_go_generate__starts = starts
+var quern_rowsOf quern_gen_is_stale__run_go_generate__rowsOf = rowsOf
+var quern_gather_float32 quern_gen_is_stale__run_go_generate__gather_float32 = gather[float32]
+var quern_gatherRows_float32 quern_gen_is_stale__run_go_generate__gatherRows_float32 = gatherRows[float32]
+var quern_longest quern_gen_is_stale__run_go_generate__longest = longest
+var quern_countBSR quern_gen_is_stale__run_go_generate__countBSR = countBSR
+var quern_fromBSR_float32 quern_gen_is_stale__run_go_generate__fromBSR_float32 = fromBSR[float32]
+var quern_blockColumns quern_gen_is_stale__run_go_generate__blockColumns = blockColumns
+var quern_blockLines quern_gen_is_stale__run_go_generate__blockLines = blockLines
+var quern_blockHeads quern_gen_is_stale__run_go_generate__blockHeads = blockHeads
+var quern_blockStarts quern_gen_is_stale__run_go_generate__blockStarts = blockStarts
+var quern_fillBlocks_float32 quern_gen_is_stale__run_go_generate__fillBlocks_float32 = fillBlocks[float32]
+var quern_dotTiles_float32 quern_gen_is_stale__run_go_generate__dotTiles_float32 = dotTiles[float32]
+var quern_dotParts_float32 quern_gen_is_stale__run_go_generate__dotParts_float32 = dotParts[float32]
+var quern_toELL_float32 quern_gen_is_stale__run_go_generate__toELL_float32 = toELL[float32]
+var quern_mulELL_float32 quern_gen_is_stale__run_go_generate__mulELL_float32 = mulELL[float32]
+var quern_mulELLColumns_float32 quern_gen_is_stale__run_go_generate__mulELLColumns_float32 = mulELLColumns[float32]
+var quern_countELL quern_gen_is_stale__run_go_generate__countELL = countELL
+var quern_fromELL_float32 quern_gen_is_stale__run_go_generate__fromELL_float32 = fromELL[float32]
+var quern_mulColumns_float32 quern_gen_is_stale__run_go_generate__mulColumns_float32 = mulColumns[float32]
+var quern_mulTiles_float32 quern_gen_is_stale__run_go_generate__mulTiles_float32 = mulTiles[float32]
+var quern_mulRows_float32 quern_gen_is_stale__run_go_generate__mulRows_float32 = mulRows[float32]
+var quern_mulRow_float32 quern_gen_is_stale__run_go_generate__mulRow_float32 = mulRow[float32]
+var quern_mulParts_float32 quern_gen_is_stale__run_go_generate__mulParts_float32 = mulParts[float32]
+var quern_mergeBounds quern_gen_is_stale__run_go_generate__mergeBounds = mergeBounds
+var quern_mulMerge_float32 quern_gen_is_stale__run_go_generate__mulMerge_float32 = mulMerge[float32]
+var quern_addCarries_float32 quern_gen_is_stale__run_go_generate__addCarries_float32 = addCarries[float32]
+var quern_foldCarries_float32 quern_gen_is_stale__run_go_generate__foldCarries_float32 = foldCarries[float32]
+var quern_findDiagonal quern_gen_is_stale__run_go_generate__findDiagonal = findDiagonal
+var quern_factorWarps_float32 quern_gen_is_stale__run_go_generate__factorWarps_float32 = factorWarps[float32]
+var quern_factorAll_float32 quern_gen_is_stale__run_go_generate__factorAll_float32 = factorAll[float32]
+var quern_inverseDiagonal_float32 quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 = inverseDiagonal[float32]
+var quern_scale_float32 quern_gen_is_stale__run_go_generate__scale_float32 = scale[float32]
+var quern_startCG quern_gen_is_stale__run_go_generate__startCG = startCG
+var quern_alphaCG quern_gen_is_stale__run_go_generate__alphaCG = alphaCG
+var quern_stepCG_float32 quern_gen_is_stale__run_go_generate__stepCG_float32 = stepCG[float32]
+var quern_betaCG quern_gen_is_stale__run_go_generate__betaCG = betaCG
+var quern_turnCG_float32 quern_gen_is_stale__run_go_generate__turnCG_float32 = turnCG[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__hessenberg)((*hessenberg)(nil))
+var quern_startGMRES quern_gen_is_stale__run_go_generate__startGMRES = startGMRES
+var quern_unitGMRES_float32 quern_gen_is_stale__run_go_generate__unitGMRES_float32 = unitGMRES[float32]
+var quern_sumGMRES quern_gen_is_stale__run_go_generate__sumGMRES = sumGMRES
+var quern_subtractGMRES_float32 quern_gen_is_stale__run_go_generate__subtractGMRES_float32 = subtractGMRES[float32]
+var quern_rotateGMRES quern_gen_is_stale__run_go_generate__rotateGMRES = rotateGMRES
+var quern_solveGMRES quern_gen_is_stale__run_go_generate__solveGMRES = solveGMRES
+var quern_combineGMRES_float32 quern_gen_is_stale__run_go_generate__combineGMRES_float32 = combineGMRES[float32]
+var quern_addVector_float32 quern_gen_is_stale__run_go_generate__addVector_float32 = addVector[float32]
+var quern_countTiles quern_gen_is_stale__run_go_generate__countTiles = countTiles
+var quern_moveTiles quern_gen_is_stale__run_go_generate__moveTiles = moveTiles
+var quern_countParts quern_gen_is_stale__run_go_generate__countParts = countParts
+var quern_moveParts quern_gen_is_stale__run_go_generate__moveParts = moveParts
+var quern_totals quern_gen_is_stale__run_go_generate__totals = totals
+var quern_scan quern_gen_is_stale__run_go_generate__scan = scan
+var quern_scanAll quern_gen_is_stale__run_go_generate__scanAll = scanAll
+var quern_enumerate quern_gen_is_stale__run_go_generate__enumerate = enumerate
+var quern_solveWarps_float32 quern_gen_is_stale__run_go_generate__solveWarps_float32 = solveWarps[float32]
+var quern_solveAll_float32 quern_gen_is_stale__run_go_generate__solveAll_float32 = solveAll[float32]
 
 var quernMulBSR_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSR[float32]", Code: &quernPTX, Host: quernHostMulBSR[float32], Plain: quernPlainMulBSR[float32]}}
 var quernMulBSR_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSR[float64]", Code: &quernPTX, Host: quernHostMulBSR[float64], Plain: quernPlainMulBSR[float64]}}
@@ -211,11 +176,46 @@ func LaunchMulBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int, alp
 	return l.End()
 }
 
+var quernMulBSRColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSRColumns[float32]", Code: &quernPTX, Host: quernHostMulBSRColumns[float32], Plain: quernPlainMulBSRColumns[float32]}}
+var quernMulBSRColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSRColumns[float64]", Code: &quernPTX, Host: quernHostMulBSRColumns[float64], Plain: quernPlainMulBSRColumns[float64]}}
+
+// LaunchMulBSRColumns runs mulBSRColumns on the grid g.
+//
+// mulBSRColumns computes an element of c with each thread, as mulColumns does.
+func LaunchMulBSRColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, inner, block, strideB, strideC int, alpha, beta T, start, index *gpu.Buffer[int32], value, b, c *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernMulBSRColumns_float32
+	case *float64:
+		k = quernMulBSRColumns_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, cols)
+	gpu.Arg(l, inner)
+	gpu.Arg(l, block)
+	gpu.Arg(l, strideB)
+	gpu.Arg(l, strideC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
 var quernStarts = &gpu.Kernel{Declared: compiled.Declaration{Name: "starts", Code: &quernPTX, Host: quernHostStarts, Plain: quernPlainStarts}}
 
 // LaunchStarts runs starts on the grid g.
 //
-// starts finds where each row begins among the sorted rows of entries.
+// starts finds where each row begins among the sorted rows of entries. It has a thread for each
+// entry, which checks the order, and for each element of start.
 func LaunchStarts(s *gpu.Stream, g gpu.Grid, rows, start *gpu.Buffer[int32]) error {
 	l, err := quernStarts.Begin(s, g)
 	if err != nil {
@@ -305,6 +305,153 @@ func LaunchLongest(s *gpu.Stream, g gpu.Grid, start, greatest *gpu.Buffer[int32]
 	}
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, greatest)
+	return l.End()
+}
+
+var quernCountBSR = &gpu.Kernel{Declared: compiled.Declaration{Name: "countBSR", Code: &quernPTX, Host: quernHostCountBSR, Plain: quernPlainCountBSR}}
+
+// LaunchCountBSR runs countBSR on the grid g.
+//
+// countBSR counts the elements of each row that are in blocks and within the matrix.
+func LaunchCountBSR(s *gpu.Stream, g gpu.Grid, rows, cols, block int, start, index, count *gpu.Buffer[int32]) error {
+	l, err := quernCountBSR.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, cols)
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, count)
+	return l.End()
+}
+
+var quernFromBSR_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromBSR[float32]", Code: &quernPTX, Host: quernHostFromBSR[float32], Plain: quernPlainFromBSR[float32]}}
+var quernFromBSR_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromBSR[float64]", Code: &quernPTX, Host: quernHostFromBSR[float64], Plain: quernPlainFromBSR[float64]}}
+
+// LaunchFromBSR runs fromBSR on the grid g.
+//
+// fromBSR writes the entries of a row with each thread.
+func LaunchFromBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, block int, startIn, indexIn *gpu.Buffer[int32], valueIn *gpu.Buffer[T], start, index *gpu.Buffer[int32], value *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernFromBSR_float32
+	case *float64:
+		k = quernFromBSR_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, cols)
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, startIn)
+	gpu.SliceArg(l, indexIn)
+	gpu.SliceArg(l, valueIn)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	return l.End()
+}
+
+var quernBlockColumns = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockColumns", Code: &quernPTX, Host: quernHostBlockColumns, Plain: quernPlainBlockColumns}}
+
+// LaunchBlockColumns runs blockColumns on the grid g.
+//
+// blockColumns finds the block column of each entry.
+func LaunchBlockColumns(s *gpu.Stream, g gpu.Grid, cols, block int, index, columns *gpu.Buffer[int32]) error {
+	l, err := quernBlockColumns.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, cols)
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, columns)
+	return l.End()
+}
+
+var quernBlockLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockLines", Code: &quernPTX, Host: quernHostBlockLines, Plain: quernPlainBlockLines}}
+
+// LaunchBlockLines runs blockLines on the grid g.
+//
+// blockLines finds the block row of each of the entries with the given numbers.
+func LaunchBlockLines(s *gpu.Stream, g gpu.Grid, block int, start, numbers, lines *gpu.Buffer[int32]) error {
+	l, err := quernBlockLines.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, numbers)
+	gpu.SliceArg(l, lines)
+	return l.End()
+}
+
+var quernBlockHeads = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockHeads", Code: &quernPTX, Host: quernHostBlockHeads, Plain: quernPlainBlockHeads}}
+
+// LaunchBlockHeads runs blockHeads on the grid g.
+//
+// blockHeads marks the first entry of each block with 1, and others, and the last element, with 0.
+func LaunchBlockHeads(s *gpu.Stream, g gpu.Grid, block int, index, numbers, lines, heads *gpu.Buffer[int32]) error {
+	l, err := quernBlockHeads.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, numbers)
+	gpu.SliceArg(l, lines)
+	gpu.SliceArg(l, heads)
+	return l.End()
+}
+
+var quernBlockStarts = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockStarts", Code: &quernPTX, Host: quernHostBlockStarts, Plain: quernPlainBlockStarts}}
+
+// LaunchBlockStarts runs blockStarts on the grid g.
+//
+// blockStarts finds the first block of each block row. before[k] is the number of blocks before
+// entry k.
+func LaunchBlockStarts(s *gpu.Stream, g gpu.Grid, lines, before, start *gpu.Buffer[int32]) error {
+	l, err := quernBlockStarts.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, lines)
+	gpu.SliceArg(l, before)
+	gpu.SliceArg(l, start)
+	return l.End()
+}
+
+var quernFillBlocks_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBlocks[float32]", Code: &quernPTX, Host: quernHostFillBlocks_float32, Plain: quernPlainFillBlocks[float32]}}
+var quernFillBlocks_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBlocks[float64]", Code: &quernPTX, Host: quernHostFillBlocks_float64, Plain: quernPlainFillBlocks[float64]}}
+
+// LaunchFillBlocks runs fillBlocks on the grid g.
+//
+// fillBlocks adds the entries of a block with the thread of its first one. The values are 0 before.
+func LaunchFillBlocks[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int, start, indexIn *gpu.Buffer[int32], valueIn *gpu.Buffer[T], numbers, before, index *gpu.Buffer[int32], value *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernFillBlocks_float32
+	case *float64:
+		k = quernFillBlocks_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, indexIn)
+	gpu.SliceArg(l, valueIn)
+	gpu.SliceArg(l, numbers)
+	gpu.SliceArg(l, before)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
 	return l.End()
 }
 
@@ -412,8 +559,84 @@ func LaunchMulELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, width int, alp
 	return l.End()
 }
 
-var quernMulColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float32]", Code: &quernPTX, Host: quernHostMulColumns_float32, Plain: quernPlainMulColumns_float32}}
-var quernMulColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float64]", Code: &quernPTX, Host: quernHostMulColumns_float64, Plain: quernPlainMulColumns_float64}}
+var quernMulELLColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulELLColumns[float32]", Code: &quernPTX, Host: quernHostMulELLColumns_float32, Plain: quernPlainMulELLColumns[float32]}}
+var quernMulELLColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulELLColumns[float64]", Code: &quernPTX, Host: quernHostMulELLColumns_float64, Plain: quernPlainMulELLColumns[float64]}}
+
+// LaunchMulELLColumns runs mulELLColumns on the grid g.
+//
+// mulELLColumns computes an element of c with each thread, as mulColumns does.
+func LaunchMulELLColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, width, strideB, strideC int, alpha, beta T, index *gpu.Buffer[int32], value, b, c *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernMulELLColumns_float32
+	case *float64:
+		k = quernMulELLColumns_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, cols)
+	gpu.Arg(l, width)
+	gpu.Arg(l, strideB)
+	gpu.Arg(l, strideC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernCountELL = &gpu.Kernel{Declared: compiled.Declaration{Name: "countELL", Code: &quernPTX, Host: quernHostCountELL, Plain: quernPlainCountELL}}
+
+// LaunchCountELL runs countELL on the grid g.
+//
+// countELL counts the entries of each row.
+func LaunchCountELL(s *gpu.Stream, g gpu.Grid, rows, width int, index, count *gpu.Buffer[int32]) error {
+	l, err := quernCountELL.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, width)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, count)
+	return l.End()
+}
+
+var quernFromELL_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromELL[float32]", Code: &quernPTX, Host: quernHostFromELL[float32], Plain: quernPlainFromELL[float32]}}
+var quernFromELL_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromELL[float64]", Code: &quernPTX, Host: quernHostFromELL[float64], Plain: quernPlainFromELL[float64]}}
+
+// LaunchFromELL runs fromELL on the grid g.
+//
+// fromELL writes the entries of a row with each thread.
+func LaunchFromELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows int, indexIn *gpu.Buffer[int32], valueIn *gpu.Buffer[T], start, index *gpu.Buffer[int32], value *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernFromELL_float32
+	case *float64:
+		k = quernFromELL_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.SliceArg(l, indexIn)
+	gpu.SliceArg(l, valueIn)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	return l.End()
+}
+
+var quernMulColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float32]", Code: &quernPTX, Host: quernHostMulColumns_float32, Plain: quernPlainMulColumns[float32]}}
+var quernMulColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float64]", Code: &quernPTX, Host: quernHostMulColumns_float64, Plain: quernPlainMulColumns[float64]}}
 
 // LaunchMulColumns runs mulColumns on the grid g.
 //
@@ -445,8 +668,8 @@ func LaunchMulColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols
 	return l.End()
 }
 
-var quernMulTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float32]", Code: &quernPTX, Host: quernHostMulTiles_float32, Plain: quernPlainMulTiles_float32}}
-var quernMulTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float64]", Code: &quernPTX, Host: quernHostMulTiles_float64, Plain: quernPlainMulTiles_float64}}
+var quernMulTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float32]", Code: &quernPTX, Host: quernHostMulTiles_float32, Plain: quernPlainMulTiles[float32]}}
+var quernMulTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float64]", Code: &quernPTX, Host: quernHostMulTiles_float64, Plain: quernPlainMulTiles[float64]}}
 
 // LaunchMulTiles runs mulTiles on the grid g.
 //
@@ -1307,32 +1530,26 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				row := base + threadX
-				/*line bsr.go:110*/ t1 := host.Div(row, block)
-				/*line bsr.go:110*/ t2 := host.Rem(row, block)
-				line := t1
-				i := t2
-//line bsr.go:111
+				/*line bsr.go:132*/ line := host.Div(row, block)
+				/*line bsr.go:132*/ i := host.Rem(row, block)
 				var sum T
 				end := int(start[line+1])
 				for k := int(start[line]); k < end; k++ {
 					if r.Halted() {
-						/*line bsr.go:113*/ r.Halt()
+						/*line bsr.go:135*/ r.Halt()
 					}
-					/*line bsr.go:114*/ t3 := (k*block + i) * block
-					/*line bsr.go:114*/ t4 := int(index[k]) * block
-					at := t3
-					first := t4
-					/*line bsr.go:115*/ for j := 0; j < block && first+j < len(x); j++ {
+					/*line bsr.go:136*/ at := (k*block + i) * block
+					/*line bsr.go:136*/ first := int(index[k]) * block
+					for j := 0; j < block && first+j < len(x); j++ {
 						if r.Halted() {
-							/*line bsr.go:115*/ r.Halt()
+							/*line bsr.go:137*/ r.Halt()
 						}
-						/*line bsr.go:116*/ sum += value[at+j] * x[first+j]
+						/*line bsr.go:138*/ sum += value[at+j] * x[first+j]
 					}
 				}
-				t6 := sum
-				/*line bsr.go:119*/ _ = row2[threadX]
+				_ = row2[threadX]
 				t10 := &row2[threadX]
-				/*line bsr.go:119*/ result0 := scaled[T](alpha, t6, beta, t10)
+				/*line bsr.go:141*/ result0 := scaled[T](alpha, sum, beta, t10)
 				row2[threadX] = result0
 			}
 			return
@@ -1341,37 +1558,109 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line bsr.go:107*/ if row >= len(y) {
+		/*line bsr.go:129*/ if row >= len(y) {
 			continue
 		}
-		t1 := host.Div(row, block)
-		/*line bsr.go:110*/ t2 := host.Rem(row, block)
-		line := t1
-		i := t2
-//line bsr.go:111
+		line := host.Div(row, block)
+		/*line bsr.go:132*/ i := host.Rem(row, block)
 		var sum T
 		end := int(start[line+1])
 		for k := int(start[line]); k < end; k++ {
 			if r.Halted() {
-				/*line bsr.go:113*/ r.Halt()
+				/*line bsr.go:135*/ r.Halt()
 			}
-			/*line bsr.go:114*/ t3 := (k*block + i) * block
-			/*line bsr.go:114*/ t4 := int(index[k]) * block
-			at := t3
-			first := t4
-			/*line bsr.go:115*/ for j := 0; j < block && first+j < len(x); j++ {
+			/*line bsr.go:136*/ at := (k*block + i) * block
+			/*line bsr.go:136*/ first := int(index[k]) * block
+			for j := 0; j < block && first+j < len(x); j++ {
 				if r.Halted() {
-					/*line bsr.go:115*/ r.Halt()
+					/*line bsr.go:137*/ r.Halt()
 				}
-				/*line bsr.go:116*/ sum += value[at+j] * x[first+j]
+				/*line bsr.go:138*/ sum += value[at+j] * x[first+j]
 			}
 		}
-		t6 := sum
-		/*line bsr.go:119*/ _ = y[row]
-		/*line bsr.go:119*/ t10 := &y[row]
-		/*line bsr.go:119*/ result0 := scaled[T](alpha, t6, beta, t10)
-		/*line bsr.go:119*/ y[row] = result0
-	} /*line quern_gen.go:1374:1*/
+		_ = y[row]
+		/*line bsr.go:141*/ t10 := &y[row]
+		/*line bsr.go:141*/ result0 := scaled[T](alpha, sum, beta, t10)
+		/*line bsr.go:141*/ y[row] = result0
+	} /*line quern_gen.go:1585:1*/
+}
+
+func quernPlainMulBSRColumns[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[T](r, 6), host.Value[T](r, 7), host.Slice[int32](r, 8), host.Slice[int32](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
+	host.Plain(r, func(t kernel.Thread) { mulBSRColumns[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
+}
+
+func quernHostMulBSRColumns[T float32 | float64](r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	inner := host.Value[int](r, 2)
+	block := host.Value[int](r, 3)
+	strideB := host.Value[int](r, 4)
+	strideC := host.Value[int](r, 5)
+	alpha := host.Value[T](r, 6)
+	beta := host.Value[T](r, 7)
+	start := host.Slice[int32](r, 8)
+	index := host.Slice[int32](r, 9)
+	value := host.Slice[T](r, 10)
+	b := host.Slice[T](r, 11)
+	c := host.Slice[T](r, 12)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start2 := base + threadY
+				quernRow1MulBSRColumns[T](r, start2, base2, cols, size, rows, block, start, index, inner, value, b, strideB, strideC, c, alpha, beta, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulBSRColumns[T float32 | float64](r *host.Run, start2 int, base2 int, cols int, size int, rows int, block int, start []int32, index []int32, inner int, value []T, b []T, strideB int, strideC int, c []T, alpha T, beta T, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		column := base2 + threadX
+		/*line bsr.go:161*/ row := start2
+		if column >= cols {
+			continue
+		}
+		for ; row < rows; row += size {
+			if r.Halted() {
+				/*line bsr.go:165*/ r.Halt()
+			}
+			/*line bsr.go:166*/ line := host.Div(row, block)
+			/*line bsr.go:166*/ i := host.Rem(row, block)
+			var sum T
+			end := int(start[line+1])
+			for k := int(start[line]); k < end; k++ {
+				if r.Halted() {
+					/*line bsr.go:169*/ r.Halt()
+				}
+				/*line bsr.go:170*/ at := (k*block + i) * block
+				/*line bsr.go:170*/ first := int(index[k]) * block
+				for j := 0; j < block && first+j < inner; j++ {
+					if r.Halted() {
+						/*line bsr.go:171*/ r.Halt()
+					}
+					/*line bsr.go:172*/ sum += value[at+j] * b[(first+j)*strideB+column]
+				}
+			}
+			at2 := row*strideC + column
+			_ = c[at2]
+			/*line bsr.go:176*/ t10 := &c[at2]
+			/*line bsr.go:176*/ result0 := scaled[T](alpha, sum, beta, t10)
+			/*line bsr.go:176*/ c[at2] = result0
+		}
+	} /*line quern_gen.go:1663:1*/
 }
 
 func quernPlainStarts(r *host.Run) {
@@ -1385,46 +1674,86 @@ func quernHostStarts(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := len(rows)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX - 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Starts(r, base, start, t1, rows, width)
+				quernRow1Starts(r, base, rows, start, width, base2)
+				quernRow2Starts(r, base, start, rows, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32, width int) {
+func quernRow1Starts(r *host.Run, base int, rows []int32, start []int32, width int, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(start)-base, width)
+		count := min(len(rows)-base, width)
 		if count <= 0 {
 			return
 		}
-		if base >= 0 && count <= len(start)-base {
-			row := start[base:][:count]
+		if base >= 0 && count <= len(rows)-base && base2 >= 0 && count <= len(rows)-base2 {
+			row2 := rows[base:][:count]
+			row3 := rows[base2:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
+				/*line convert.go:34*/ row := row2[threadX]
+				if !(row >= 0 && int(row)+1 < len(start)) {
+					/*line convert.go:35*/ host.Fail(r, "assertion failed: an entry is outside of the matrix")
+				}
+				/*line convert.go:36*/ if !(i == 0 || row3[threadX] <= row) {
+					/*line convert.go:36*/ host.Fail(r, "assertion failed: the entries of a sorted matrix are not in the order of rows")
+				}
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line convert.go:33*/ if i < len(rows) {
+			row := rows[i]
+			if !(row >= 0 && int(row)+1 < len(start)) {
+				/*line convert.go:35*/ host.Fail(r, "assertion failed: an entry is outside of the matrix")
+			}
+			/*line convert.go:36*/ if !(i == 0 || rows[i-1] <= row) {
+				/*line convert.go:36*/ host.Fail(r, "assertion failed: the entries of a sorted matrix are not in the order of rows")
+			}
+		}
+	} /*line quern_gen.go:1727:1*/
+}
+
+//go:noinline
+func quernRow2Starts(r *host.Run, base int, start []int32, rows []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(start)-base, width)
+		if count2 <= 0 {
+			return
+		}
+		if base >= 0 && count2 <= len(start)-base {
+			row4 := start[base:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
 				t2 := int32(i)
-				/*line convert.go:14*/ low := 0
-				for high := t1; low < high; {
+				/*line convert.go:15*/ high := len(rows)
+				low := 0
+				/*line convert.go:16*/ for low < high {
 					if r.Halted() {
-						/*line convert.go:15*/ r.Halt()
+						/*line convert.go:16*/ r.Halt()
 					}
-					/*line convert.go:16*/ mid := (low + high) / 2
+					/*line convert.go:17*/ mid := (low + high) / 2
 					if rows[mid] < t2 {
 						low = mid + 1
 					} else {
 						high = mid
 					}
 				}
-				result0 := low
-				/*line convert.go:31*/ row[threadX] = int32(result0)
+				/*line convert.go:39*/ row4[threadX] = int32(low)
 			}
 			return
 		}
@@ -1433,23 +1762,23 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t2 := int32(i)
-		/*line convert.go:30*/ if i < len(start) {
-			/*line convert.go:14*/ low := 0
-			for high := t1; low < high; {
+		/*line convert.go:38*/ if i < len(start) {
+			/*line convert.go:15*/ high := len(rows)
+			low := 0
+			/*line convert.go:16*/ for low < high {
 				if r.Halted() {
-					/*line convert.go:15*/ r.Halt()
+					/*line convert.go:16*/ r.Halt()
 				}
-				/*line convert.go:16*/ mid := (low + high) / 2
+				/*line convert.go:17*/ mid := (low + high) / 2
 				if rows[mid] < t2 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			result0 := low
-			/*line convert.go:31*/ start[i] = int32(result0)
+			/*line convert.go:39*/ start[i] = int32(low)
 		}
-	} /*line quern_gen.go:1452:1*/
+	} /*line quern_gen.go:1781:1*/
 }
 
 func quernPlainRowsOf(r *host.Run) {
@@ -1463,21 +1792,20 @@ func quernHostRowsOf(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := len(start)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RowsOf(r, base, rows, t1, start, width)
+				quernRow1RowsOf(r, base, rows, start, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32, width int) {
+func quernRow1RowsOf(r *host.Run, base int, rows []int32, start []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(rows)-base, width)
 		if count <= 0 {
@@ -1489,20 +1817,20 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 				r.ThreadIdx.X = threadX
 				k := base + threadX
 				t2 := int32(k) + 1
-				/*line convert.go:14*/ low := 0
-				for high := t1; low < high; {
+				/*line convert.go:15*/ high := len(start)
+				low := 0
+				/*line convert.go:16*/ for low < high {
 					if r.Halted() {
-						/*line convert.go:15*/ r.Halt()
+						/*line convert.go:16*/ r.Halt()
 					}
-					/*line convert.go:16*/ mid := (low + high) / 2
+					/*line convert.go:17*/ mid := (low + high) / 2
 					if start[mid] < t2 {
 						low = mid + 1
 					} else {
 						high = mid
 					}
 				}
-				result0 := low
-				/*line convert.go:40*/ row[threadX] = int32(result0 - 1)
+				/*line convert.go:48*/ row[threadX] = int32(low - 1)
 			}
 			return
 		}
@@ -1511,23 +1839,23 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 		r.ThreadIdx.X = threadX
 		k := base + threadX
 		t2 := int32(k) + 1
-		/*line convert.go:39*/ if k < len(rows) {
-			/*line convert.go:14*/ low := 0
-			for high := t1; low < high; {
+		/*line convert.go:47*/ if k < len(rows) {
+			/*line convert.go:15*/ high := len(start)
+			low := 0
+			/*line convert.go:16*/ for low < high {
 				if r.Halted() {
-					/*line convert.go:15*/ r.Halt()
+					/*line convert.go:16*/ r.Halt()
 				}
-				/*line convert.go:16*/ mid := (low + high) / 2
+				/*line convert.go:17*/ mid := (low + high) / 2
 				if start[mid] < t2 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			result0 := low
-			/*line convert.go:40*/ rows[k] = int32(result0 - 1)
+			/*line convert.go:48*/ rows[k] = int32(low - 1)
 		}
-	} /*line quern_gen.go:1530:1*/
+	} /*line quern_gen.go:1858:1*/
 }
 
 func quernPlainGather[T float32 | float64](r *host.Run) {
@@ -1569,11 +1897,11 @@ func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers []int32
 			row3 := value[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line convert.go:49*/ at := row[threadX]
+				/*line convert.go:57*/ at := row[threadX]
 				_ = row2[threadX]
-				/*line convert.go:50*/ _ = row3[threadX]
-				/*line convert.go:50*/ t5 := indexIn[at]
-				/*line convert.go:50*/ t6 := valueIn[at]
+				/*line convert.go:58*/ _ = row3[threadX]
+				/*line convert.go:58*/ t5 := indexIn[at]
+				/*line convert.go:58*/ t6 := valueIn[at]
 				row2[threadX] = t5
 				row3[threadX] = t6
 			}
@@ -1583,16 +1911,16 @@ func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers []int32
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		k := base + threadX
-		/*line convert.go:48*/ if k < len(numbers) && k < len(index) && k < len(value) {
+		/*line convert.go:56*/ if k < len(numbers) && k < len(index) && k < len(value) {
 			at := numbers[k]
 			_ = index[k]
-			/*line convert.go:50*/ _ = value[k]
-			/*line convert.go:50*/ t5 := indexIn[at]
-			/*line convert.go:50*/ t6 := valueIn[at]
-			/*line convert.go:50*/ index[k] = t5
-			/*line convert.go:50*/ value[k] = t6
+			/*line convert.go:58*/ _ = value[k]
+			/*line convert.go:58*/ t5 := indexIn[at]
+			/*line convert.go:58*/ t6 := valueIn[at]
+			/*line convert.go:58*/ index[k] = t5
+			/*line convert.go:58*/ value[k] = t6
 		}
-	} /*line quern_gen.go:1595:1*/
+	} /*line quern_gen.go:1923:1*/
 }
 
 func quernPlainGatherRows[T float32 | float64](r *host.Run) {
@@ -1609,21 +1937,20 @@ func quernHostGatherRows[T float32 | float64](r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := len(start)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GatherRows[T](r, base, numbers, index, value, t1, start, valueIn, width)
+				quernRow1GatherRows[T](r, base, numbers, index, value, start, valueIn, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []int32, index []int32, value []T, t1 int, start []int32, valueIn []T, width int) {
+func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []int32, index []int32, value []T, start []int32, valueIn []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(index)-base, len(numbers)-base, len(value)-base, width)
 		if count <= 0 {
@@ -1635,25 +1962,25 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 			row3 := value[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line convert.go:59*/ at := row[threadX]
+				/*line convert.go:67*/ at := row[threadX]
 				_ = row2[threadX]
-				/*line convert.go:60*/ _ = row3[threadX]
+				/*line convert.go:68*/ _ = row3[threadX]
 				t6 := at + 1
-				/*line convert.go:14*/ low := 0
-				for high := t1; low < high; {
+				/*line convert.go:15*/ high := len(start)
+				low := 0
+				/*line convert.go:16*/ for low < high {
 					if r.Halted() {
-						/*line convert.go:15*/ r.Halt()
+						/*line convert.go:16*/ r.Halt()
 					}
-					/*line convert.go:16*/ mid := (low + high) / 2
+					/*line convert.go:17*/ mid := (low + high) / 2
 					if start[mid] < t6 {
 						low = mid + 1
 					} else {
 						high = mid
 					}
 				}
-				result0 := low
-				/*line convert.go:60*/ t8 := int32(result0 - 1)
-				/*line convert.go:60*/ t9 := valueIn[at]
+				/*line convert.go:68*/ t8 := int32(low - 1)
+				/*line convert.go:68*/ t9 := valueIn[at]
 				row2[threadX] = t8
 				row3[threadX] = t9
 			}
@@ -1663,30 +1990,30 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		k := base + threadX
-		/*line convert.go:58*/ if k < len(numbers) && k < len(index) && k < len(value) {
+		/*line convert.go:66*/ if k < len(numbers) && k < len(index) && k < len(value) {
 			at := numbers[k]
 			_ = index[k]
-			/*line convert.go:60*/ _ = value[k]
+			/*line convert.go:68*/ _ = value[k]
 			t6 := at + 1
-			/*line convert.go:14*/ low := 0
-			for high := t1; low < high; {
+			/*line convert.go:15*/ high := len(start)
+			low := 0
+			/*line convert.go:16*/ for low < high {
 				if r.Halted() {
-					/*line convert.go:15*/ r.Halt()
+					/*line convert.go:16*/ r.Halt()
 				}
-				/*line convert.go:16*/ mid := (low + high) / 2
+				/*line convert.go:17*/ mid := (low + high) / 2
 				if start[mid] < t6 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			result0 := low
-			/*line convert.go:60*/ t8 := int32(result0 - 1)
-			/*line convert.go:60*/ t9 := valueIn[at]
-			/*line convert.go:60*/ index[k] = t8
-			/*line convert.go:60*/ value[k] = t9
+			/*line convert.go:68*/ t8 := int32(low - 1)
+			/*line convert.go:68*/ t9 := valueIn[at]
+			/*line convert.go:68*/ index[k] = t8
+			/*line convert.go:68*/ value[k] = t9
 		}
-	} /*line quern_gen.go:1689:1*/
+	} /*line quern_gen.go:2016:1*/
 }
 
 func quernPlainLongest(r *host.Run) {
@@ -1718,13 +2045,611 @@ func quernHostLongest(r *host.Run) {
 func quernRow1Longest(r *host.Run, base int, size int, start []int32, greatest []int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-//line convert.go:229
+//line convert.go:246
 		var n int32
 		for i := base + threadX; i+1 < len(start); i += size {
 			n = max(n, start[i+1]-start[i])
 		}
 		kernel.AtomicMax(&greatest[0], n)
-	} /*line quern_gen.go:1727:1*/
+	} /*line quern_gen.go:2054:1*/
+}
+
+func quernPlainCountBSR(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_countBSR(t, v0, v1, v2, v3, v4, v5) })
+}
+
+func quernHostCountBSR(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	block := host.Value[int](r, 2)
+	start := host.Slice[int32](r, 3)
+	index := host.Slice[int32](r, 4)
+	count := host.Slice[int32](r, 5)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CountBSR(r, base, count, rows, start, block, index, cols, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CountBSR(r *host.Run, base int, count []int32, rows int, start []int32, block int, index []int32, cols int, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(count)-base, width)
+		if count2 <= 0 {
+			return
+		}
+		if base >= 0 && count2 <= len(count)-base {
+			row2 := count[base:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+				/*line convert_bsr.go:19*/ n := 0
+				/*line convert_bsr.go:20:10000*/ if row < rows {
+					end := int(start[host.Div(row, block)+1])
+					/*line convert_bsr.go:22*/ for k := int(start[host.Div(row, block)]); k < end; k++ {
+						first := int(index[k]) * block
+						if !(first >= 0 && first < cols) {
+							/*line convert_bsr.go:24*/ host.Fail(r, "assertion failed: a block is outside of the matrix")
+						}
+						/*line convert_bsr.go:25*/ n += min(block, cols-first)
+					}
+				}
+				row2[threadX] = int32(n)
+			}
+			return
+		}
+	}
+	/*line convert_bsr.go:33:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		/*line convert_bsr.go:16:10000*/ if row >= len(count) {
+			continue
+		}
+		/*line convert_bsr.go:19*/ n := 0
+		/*line convert_bsr.go:20:10000*/ if row < rows {
+			end := int(start[host.Div(row, block)+1])
+			/*line convert_bsr.go:22*/ for k := int(start[host.Div(row, block)]); k < end; k++ {
+				first := int(index[k]) * block
+				if !(first >= 0 && first < cols) {
+					/*line convert_bsr.go:24*/ host.Fail(r, "assertion failed: a block is outside of the matrix")
+				}
+				/*line convert_bsr.go:25*/ n += min(block, cols-first)
+			}
+		}
+		count[row] = int32(n)
+	} /*line quern_gen.go:2130:1*/
+}
+
+func quernPlainFromBSR[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8)
+	host.Plain(r, func(t kernel.Thread) { fromBSR[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostFromBSR[T float32 | float64](r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	block := host.Value[int](r, 2)
+	startIn := host.Slice[int32](r, 3)
+	indexIn := host.Slice[int32](r, 4)
+	valueIn := host.Slice[T](r, 5)
+	start := host.Slice[int32](r, 6)
+	index := host.Slice[int32](r, 7)
+	value := host.Slice[T](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FromBSR[T](r, start, rows, index, base, startIn, block, indexIn, cols, value, valueIn, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FromBSR[T float32 | float64](r *host.Run, start []int32, rows int, index []int32, base int, startIn []int32, block int, indexIn []int32, cols int, value []T, valueIn []T, width int) {
+	count := width
+	if rows >= 0 && rows < len(start) && base >= 0 && count <= len(start)-base {
+		row2 := start[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			/*line convert_bsr.go:35:10000*/ if !(int(start[rows]) == len(index)) {
+				/*line convert_bsr.go:35*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the blocks have elements; CountBSR tells how many")
+			}
+			if row >= rows {
+				continue
+			}
+			to := int(row2[threadX])
+			/*line convert_bsr.go:40*/ end := int(startIn[host.Div(row, block)+1])
+			/*line convert_bsr.go:41:10000*/ for k := int(startIn[host.Div(row, block)]); k < end; k++ {
+				/*line convert_bsr.go:42:10000*/ if r.Halted() {
+					/*line convert_bsr.go:41*/ r.Halt()
+				}
+				/*line convert_bsr.go:42:10000*/ at := (k*block + host.Rem(row, block)) * block
+				/*line convert_bsr.go:42*/ first := int(indexIn[k]) * block
+				for j := 0; j < block && first+j < cols; j++ {
+					/*line convert_bsr.go:44:10000*/ if r.Halted() {
+						/*line convert_bsr.go:43*/ r.Halt()
+					}
+					/*line convert_bsr.go:44:10000*/ _ = index[to]
+					/*line convert_bsr.go:44*/ _ = value[to]
+					t9 := int32(first + j)
+					/*line convert_bsr.go:44*/ t10 := valueIn[at+j]
+					/*line convert_bsr.go:44*/ index[to] = t9
+					/*line convert_bsr.go:44*/ value[to] = t10
+					to++
+				}
+			}
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		/*line convert_bsr.go:35:10000*/ if !(int(start[rows]) == len(index)) {
+			/*line convert_bsr.go:35*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the blocks have elements; CountBSR tells how many")
+		}
+		if row >= rows {
+			continue
+		}
+		to := int(start[row])
+		/*line convert_bsr.go:40*/ end := int(startIn[host.Div(row, block)+1])
+		/*line convert_bsr.go:41:10000*/ for k := int(startIn[host.Div(row, block)]); k < end; k++ {
+			/*line convert_bsr.go:42:10000*/ if r.Halted() {
+				/*line convert_bsr.go:41*/ r.Halt()
+			}
+			/*line convert_bsr.go:42:10000*/ at := (k*block + host.Rem(row, block)) * block
+			/*line convert_bsr.go:42*/ first := int(indexIn[k]) * block
+			for j := 0; j < block && first+j < cols; j++ {
+				/*line convert_bsr.go:44:10000*/ if r.Halted() {
+					/*line convert_bsr.go:43*/ r.Halt()
+				}
+				/*line convert_bsr.go:44:10000*/ _ = index[to]
+				/*line convert_bsr.go:44*/ _ = value[to]
+				t9 := int32(first + j)
+				/*line convert_bsr.go:44*/ t10 := valueIn[at+j]
+				/*line convert_bsr.go:44*/ index[to] = t9
+				/*line convert_bsr.go:44*/ value[to] = t10
+				to++
+			}
+		}
+	} /*line quern_gen.go:2231:1*/
+}
+
+func quernPlainBlockColumns(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_blockColumns(t, v0, v1, v2, v3) })
+}
+
+func quernHostBlockColumns(r *host.Run) {
+	cols := host.Value[int](r, 0)
+	block := host.Value[int](r, 1)
+	index := host.Slice[int32](r, 2)
+	columns := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlockColumns(r, base, columns, index, cols, block, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockColumns(r *host.Run, base int, columns []int32, index []int32, cols int, block int, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(columns)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(index)-base && count <= len(columns)-base {
+			row := index[base:][:count]
+			row2 := columns[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				/*line convert_bsr.go:124*/ j := int(row[threadX])
+				if !(j >= 0 && j < cols) {
+					/*line convert_bsr.go:125*/ host.Fail(r, "assertion failed: an entry is outside of the matrix")
+				}
+				/*line convert_bsr.go:126*/ row2[threadX] = int32(host.Div(j, block))
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		k := base + threadX
+		/*line convert_bsr.go:123*/ if k < len(columns) {
+			j := int(index[k])
+			if !(j >= 0 && j < cols) {
+				/*line convert_bsr.go:125*/ host.Fail(r, "assertion failed: an entry is outside of the matrix")
+			}
+			/*line convert_bsr.go:126*/ columns[k] = int32(host.Div(j, block))
+		}
+	} /*line quern_gen.go:2290:1*/
+}
+
+func quernPlainBlockLines(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_blockLines(t, v0, v1, v2, v3) })
+}
+
+func quernHostBlockLines(r *host.Run) {
+	block := host.Value[int](r, 0)
+	start := host.Slice[int32](r, 1)
+	numbers := host.Slice[int32](r, 2)
+	lines := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlockLines(r, base, lines, numbers, start, block, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockLines(r *host.Run, base int, lines []int32, numbers []int32, start []int32, block int, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(lines)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(numbers)-base && count <= len(lines)-base {
+			row := numbers[base:][:count]
+			row2 := lines[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				/*line convert_bsr.go:135*/ t2 := row[threadX] + 1
+				/*line convert.go:15*/ high := len(start)
+				low := 0
+				/*line convert.go:16*/ for low < high {
+					if r.Halted() {
+						/*line convert.go:16*/ r.Halt()
+					}
+					/*line convert.go:17*/ mid := (low + high) / 2
+					if start[mid] < t2 {
+						low = mid + 1
+					} else {
+						high = mid
+					}
+				}
+				/*line convert_bsr.go:135:10000*/ row2[threadX] = int32(host.Div(low-1, block))
+			}
+			/*line convert_bsr.go:137:10000*/ return
+		}
+	}
+	/*line convert_bsr.go:140*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		k := base + threadX
+		/*line convert_bsr.go:134*/ if k < len(lines) {
+			t2 := numbers[k] + 1
+			/*line convert.go:15*/ high := len(start)
+			low := 0
+			/*line convert.go:16*/ for low < high {
+				if r.Halted() {
+					/*line convert.go:16*/ r.Halt()
+				}
+				/*line convert.go:17*/ mid := (low + high) / 2
+				if start[mid] < t2 {
+					low = mid + 1
+				} else {
+					high = mid
+				}
+			}
+			/*line convert_bsr.go:135:10000*/ lines[k] = int32(host.Div(low-1, block))
+		}
+	} /*line quern_gen.go:2369:1*/
+}
+
+func quernPlainBlockHeads(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_blockHeads(t, v0, v1, v2, v3, v4) })
+}
+
+func quernHostBlockHeads(r *host.Run) {
+	block := host.Value[int](r, 0)
+	index := host.Slice[int32](r, 1)
+	numbers := host.Slice[int32](r, 2)
+	lines := host.Slice[int32](r, 3)
+	heads := host.Slice[int32](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX - 1
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlockHeads(r, base, heads, lines, index, numbers, block, width, base2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockHeads(r *host.Run, base int, heads []int32, lines []int32, index []int32, numbers []int32, block int, width int, base2 int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(heads)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(lines)-base && base2 >= 0 && count <= len(lines)-base2 && count <= len(numbers)-base && count <= len(numbers)-base2 && count <= len(heads)-base {
+			row := lines[base:][:count]
+			row2 := lines[base2:][:count]
+			row3 := numbers[base:][:count]
+			row4 := numbers[base2:][:count]
+			row5 := heads[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				k := base + threadX
+//line convert_bsr.go:147
+				var head int32
+				if k < len(lines) {
+					if k == 0 || row[threadX] != row2[threadX] || host.Div(int(index[row3[threadX]]), block) != host.Div(int(index[row4[threadX]]), block) {
+						head = 1
+					}
+				}
+				row5[threadX] = head
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		k := base + threadX
+		/*line convert_bsr.go:144:10000*/ if k >= len(heads) {
+			continue
+		}
+//line convert_bsr.go:147:10000
+		var head int32
+		/*line convert_bsr.go:148*/ if k < len(lines) {
+			if k == 0 || lines[k] != lines[k-1] || host.Div(int(index[numbers[k]]), block) != host.Div(int(index[numbers[k-1]]), block) {
+				head = 1
+			}
+		}
+		heads[k] = head
+	} /*line quern_gen.go:2441:1*/
+}
+
+func quernPlainBlockStarts(r *host.Run) {
+	v0, v1, v2 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_blockStarts(t, v0, v1, v2) })
+}
+
+func quernHostBlockStarts(r *host.Run) {
+	lines := host.Slice[int32](r, 0)
+	before := host.Slice[int32](r, 1)
+	start := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlockStarts(r, base, start, lines, before, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockStarts(r *host.Run, base int, start []int32, lines []int32, before []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(start)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(start)-base {
+			row := start[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				t2 := int32(i)
+				/*line convert.go:15*/ high := len(lines)
+				low := 0
+				/*line convert.go:16*/ for low < high {
+					if r.Halted() {
+						/*line convert.go:16*/ r.Halt()
+					}
+					/*line convert.go:17*/ mid := (low + high) / 2
+					if lines[mid] < t2 {
+						low = mid + 1
+					} else {
+						high = mid
+					}
+				}
+				/*line convert_bsr.go:162:10000*/ row[threadX] = before[low]
+			}
+			/*line convert_bsr.go:164*/ return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := int32(i)
+		/*line convert_bsr.go:161*/ if i < len(start) {
+			/*line convert.go:15*/ high := len(lines)
+			low := 0
+			/*line convert.go:16*/ for low < high {
+				if r.Halted() {
+					/*line convert.go:16*/ r.Halt()
+				}
+				/*line convert.go:17*/ mid := (low + high) / 2
+				if lines[mid] < t2 {
+					low = mid + 1
+				} else {
+					high = mid
+				}
+			}
+			/*line convert_bsr.go:162:10000*/ start[i] = before[low]
+		}
+	} /*line quern_gen.go:2519:1*/
+}
+
+func quernPlainFillBlocks[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[T](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5), host.Slice[int32](r, 6), host.Slice[T](r, 7)
+	host.Plain(r, func(t kernel.Thread) { fillBlocks[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostFillBlocks_float32(r *host.Run) {
+	block := host.Value[int](r, 0)
+	start := host.Slice[int32](r, 1)
+	indexIn := host.Slice[int32](r, 2)
+	valueIn := host.Slice[float32](r, 3)
+	numbers := host.Slice[int32](r, 4)
+	before := host.Slice[int32](r, 5)
+	index := host.Slice[int32](r, 6)
+	value := host.Slice[float32](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	n := len(before) - 1
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FillBlocks_float32(r, before, n, index, base, indexIn, numbers, block, start, value, valueIn, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FillBlocks_float32(r *host.Run, before []int32, n int, index []int32, base int, indexIn []int32, numbers []int32, block int, start []int32, value []float32, valueIn []float32, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		/*line convert_bsr.go:171:10000*/ if !(int(before[n]) == len(index)) {
+			/*line convert_bsr.go:171*/ host.Fail(r, "assertion failed: the BSR matrix must have as many blocks as the entries are in; CountBlocks tells how many")
+		}
+		/*line convert_bsr.go:172:10000*/ k := base + threadX
+		/*line convert_bsr.go:173*/ if k >= n || before[k] == before[k+1] {
+			continue
+		}
+		b := before[k]
+		index[b] = int32(host.Div(int(indexIn[numbers[k]]), block))
+		for ; k < n && before[k+1] == b+1; k++ {
+			if r.Halted() {
+				/*line convert_bsr.go:178*/ r.Halt()
+			}
+			/*line convert_bsr.go:179*/ number := numbers[k]
+			t2 := number + 1
+			/*line convert.go:15*/ high := len(start)
+			low := 0
+			/*line convert.go:16*/ for low < high {
+				if r.Halted() {
+					/*line convert.go:16*/ r.Halt()
+				}
+				/*line convert.go:17*/ mid := (low + high) / 2
+				if start[mid] < t2 {
+					low = mid + 1
+				} else {
+					high = mid
+				}
+			}
+			/*line convert_bsr.go:180*/ i := host.Rem(low-1, block)
+			/*line convert_bsr.go:180*/ j := host.Rem(int(indexIn[number]), block)
+			value[(int(b)*block+i)*block+j] += valueIn[number]
+		}
+	} /*line quern_gen.go:2588:1*/
+}
+
+func quernHostFillBlocks_float64(r *host.Run) {
+	block := host.Value[int](r, 0)
+	start := host.Slice[int32](r, 1)
+	indexIn := host.Slice[int32](r, 2)
+	valueIn := host.Slice[float64](r, 3)
+	numbers := host.Slice[int32](r, 4)
+	before := host.Slice[int32](r, 5)
+	index := host.Slice[int32](r, 6)
+	value := host.Slice[float64](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	n := len(before) - 1
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FillBlocks_float64(r, before, n, index, base, indexIn, numbers, block, start, value, valueIn, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FillBlocks_float64(r *host.Run, before []int32, n int, index []int32, base int, indexIn []int32, numbers []int32, block int, start []int32, value []float64, valueIn []float64, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		/*line convert_bsr.go:171:10000*/ if !(int(before[n]) == len(index)) {
+			/*line convert_bsr.go:171*/ host.Fail(r, "assertion failed: the BSR matrix must have as many blocks as the entries are in; CountBlocks tells how many")
+		}
+		/*line convert_bsr.go:172:10000*/ k := base + threadX
+		/*line convert_bsr.go:173*/ if k >= n || before[k] == before[k+1] {
+			continue
+		}
+		b := before[k]
+		index[b] = int32(host.Div(int(indexIn[numbers[k]]), block))
+		for ; k < n && before[k+1] == b+1; k++ {
+			if r.Halted() {
+				/*line convert_bsr.go:178*/ r.Halt()
+			}
+			/*line convert_bsr.go:179*/ number := numbers[k]
+			t2 := number + 1
+			/*line convert.go:15*/ high := len(start)
+			low := 0
+			/*line convert.go:16*/ for low < high {
+				if r.Halted() {
+					/*line convert.go:16*/ r.Halt()
+				}
+				/*line convert.go:17*/ mid := (low + high) / 2
+				if start[mid] < t2 {
+					low = mid + 1
+				} else {
+					high = mid
+				}
+			}
+			/*line convert_bsr.go:180*/ i := host.Rem(low-1, block)
+			/*line convert_bsr.go:180*/ j := host.Rem(int(indexIn[number]), block)
+			value[(int(b)*block+i)*block+j] += valueIn[number]
+		}
+	} /*line quern_gen.go:2652:1*/
 }
 
 func quernPlainDotTiles[T float32 | float64](r *host.Run) {
@@ -1744,11 +2669,10 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 	size2 := n - gridX*256*3 - 256
 	size3 := gridX * 256 * 4
 	var at int
-	var at2 int
 	size4 := gridX * 256 * 1
-	var at3 int
+	var at2 int
 	size5 := gridX * 256 * 2
-	var at4 int
+	var at3 int
 	size6 := gridX * 256 * 3
 	var iFirst2 int
 	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
@@ -1760,40 +2684,36 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 		from := blockY * n
 		base := blockY*gridX + blockX
 		/*line dot.go:24*/ iFirst = blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line dot.go:25:20000*/ for threadZ := range 1 {
+			/*line dot.go:26*/ for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
 				quernRow1DotTiles[T](r, sums, first)
 			}
 		}
 		for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
-			if r.Halted() {
-				/*line dot.go:24*/ r.Halt()
-			}
-			at = iFirst
-			at2 = iFirst + size4
-			at3 = iFirst + size5
-			at4 = iFirst + size6
-			start := from + at
-			start2 := from + at2
-			start3 := from + at3
-			start4 := from + at4
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			at = iFirst + size4
+			at2 = iFirst + size5
+			at3 = iFirst + size6
+			start := from + iFirst
+			start2 := from + at
+			start3 := from + at2
+			start4 := from + at3
+			/*line dot.go:39:20000*/ for threadZ := range 1 {
+				/*line dot.go:40:20000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow2DotTiles[T](r, sums, first2, x, start, y, at, start2, at2, start3, at3, start4, at4, from)
+					quernRow2DotTiles[T](r, sums, first2, x, start, y, iFirst, start2, at, start3, at2, start4, at3, from)
 				}
 			}
 		}
-		/*line dot.go:42:10000*/ iFirst2 = max(iFirst, blockX*256)
-		/*line dot.go:43*/ for ; iFirst2 < n; iFirst2 += size {
-			if r.Halted() {
+		/*line dot.go:47:20000*/ iFirst2 = max(iFirst, blockX*256)
+		/*line dot.go:48:20000*/ for ; iFirst2 < n; iFirst2 += size {
+			/*line dot.go:49:20000*/ if r.Halted() {
 				/*line dot.go:24*/ r.Halt()
 			}
 			start5 := from + iFirst2
 			for threadZ := range 1 {
-				for threadY := range 1 {
+				/*line dot.go:28:20000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
 					quernRow3DotTiles[T](r, sums, first3, iFirst2, n, x, start5, y, from)
@@ -1801,41 +2721,41 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 			}
 		}
 		/*line dot.go:27*/ host.ReduceAdd(reduceAdds, sums)
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line dot.go:28:20000*/ for threadZ := range 1 {
+			/*line dot.go:29*/ for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4DotTiles[T](r, reduceAdds, first4, sums2, warps)
 			}
 		}
 		for threadZ := range 1 {
-			for threadY := range 1 {
+			/*line dot.go:35:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 256
 				quernRow5DotTiles[T](r, sums2, first5, warps, partial, base)
 			}
 		}
-	} /*line quern_gen.go:1817:1*/
+	} /*line quern_gen.go:2737:1*/
 }
 
 //go:noinline
 func quernRow1DotTiles[T float32 | float64](r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22
-	*sumRow = [256]float64{} /*line quern_gen.go:1824:1*/
+	*sumRow = [256]float64{} /*line quern_gen.go:2744:1*/
 }
 
 //go:noinline
-func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 int, x []T, start int, y []T, at int, start2 int, at2 int, start3 int, at3 int, start4 int, at4 int, from int) {
+func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 int, x []T, start int, y []T, iFirst int, start2 int, at int, start3 int, at2 int, start4 int, at3 int, from int) {
 	sumRow := (*[256]float64)(sums[first2:])
-	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
-		row := (*[256]T)(x[from+at:])
-		row2 := (*[256]T)(y[at:])
-		row3 := (*[256]T)(x[from+at2:])
-		row4 := (*[256]T)(y[at2:])
-		row5 := (*[256]T)(x[from+at3:])
-		row6 := (*[256]T)(y[at3:])
-		row7 := (*[256]T)(x[from+at4:])
-		row8 := (*[256]T)(y[at4:])
+	if from+iFirst >= 0 && 256 <= len(x)-(from+iFirst) && iFirst >= 0 && 256 <= len(y)-iFirst && from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 {
+		row := (*[256]T)(x[from+iFirst:])
+		row2 := (*[256]T)(y[iFirst:])
+		row3 := (*[256]T)(x[from+at:])
+		row4 := (*[256]T)(y[at:])
+		row5 := (*[256]T)(x[from+at2:])
+		row6 := (*[256]T)(y[at2:])
+		row7 := (*[256]T)(x[from+at3:])
+		row8 := (*[256]T)(y[at3:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
 			/*line dot.go:25*/ sum += float64(row[threadX]) * float64(row2[threadX])
@@ -1846,15 +2766,15 @@ func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 
 		}
 		return
 	}
-	/*line dot.go:33:10000*/ for threadX := range 256 {
+	/*line dot.go:33:20000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-		/*line dot.go:25*/ sum += float64(x[start+threadX]) * float64(y[at+threadX])
-		/*line dot.go:25*/ sum += float64(x[start2+threadX]) * float64(y[at2+threadX])
-		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at3+threadX])
-		/*line dot.go:25*/ sum += float64(x[start4+threadX]) * float64(y[at4+threadX])
+		/*line dot.go:25*/ sum += float64(x[start+threadX]) * float64(y[iFirst+threadX])
+		/*line dot.go:25*/ sum += float64(x[start2+threadX]) * float64(y[at+threadX])
+		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at2+threadX])
+		/*line dot.go:25*/ sum += float64(x[start4+threadX]) * float64(y[at3+threadX])
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1857:1*/
+	} /*line quern_gen.go:2777:1*/
 }
 
 //go:noinline
@@ -1874,17 +2794,17 @@ func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, first3 
 				/*line dot.go:25*/ sum += float64(row9[threadX]) * float64(row10[threadX])
 				sumRow2[threadX] = sum
 			}
-			return
+			/*line dot.go:28:20000*/ return
 		}
 	}
-	for threadX := range 256 {
+	/*line dot.go:31*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-		/*line dot.go:24*/ if iFirst2+threadX < n {
+		/*line dot.go:24:20000*/ if iFirst2+threadX < n {
 			sum += float64(x[start5+threadX]) * float64(y[iFirst2+threadX])
 		}
-		sumRow[threadX] = sum
-	} /*line quern_gen.go:1887:1*/
+		/*line dot.go:27*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:2807:1*/
 }
 
 //go:noinline
@@ -1894,11 +2814,11 @@ func quernRow4DotTiles[T float32 | float64](r *host.Run, reduceAdds []float64, f
 	for threadX := range 256 {
 		reduceAdd := reduceAddRow[threadX]
 		/*line dot.go:27*/ sum2 := reduceAdd
-		if threadX&31 == 0 {
+		/*line dot.go:28:20000*/ if threadX&31 == 0 {
 			warps[threadX>>5] = sum2
 		}
-		sumRow3[threadX] = sum2
-	} /*line quern_gen.go:1901:1*/
+		/*line dot.go:31*/ sumRow3[threadX] = sum2
+	} /*line quern_gen.go:2821:1*/
 }
 
 //go:noinline
@@ -1938,9 +2858,9 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 			sum2 += w8
 			/*line dot.go:37*/ partial[base] = sum2
 		}
-		/*line dot.go:39:10000*/ return
+		/*line dot.go:39:20000*/ return
 	}
-	/*line dot.go:41*/ for threadX := range 256 {
+	/*line dot.go:41:20000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		var sum2 float64
 		/*line dot.go:32*/ if threadX == 0 {
@@ -1963,7 +2883,7 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 			sum2 += w8
 			/*line dot.go:37*/ partial[base] = sum2
 		}
-	} /*line quern_gen.go:1966:1*/
+	} /*line quern_gen.go:2886:1*/
 }
 
 func quernPlainDotParts[T float32 | float64](r *host.Run) {
@@ -2007,17 +2927,17 @@ func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []
 		var c float64
 		var d float64
 		/*line dot.go:48*/ i := base
-		for ; i+3 < end; i += 4 {
+		/*line dot.go:49:20000*/ for ; i+3 < end; i += 4 {
 			a += float64(x[base2+i]) * float64(y[i])
 			b += float64(x[base2+i+1]) * float64(y[i+1])
 			c += float64(x[base2+i+2]) * float64(y[i+2])
 			d += float64(x[base2+i+3]) * float64(y[i+3])
 		}
-		for ; i < end; i++ {
+		/*line dot.go:55*/ for ; i < end; i++ {
 			a += float64(x[base2+i]) * float64(y[i])
 		}
-		/*line dot.go:58:10000*/ partial[base3] = a + b + (c + d)
-	} /*line quern_gen.go:2020:1*/
+		partial[base3] = a + b + (c + d)
+	} /*line quern_gen.go:2940:1*/
 }
 
 func quernPlainToELL[T float32 | float64](r *host.Run) {
@@ -2049,9 +2969,9 @@ func quernHostToELL[T float32 | float64](r *host.Run) {
 				quernRow1ToELL[T](r, firsts, width2, ns, base, rows, start, width, base2)
 				for k := 0; k < whole; k += 4 {
 					if r.Halted() {
-						/*line ell.go:62*/ r.Halt()
+						/*line ell.go:63*/ r.Halt()
 					}
-					/*line ell.go:64:20000*/ start2 := k * rows
+					/*line ell.go:65:30000*/ start2 := k * rows
 					start3 := (k + 1) * rows
 					start4 := (k + 2) * rows
 					start5 := (k + 3) * rows
@@ -2061,17 +2981,17 @@ func quernHostToELL[T float32 | float64](r *host.Run) {
 					start9 := (k+3)*rows + base
 					quernRow2ToELL[T](r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
 				}
-				/*line ell.go:74*/ for k2 := whole; k2 < width; k2++ {
-					if r.Halted() {
-						/*line ell.go:62*/ r.Halt()
+				/*line ell.go:75:30000*/ for k2 := whole; k2 < width; k2++ {
+					/*line ell.go:76*/ if r.Halted() {
+						/*line ell.go:63*/ r.Halt()
 					}
-					/*line ell.go:64:20000*/ start10 := k2 * rows
+					/*line ell.go:65:30000*/ start10 := k2 * rows
 					start11 := k2*rows + base
 					quernRow3ToELL[T](r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11)
 				}
 			}
 		}
-	} /*line quern_gen.go:2074:1*/
+	} /*line quern_gen.go:2994:1*/
 }
 
 //go:noinline
@@ -2090,10 +3010,10 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 			nRow2 := nRow[:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line ell.go:59*/ first := int(row2[threadX])
+				/*line ell.go:60*/ first := int(row2[threadX])
 				n := int(row3[threadX]) - first
-				if !(n <= width) {
-					/*line ell.go:61*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
+				/*line ell.go:62:30000*/ if !(n <= width) {
+					/*line ell.go:62*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
 				}
 				firstRow2[threadX] = first
 				nRow2[threadX] = n
@@ -2106,16 +3026,16 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		first := firstRow[threadX]
 		n := nRow[threadX]
 		row := base + threadX
-		if row < rows && row+1 < len(start) {
-			/*line ell.go:59*/ first = int(start[row])
+		/*line ell.go:75:30000*/ if row < rows && row+1 < len(start) {
+			/*line ell.go:60*/ first = int(start[row])
 			n = int(start[row+1]) - first
-			if !(n <= width) {
-				/*line ell.go:61*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
+			/*line ell.go:62:30000*/ if !(n <= width) {
+				/*line ell.go:62*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
 			}
 		}
-		/*line ell.go:64:20000*/ firstRow[threadX] = first
+		/*line ell.go:65:30000*/ firstRow[threadX] = first
 		nRow[threadX] = n
-	} /*line quern_gen.go:2118:1*/
+	} /*line quern_gen.go:3038:1*/
 }
 
 //go:noinline
@@ -2142,71 +3062,55 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 				r.ThreadIdx.X = threadX
 				first := firstRow3[threadX]
 				n := nRow3[threadX]
-//line ell.go:63
+//line ell.go:64
 				var j int32 = -1
 				var v T
-				/*line ell.go:64:20000*/ if k < n {
-					t2 := indexIn[first+k]
-					/*line ell.go:65*/ t3 := valueIn[first+k]
-					j = t2
-					v = t3
+				/*line ell.go:65:30000*/ if k < n {
+					j = indexIn[first+k]
+					/*line ell.go:66*/ v = valueIn[first+k]
 				}
-				/*line ell.go:67:20000*/ _ = row4[threadX]
-				/*line ell.go:67*/ _ = row5[threadX]
-				t8 := j
-				t9 := v
-				row4[threadX] = t8
-				row5[threadX] = t9
-//line ell.go:63
+				/*line ell.go:68:30000*/ _ = row4[threadX]
+				/*line ell.go:68*/ _ = row5[threadX]
+				row4[threadX] = j
+				row5[threadX] = v
+//line ell.go:64
 				var j2 int32 = -1
 				var v2 T
-				/*line ell.go:64:20000*/ if k+1 < n {
-					t22 := indexIn[first+(k+1)]
-					/*line ell.go:65*/ t32 := valueIn[first+(k+1)]
-					j2 = t22
-					v2 = t32
+				/*line ell.go:65:30000*/ if k+1 < n {
+					j2 = indexIn[first+(k+1)]
+					/*line ell.go:66*/ v2 = valueIn[first+(k+1)]
 				}
-				/*line ell.go:67:20000*/ _ = row6[threadX]
-				/*line ell.go:67*/ _ = row7[threadX]
-				t82 := j2
-				t92 := v2
-				row6[threadX] = t82
-				row7[threadX] = t92
-//line ell.go:63
+				/*line ell.go:68:30000*/ _ = row6[threadX]
+				/*line ell.go:68*/ _ = row7[threadX]
+				row6[threadX] = j2
+				row7[threadX] = v2
+//line ell.go:64
 				var j3 int32 = -1
 				var v3 T
-				/*line ell.go:64:20000*/ if k+2 < n {
-					t23 := indexIn[first+(k+2)]
-					/*line ell.go:65*/ t33 := valueIn[first+(k+2)]
-					j3 = t23
-					v3 = t33
+				/*line ell.go:65:30000*/ if k+2 < n {
+					j3 = indexIn[first+(k+2)]
+					/*line ell.go:66*/ v3 = valueIn[first+(k+2)]
 				}
-				/*line ell.go:67:20000*/ _ = row8[threadX]
-				/*line ell.go:67*/ _ = row9[threadX]
-				t83 := j3
-				t93 := v3
-				row8[threadX] = t83
-				row9[threadX] = t93
-//line ell.go:63
+				/*line ell.go:68:30000*/ _ = row8[threadX]
+				/*line ell.go:68*/ _ = row9[threadX]
+				row8[threadX] = j3
+				row9[threadX] = v3
+//line ell.go:64
 				var j4 int32 = -1
 				var v4 T
-				/*line ell.go:64:20000*/ if k+3 < n {
-					t24 := indexIn[first+(k+3)]
-					/*line ell.go:65*/ t34 := valueIn[first+(k+3)]
-					j4 = t24
-					v4 = t34
+				/*line ell.go:65:30000*/ if k+3 < n {
+					j4 = indexIn[first+(k+3)]
+					/*line ell.go:66*/ v4 = valueIn[first+(k+3)]
 				}
-				/*line ell.go:67:20000*/ _ = row10[threadX]
-				/*line ell.go:67*/ _ = row11[threadX]
-				t84 := j4
-				t94 := v4
-				row10[threadX] = t84
-				row11[threadX] = t94
+				/*line ell.go:68:30000*/ _ = row10[threadX]
+				/*line ell.go:68*/ _ = row11[threadX]
+				row10[threadX] = j4
+				row11[threadX] = v4
 			}
-			return
+			/*line ell.go:72:30000*/ return
 		}
 	}
-	for threadX := range width2 {
+	/*line ell.go:75:30000*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		first := firstRow[threadX]
 		n := nRow[threadX]
@@ -2219,69 +3123,53 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		t73 := start4 + row
 		t54 := start5 + row
 		t74 := start5 + row
-		if row < rows && row+1 < len(start) {
-//line ell.go:63
+		/*line ell.go:88*/ if row < rows && row+1 < len(start) {
+//line ell.go:64
 			var j int32 = -1
 			var v T
-			/*line ell.go:64:20000*/ if k < n {
-				t2 := indexIn[first+k]
-				/*line ell.go:65*/ t3 := valueIn[first+k]
-				j = t2
-				v = t3
+			/*line ell.go:65:30000*/ if k < n {
+				j = indexIn[first+k]
+				/*line ell.go:66*/ v = valueIn[first+k]
 			}
-			/*line ell.go:67:20000*/ _ = index[t5]
-			/*line ell.go:67*/ _ = value[t7]
-			t8 := j
-			t9 := v
-			/*line ell.go:67*/ index[t5] = t8
-			/*line ell.go:67*/ value[t7] = t9
-//line ell.go:63
+			/*line ell.go:68:30000*/ _ = index[t5]
+			/*line ell.go:68*/ _ = value[t7]
+			/*line ell.go:68*/ index[t5] = j
+			/*line ell.go:68*/ value[t7] = v
+//line ell.go:64
 			var j2 int32 = -1
 			var v2 T
-			/*line ell.go:64:20000*/ if k+1 < n {
-				t22 := indexIn[first+(k+1)]
-				/*line ell.go:65*/ t32 := valueIn[first+(k+1)]
-				j2 = t22
-				v2 = t32
+			/*line ell.go:65:30000*/ if k+1 < n {
+				j2 = indexIn[first+(k+1)]
+				/*line ell.go:66*/ v2 = valueIn[first+(k+1)]
 			}
-			/*line ell.go:67:20000*/ _ = index[t52]
-			/*line ell.go:67*/ _ = value[t72]
-			t82 := j2
-			t92 := v2
-			/*line ell.go:67*/ index[t52] = t82
-			/*line ell.go:67*/ value[t72] = t92
-//line ell.go:63
+			/*line ell.go:68:30000*/ _ = index[t52]
+			/*line ell.go:68*/ _ = value[t72]
+			/*line ell.go:68*/ index[t52] = j2
+			/*line ell.go:68*/ value[t72] = v2
+//line ell.go:64
 			var j3 int32 = -1
 			var v3 T
-			/*line ell.go:64:20000*/ if k+2 < n {
-				t23 := indexIn[first+(k+2)]
-				/*line ell.go:65*/ t33 := valueIn[first+(k+2)]
-				j3 = t23
-				v3 = t33
+			/*line ell.go:65:30000*/ if k+2 < n {
+				j3 = indexIn[first+(k+2)]
+				/*line ell.go:66*/ v3 = valueIn[first+(k+2)]
 			}
-			/*line ell.go:67:20000*/ _ = index[t53]
-			/*line ell.go:67*/ _ = value[t73]
-			t83 := j3
-			t93 := v3
-			/*line ell.go:67*/ index[t53] = t83
-			/*line ell.go:67*/ value[t73] = t93
-//line ell.go:63
+			/*line ell.go:68:30000*/ _ = index[t53]
+			/*line ell.go:68*/ _ = value[t73]
+			/*line ell.go:68*/ index[t53] = j3
+			/*line ell.go:68*/ value[t73] = v3
+//line ell.go:64
 			var j4 int32 = -1
 			var v4 T
-			/*line ell.go:64:20000*/ if k+3 < n {
-				t24 := indexIn[first+(k+3)]
-				/*line ell.go:65*/ t34 := valueIn[first+(k+3)]
-				j4 = t24
-				v4 = t34
+			/*line ell.go:65:30000*/ if k+3 < n {
+				j4 = indexIn[first+(k+3)]
+				/*line ell.go:66*/ v4 = valueIn[first+(k+3)]
 			}
-			/*line ell.go:67:20000*/ _ = index[t54]
-			/*line ell.go:67*/ _ = value[t74]
-			t84 := j4
-			t94 := v4
-			/*line ell.go:67*/ index[t54] = t84
-			/*line ell.go:67*/ value[t74] = t94
+			/*line ell.go:68:30000*/ _ = index[t54]
+			/*line ell.go:68*/ _ = value[t74]
+			/*line ell.go:68*/ index[t54] = j4
+			/*line ell.go:68*/ value[t74] = v4
 		}
-	} /*line quern_gen.go:2284:1*/
+	} /*line quern_gen.go:3172:1*/
 }
 
 //go:noinline
@@ -2302,50 +3190,42 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 				r.ThreadIdx.X = threadX
 				first := firstRow4[threadX]
 				n := nRow4[threadX]
-//line ell.go:63
+//line ell.go:64
 				var j5 int32 = -1
 				var v5 T
-				/*line ell.go:64:20000*/ if k2 < n {
-					t25 := indexIn[first+k2]
-					/*line ell.go:65*/ t35 := valueIn[first+k2]
-					j5 = t25
-					v5 = t35
+				/*line ell.go:65:30000*/ if k2 < n {
+					j5 = indexIn[first+k2]
+					/*line ell.go:66*/ v5 = valueIn[first+k2]
 				}
-				/*line ell.go:67:20000*/ _ = row12[threadX]
-				/*line ell.go:67*/ _ = row13[threadX]
-				t85 := j5
-				t95 := v5
-				row12[threadX] = t85
-				row13[threadX] = t95
+				/*line ell.go:68:30000*/ _ = row12[threadX]
+				/*line ell.go:68*/ _ = row13[threadX]
+				row12[threadX] = j5
+				row13[threadX] = v5
 			}
-			return
+			/*line ell.go:72:30000*/ return
 		}
 	}
-	for threadX := range width2 {
+	/*line ell.go:75:30000*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		first := firstRow[threadX]
 		n := nRow[threadX]
 		row := base + threadX
 		t55 := start10 + row
 		t75 := start10 + row
-		if row < rows && row+1 < len(start) {
-//line ell.go:63
+		/*line ell.go:82*/ if row < rows && row+1 < len(start) {
+//line ell.go:64
 			var j5 int32 = -1
 			var v5 T
-			/*line ell.go:64:20000*/ if k2 < n {
-				t25 := indexIn[first+k2]
-				/*line ell.go:65*/ t35 := valueIn[first+k2]
-				j5 = t25
-				v5 = t35
+			/*line ell.go:65:30000*/ if k2 < n {
+				j5 = indexIn[first+k2]
+				/*line ell.go:66*/ v5 = valueIn[first+k2]
 			}
-			/*line ell.go:67:20000*/ _ = index[t55]
-			/*line ell.go:67*/ _ = value[t75]
-			t85 := j5
-			t95 := v5
-			/*line ell.go:67*/ index[t55] = t85
-			/*line ell.go:67*/ value[t75] = t95
+			/*line ell.go:68:30000*/ _ = index[t55]
+			/*line ell.go:68*/ _ = value[t75]
+			/*line ell.go:68*/ index[t55] = j5
+			/*line ell.go:68*/ value[t75] = v5
 		}
-	} /*line quern_gen.go:2348:1*/
+	} /*line quern_gen.go:3228:1*/
 }
 
 func quernPlainMulELL[T float32 | float64](r *host.Run) {
@@ -2388,22 +3268,21 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				row := base + threadX
-//line ell.go:77
+//line ell.go:78
 				var sum T
 				for k := 0; k < width; k++ {
 					if r.Halted() {
-						/*line ell.go:78*/ r.Halt()
+						/*line ell.go:79*/ r.Halt()
 					}
-					/*line ell.go:79*/ j := index[k*len(y)+row]
+					/*line ell.go:80*/ j := index[k*len(y)+row]
 					if j < 0 {
 						break
 					}
 					sum += value[k*len(y)+row] * x[j]
 				}
-				t3 := sum
-				/*line ell.go:85*/ _ = row2[threadX]
+				_ = row2[threadX]
 				t7 := &row2[threadX]
-				/*line ell.go:85*/ result0 := scaled[T](alpha, t3, beta, t7)
+				/*line ell.go:86*/ result0 := scaled[T](alpha, sum, beta, t7)
 				row2[threadX] = result0
 			}
 			return
@@ -2412,31 +3291,322 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line ell.go:74*/ if row >= len(y) {
+		/*line ell.go:75:30000*/ if row >= len(y) {
 			continue
 		}
+//line ell.go:78
 		var sum T
 		for k := 0; k < width; k++ {
 			if r.Halted() {
-				/*line ell.go:78*/ r.Halt()
+				/*line ell.go:79*/ r.Halt()
 			}
-			/*line ell.go:79*/ j := index[k*len(y)+row]
+			/*line ell.go:80*/ j := index[k*len(y)+row]
 			if j < 0 {
 				break
 			}
 			sum += value[k*len(y)+row] * x[j]
 		}
-		t3 := sum
-		/*line ell.go:85*/ _ = y[row]
-		/*line ell.go:85*/ t7 := &y[row]
-		/*line ell.go:85*/ result0 := scaled[T](alpha, t3, beta, t7)
-		/*line ell.go:85*/ y[row] = result0
-	} /*line quern_gen.go:2434:1*/
+		_ = y[row]
+		/*line ell.go:86*/ t7 := &y[row]
+		/*line ell.go:86*/ result0 := scaled[T](alpha, sum, beta, t7)
+		/*line ell.go:86*/ y[row] = result0
+	} /*line quern_gen.go:3313:1*/
 }
 
-func quernPlainMulColumns_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulColumns[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+func quernPlainMulELLColumns[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[T](r, 5), host.Value[T](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
+	host.Plain(r, func(t kernel.Thread) { mulELLColumns[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+}
+
+func quernHostMulELLColumns_float32(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	width := host.Value[int](r, 2)
+	strideB := host.Value[int](r, 3)
+	strideC := host.Value[int](r, 4)
+	alpha := host.Value[float32](r, 5)
+	beta := host.Value[float32](r, 6)
+	index := host.Slice[int32](r, 7)
+	value := host.Slice[float32](r, 8)
+	b := host.Slice[float32](r, 9)
+	c := host.Slice[float32](r, 10)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := base + threadY
+				quernRow1MulELLColumns_float32(r, start, base2, cols, size, rows, width, index, value, b, strideB, strideC, c, alpha, beta, width2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulELLColumns_float32(r *host.Run, start int, base2 int, cols int, size int, rows int, width int, index []int32, value []float32, b []float32, strideB int, strideC int, c []float32, alpha float32, beta float32, width2 int) {
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		column := base2 + threadX
+		/*line ell.go:129*/ row := start
+		if column >= cols {
+			continue
+		}
+		for ; row < rows; row += size {
+			/*line ell.go:134:30000*/ if r.Halted() {
+				/*line ell.go:133*/ r.Halt()
+			}
+//line ell.go:134:30000
+			var sum float32
+			/*line ell.go:135:30000*/ for k := 0; k < width; k++ {
+				/*line ell.go:136:30000*/ if r.Halted() {
+					/*line ell.go:135*/ r.Halt()
+				}
+				/*line ell.go:136:30000*/ j := index[k*rows+row]
+				/*line ell.go:137:30000*/ if j < 0 {
+					break
+				}
+				/*line ell.go:140:30000*/ sum += value[k*rows+row] * b[int(j)*strideB+column]
+			}
+			/*line ell.go:142*/ at := row*strideC + column
+			_ = c[at]
+			/*line ell.go:143*/ t7 := &c[at]
+			/*line ell.go:143*/ result0 := scaled[float32](alpha, sum, beta, t7)
+			/*line ell.go:143*/ c[at] = result0
+		}
+	} /*line quern_gen.go:3384:1*/
+}
+
+func quernHostMulELLColumns_float64(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	width := host.Value[int](r, 2)
+	strideB := host.Value[int](r, 3)
+	strideC := host.Value[int](r, 4)
+	alpha := host.Value[float64](r, 5)
+	beta := host.Value[float64](r, 6)
+	index := host.Slice[int32](r, 7)
+	value := host.Slice[float64](r, 8)
+	b := host.Slice[float64](r, 9)
+	c := host.Slice[float64](r, 10)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := base + threadY
+				quernRow1MulELLColumns_float64(r, start, base2, cols, size, rows, width, index, value, b, strideB, strideC, c, alpha, beta, width2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulELLColumns_float64(r *host.Run, start int, base2 int, cols int, size int, rows int, width int, index []int32, value []float64, b []float64, strideB int, strideC int, c []float64, alpha float64, beta float64, width2 int) {
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		column := base2 + threadX
+		/*line ell.go:129*/ row := start
+		if column >= cols {
+			continue
+		}
+		for ; row < rows; row += size {
+			/*line ell.go:134:30000*/ if r.Halted() {
+				/*line ell.go:133*/ r.Halt()
+			}
+//line ell.go:134:30000
+			var sum float64
+			/*line ell.go:135:30000*/ for k := 0; k < width; k++ {
+				/*line ell.go:136:30000*/ if r.Halted() {
+					/*line ell.go:135*/ r.Halt()
+				}
+				/*line ell.go:136:30000*/ j := index[k*rows+row]
+				/*line ell.go:137:30000*/ if j < 0 {
+					break
+				}
+				/*line ell.go:140:30000*/ sum += value[k*rows+row] * b[int(j)*strideB+column]
+			}
+			/*line ell.go:142*/ at := row*strideC + column
+			_ = c[at]
+			/*line ell.go:143*/ t7 := &c[at]
+			/*line ell.go:143*/ result0 := scaled[float64](alpha, sum, beta, t7)
+			/*line ell.go:143*/ c[at] = result0
+		}
+	} /*line quern_gen.go:3450:1*/
+}
+
+func quernPlainCountELL(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_countELL(t, v0, v1, v2, v3) })
+}
+
+func quernHostCountELL(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	width := host.Value[int](r, 1)
+	index := host.Slice[int32](r, 2)
+	count := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CountELL(r, base, count, rows, width, index, width2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CountELL(r *host.Run, base int, count []int32, rows int, width int, index []int32, width2 int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(count)-base, width2)
+		if count2 <= 0 {
+			return
+		}
+		if base >= 0 && count2 <= len(count)-base {
+			row2 := count[base:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+				/*line ell.go:168*/ n := 0
+				/*line ell.go:169:30000*/ for row < rows && n < width && index[n*rows+row] >= 0 {
+					/*line ell.go:170:30000*/ if r.Halted() {
+						/*line ell.go:169*/ r.Halt()
+					}
+					/*line ell.go:170:30000*/ n++
+				}
+				/*line ell.go:172:30000*/ row2[threadX] = int32(n)
+			}
+			/*line ell.go:174*/ return
+		}
+	}
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		/*line ell.go:165:30000*/ if row >= len(count) {
+			continue
+		}
+		/*line ell.go:168*/ n := 0
+		/*line ell.go:169:30000*/ for row < rows && n < width && index[n*rows+row] >= 0 {
+			/*line ell.go:170:30000*/ if r.Halted() {
+				/*line ell.go:169*/ r.Halt()
+			}
+			/*line ell.go:170:30000*/ n++
+		}
+		/*line ell.go:172:30000*/ count[row] = int32(n)
+	} /*line quern_gen.go:3516:1*/
+}
+
+func quernPlainFromELL[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { fromELL[T](t, v0, v1, v2, v3, v4, v5) })
+}
+
+func quernHostFromELL[T float32 | float64](r *host.Run) {
+	rows := host.Value[int](r, 0)
+	indexIn := host.Slice[int32](r, 1)
+	valueIn := host.Slice[T](r, 2)
+	start := host.Slice[int32](r, 3)
+	index := host.Slice[int32](r, 4)
+	value := host.Slice[T](r, 5)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + 1
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FromELL[T](r, start, rows, index, base, value, indexIn, valueIn, width, base2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FromELL[T float32 | float64](r *host.Run, start []int32, rows int, index []int32, base int, value []T, indexIn []int32, valueIn []T, width int, base2 int) {
+	count := width
+	if rows >= 0 && rows < len(start) && base >= 0 && count <= len(start)-base && base2 >= 0 && count <= len(start)-base2 {
+		row2 := start[base:][:count]
+		row3 := start[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			/*line ell.go:179:30000*/ if !(int(start[rows]) == len(index)) {
+				/*line ell.go:179*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the ELL matrix; CountELL tells how many")
+			}
+			if row >= rows {
+				continue
+			}
+			first := int(row2[threadX])
+			n := int(row3[threadX]) - first
+			for k := 0; k < n; k++ {
+				if r.Halted() {
+					/*line ell.go:186*/ r.Halt()
+				}
+				/*line ell.go:187*/ t3 := first + k
+				/*line ell.go:187*/ _ = index[t3]
+				t5 := first + k
+				/*line ell.go:187*/ _ = value[t5]
+				/*line ell.go:187*/ t6 := indexIn[k*rows+row]
+				/*line ell.go:187*/ t7 := valueIn[k*rows+row]
+				/*line ell.go:187*/ index[t3] = t6
+				/*line ell.go:187*/ value[t5] = t7
+			}
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		/*line ell.go:179:30000*/ if !(int(start[rows]) == len(index)) {
+			/*line ell.go:179*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the ELL matrix; CountELL tells how many")
+		}
+		if row >= rows {
+			continue
+		}
+		first := int(start[row])
+		n := int(start[row+1]) - first
+		for k := 0; k < n; k++ {
+			if r.Halted() {
+				/*line ell.go:186*/ r.Halt()
+			}
+			/*line ell.go:187*/ t3 := first + k
+			/*line ell.go:187*/ _ = index[t3]
+			t5 := first + k
+			/*line ell.go:187*/ _ = value[t5]
+			/*line ell.go:187*/ t6 := indexIn[k*rows+row]
+			/*line ell.go:187*/ t7 := valueIn[k*rows+row]
+			/*line ell.go:187*/ index[t3] = t6
+			/*line ell.go:187*/ value[t5] = t7
+		}
+	} /*line quern_gen.go:3604:1*/
+}
+
+func quernPlainMulColumns[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[T](r, 4), host.Value[T](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
+	host.Plain(r, func(t kernel.Thread) { mulColumns[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulColumns_float32(r *host.Run) {
@@ -2454,6 +3624,8 @@ func quernHostMulColumns_float32(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2462,70 +3634,39 @@ func quernHostMulColumns_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				start3 := row*strideC + base2
-				quernRow1MulColumns_float32(r, same, base2, cols, start, row, value, b, index, strideB, c, start2, alpha, beta, width, rows, start3)
+				start2 := base + threadY
+				quernRow1MulColumns_float32(r, start2, base2, cols, size, rows, start, value, b, index, strideB, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulColumns_float32(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float32, b []float32, index []int32, strideB int, c []float32, start2 int, alpha float32, beta float32, width int, rows int, start3 int) {
-	if !(row < rows && row+1 < len(start)) {
-		return
-	}
-	if base2 >= -1<<61 && base2 <= 1<<61 && cols >= -1<<61 && cols <= 1<<61 {
-		count := min(cols-base2, width)
-		if count <= 0 {
-			return
-		}
-		if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) && start3 >= 0 && count <= len(c)-start3 {
-			row2 := c[start3:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				column := base2 + threadX
-//line multiply_matrix.go:17
-				var sum float32
-				end := int(start[row+1])
-				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-					sum += value[k] * b[int(index[k])*strideB+column]
-				}
-				/*line multiply_matrix.go:23:30000*/ t2 := sum
-				/*line multiply_matrix.go:23*/ _ = row2[threadX]
-				t6 := &row2[threadX]
-				/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, t2, beta, t6)
-				row2[threadX] = result0
-			}
-			/*line multiply_matrix.go:26:30000*/ return
-		}
-	}
-	/*line multiply_matrix.go:29:30000*/ for threadX := range width {
+func quernRow1MulColumns_float32(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float32, b []float32, index []int32, strideB int, strideC int, c []float32, alpha float32, beta float32, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		column := base2 + threadX
-		at := start2 + column
-		/*line multiply_matrix.go:14*/ if same || column >= cols {
+		/*line multiply_matrix.go:13*/ row := start2
+		if column >= cols {
 			continue
 		}
-//line multiply_matrix.go:17:30000
-		var sum float32
-		end := int(start[row+1])
-		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-			sum += value[k] * b[int(index[k])*strideB+column]
+		/*line multiply_matrix.go:17:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:18:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:17*/ r.Halt()
+			}
+//line multiply_matrix.go:18:40000
+			var sum float32
+			end := int(start[row+1])
+			/*line multiply_matrix.go:20:40000*/ for k := int(start[row]); k < end; k++ {
+				sum += value[k] * b[int(index[k])*strideB+column]
+			}
+			/*line multiply_matrix.go:23*/ at := row*strideC + column
+			_ = c[at]
+			/*line multiply_matrix.go:24*/ t6 := &c[at]
+			/*line multiply_matrix.go:24*/ result0 := scaled[float32](alpha, sum, beta, t6)
+			/*line multiply_matrix.go:24*/ c[at] = result0
 		}
-		/*line multiply_matrix.go:23:30000*/ t2 := sum
-		/*line multiply_matrix.go:23*/ _ = c[at]
-		/*line multiply_matrix.go:23*/ t6 := &c[at]
-		/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, t2, beta, t6)
-		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2523:1*/
-}
-
-func quernPlainMulColumns_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulColumns[float64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	} /*line quern_gen.go:3669:1*/
 }
 
 func quernHostMulColumns_float64(r *host.Run) {
@@ -2543,6 +3684,8 @@ func quernHostMulColumns_float64(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2551,70 +3694,44 @@ func quernHostMulColumns_float64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				start3 := row*strideC + base2
-				quernRow1MulColumns_float64(r, same, base2, cols, start, row, value, b, index, strideB, c, start2, alpha, beta, width, rows, start3)
+				start2 := base + threadY
+				quernRow1MulColumns_float64(r, start2, base2, cols, size, rows, start, value, b, index, strideB, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulColumns_float64(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float64, b []float64, index []int32, strideB int, c []float64, start2 int, alpha float64, beta float64, width int, rows int, start3 int) {
-	if !(row < rows && row+1 < len(start)) {
-		return
-	}
-	if base2 >= -1<<61 && base2 <= 1<<61 && cols >= -1<<61 && cols <= 1<<61 {
-		count := min(cols-base2, width)
-		if count <= 0 {
-			return
-		}
-		if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) && start3 >= 0 && count <= len(c)-start3 {
-			row2 := c[start3:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				column := base2 + threadX
-//line multiply_matrix.go:17
-				var sum float64
-				end := int(start[row+1])
-				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-					sum += value[k] * b[int(index[k])*strideB+column]
-				}
-				/*line multiply_matrix.go:23:30000*/ t2 := sum
-				/*line multiply_matrix.go:23*/ _ = row2[threadX]
-				t6 := &row2[threadX]
-				/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, t2, beta, t6)
-				row2[threadX] = result0
-			}
-			/*line multiply_matrix.go:26:30000*/ return
-		}
-	}
-	/*line multiply_matrix.go:29:30000*/ for threadX := range width {
+func quernRow1MulColumns_float64(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float64, b []float64, index []int32, strideB int, strideC int, c []float64, alpha float64, beta float64, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		column := base2 + threadX
-		at := start2 + column
-		/*line multiply_matrix.go:14*/ if same || column >= cols {
+		/*line multiply_matrix.go:13*/ row := start2
+		if column >= cols {
 			continue
 		}
-//line multiply_matrix.go:17:30000
-		var sum float64
-		end := int(start[row+1])
-		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-			sum += value[k] * b[int(index[k])*strideB+column]
+		/*line multiply_matrix.go:17:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:18:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:17*/ r.Halt()
+			}
+//line multiply_matrix.go:18:40000
+			var sum float64
+			end := int(start[row+1])
+			/*line multiply_matrix.go:20:40000*/ for k := int(start[row]); k < end; k++ {
+				sum += value[k] * b[int(index[k])*strideB+column]
+			}
+			/*line multiply_matrix.go:23*/ at := row*strideC + column
+			_ = c[at]
+			/*line multiply_matrix.go:24*/ t6 := &c[at]
+			/*line multiply_matrix.go:24*/ result0 := scaled[float64](alpha, sum, beta, t6)
+			/*line multiply_matrix.go:24*/ c[at] = result0
 		}
-		/*line multiply_matrix.go:23:30000*/ t2 := sum
-		/*line multiply_matrix.go:23*/ _ = c[at]
-		/*line multiply_matrix.go:23*/ t6 := &c[at]
-		/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, t2, beta, t6)
-		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2612:1*/
+	} /*line quern_gen.go:3729:1*/
 }
 
-func quernPlainMulTiles_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulTiles[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+func quernPlainMulTiles[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[T](r, 4), host.Value[T](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
+	host.Plain(r, func(t kernel.Thread) { mulTiles[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulTiles_float32(r *host.Run) {
@@ -2632,6 +3749,8 @@ func quernHostMulTiles_float32(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2640,142 +3759,70 @@ func quernHostMulTiles_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				quernRow1MulTiles_float32(r, same, base2, cols, start, row, value, index, strideB, b, start2, c, alpha, beta, width, rows)
+				start2 := base + threadY
+				quernRow1MulTiles_float32(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float32, index []int32, strideB int, b []float32, start2 int, c []float32, alpha float32, beta float32, width int, rows int) {
-	if !(row < rows) {
-		return
-	}
-	count := width
-	if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) {
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			tile := base2 + threadX
-			first := tile * 8
-			at5 := start2 + first
-			/*line multiply_matrix.go:34:30000*/ if first < cols && row+1 < len(start) {
-				/*line multiply_matrix.go:37*/ end := int(start[row+1])
-				if first+8 <= cols {
-					sum := [8]float32{}
-					for k := int(start[row]); k < end; k++ {
-						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-							/*line multiply_matrix.go:40*/ r.Halt()
-						}
-						/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-						/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
-						v := t1
-						at := t2
-						/*line multiply_matrix.go:42*/ t3 := at
-						t4 := at + 8
-						/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
-						/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
-							/*line multiply_matrix.go:42*/ x := t5[j]
-							sum[j] += v * x
-						}
-					}
-					for j2 := 0; j2 < 8; j2++ {
-						/*line multiply_matrix.go:46*/ v2 := sum[j2]
-						at2 := at5 + j2
-						t7 := v2
-						t10 := at2
-						/*line multiply_matrix.go:48*/ _ = c[t10]
-						/*line multiply_matrix.go:48*/ t11 := &c[t10]
-						/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, t7, beta, t11)
-						/*line multiply_matrix.go:48*/ c[at2] = result0
-					}
-					continue
-				}
-				for column := first; column < cols; column++ {
-					if r.Halted() {
-						/*line multiply_matrix.go:52*/ r.Halt()
-					}
-//line multiply_matrix.go:53
-					var sum2 float32
-					/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-					}
-					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-					t14 := sum2
-					t17 := at4
-					/*line multiply_matrix.go:58*/ _ = c[t17]
-					/*line multiply_matrix.go:58*/ t18 := &c[t17]
-					/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, t14, beta, t18)
-					/*line multiply_matrix.go:58*/ c[at4] = result02
-				}
-			}
-		}
-		return
-	}
-	/*line multiply_matrix.go:64:30000*/ for threadX := range width {
+func quernRow1MulTiles_float32(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float32, index []int32, strideB int, b []float32, strideC int, c []float32, alpha float32, beta float32, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		tile := base2 + threadX
 		first := tile * 8
-		at3 := start2 + first
-		/*line multiply_matrix.go:34:30000*/ if same || first >= cols {
+		/*line multiply_matrix.go:38*/ row := start2
+		/*line multiply_matrix.go:40:40000*/ if first >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:37*/ end := int(start[row+1])
-		if first+8 <= cols {
-			sum := [8]float32{}
-			for k := int(start[row]); k < end; k++ {
-				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-					/*line multiply_matrix.go:40*/ r.Halt()
+		/*line multiply_matrix.go:43:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:44:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:43*/ r.Halt()
+			}
+			/*line multiply_matrix.go:44:40000*/ end := int(start[row+1])
+			/*line multiply_matrix.go:45*/ if first+8 <= cols {
+				sum := [8]float32{}
+				/*line multiply_matrix.go:47:40000*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:48:40000*/ if r.Halted() {
+						/*line multiply_matrix.go:47*/ r.Halt()
+					}
+					/*line multiply_matrix.go:48:40000*/ v := value[k]
+					/*line multiply_matrix.go:48*/ at := int(index[k])*strideB + first
+					t4 := at + 8
+					/*line multiply_matrix.go:49*/ t5 := b[at:t4]
+					/*line multiply_matrix.go:50:40000*/ for j := 0; j < len(t5); j++ {
+						/*line multiply_matrix.go:49*/ x := t5[j]
+						sum[j] += v * x
+					}
 				}
-				/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-				/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
-				v := t1
-				at := t2
-				/*line multiply_matrix.go:42*/ t3 := at
-				t4 := at + 8
-				/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
-				/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
-					/*line multiply_matrix.go:42*/ x := t5[j]
-					sum[j] += v * x
+				/*line multiply_matrix.go:53:40000*/ for j2 := 0; j2 < 8; j2++ {
+					/*line multiply_matrix.go:53*/ v2 := sum[j2]
+					at2 := row*strideC + first + j2
+					_ = c[at2]
+					/*line multiply_matrix.go:55*/ t11 := &c[at2]
+					/*line multiply_matrix.go:55*/ result0 := scaled[float32](alpha, v2, beta, t11)
+					/*line multiply_matrix.go:55*/ c[at2] = result0
 				}
+				continue
 			}
-			for j2 := 0; j2 < 8; j2++ {
-				/*line multiply_matrix.go:46*/ v2 := sum[j2]
-				at2 := at3 + j2
-				t7 := v2
-				t10 := at2
-				/*line multiply_matrix.go:48*/ _ = c[t10]
-				/*line multiply_matrix.go:48*/ t11 := &c[t10]
-				/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, t7, beta, t11)
-				/*line multiply_matrix.go:48*/ c[at2] = result0
+			for column := first; column < cols; column++ {
+				if r.Halted() {
+					/*line multiply_matrix.go:59*/ r.Halt()
+				}
+//line multiply_matrix.go:60
+				var sum2 float32
+				for k2 := int(start[row]); k2 < end; k2++ {
+					sum2 += value[k2] * b[int(index[k2])*strideB+column]
+				}
+				/*line multiply_matrix.go:64:40000*/ at3 := row*strideC + column
+				_ = c[at3]
+				/*line multiply_matrix.go:65*/ t18 := &c[at3]
+				/*line multiply_matrix.go:65*/ result02 := scaled[float32](alpha, sum2, beta, t18)
+				/*line multiply_matrix.go:65*/ c[at3] = result02
 			}
-			continue
 		}
-		for column := first; column < cols; column++ {
-			if r.Halted() {
-				/*line multiply_matrix.go:52*/ r.Halt()
-			}
-//line multiply_matrix.go:53
-			var sum2 float32
-			/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-			}
-			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-			t14 := sum2
-			t17 := at4
-			/*line multiply_matrix.go:58*/ _ = c[t17]
-			/*line multiply_matrix.go:58*/ t18 := &c[t17]
-			/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, t14, beta, t18)
-			/*line multiply_matrix.go:58*/ c[at4] = result02
-		}
-	} /*line quern_gen.go:2773:1*/
-}
-
-func quernPlainMulTiles_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulTiles[float64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	} /*line quern_gen.go:3825:1*/
 }
 
 func quernHostMulTiles_float64(r *host.Run) {
@@ -2793,6 +3840,8 @@ func quernHostMulTiles_float64(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2801,137 +3850,70 @@ func quernHostMulTiles_float64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				quernRow1MulTiles_float64(r, same, base2, cols, start, row, value, index, strideB, b, start2, c, alpha, beta, width, rows)
+				start2 := base + threadY
+				quernRow1MulTiles_float64(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float64, index []int32, strideB int, b []float64, start2 int, c []float64, alpha float64, beta float64, width int, rows int) {
-	if !(row < rows) {
-		return
-	}
-	count := width
-	if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) {
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			tile := base2 + threadX
-			first := tile * 8
-			at5 := start2 + first
-			/*line multiply_matrix.go:34:30000*/ if first < cols && row+1 < len(start) {
-				/*line multiply_matrix.go:37*/ end := int(start[row+1])
-				if first+8 <= cols {
-					sum := [8]float64{}
-					for k := int(start[row]); k < end; k++ {
-						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-							/*line multiply_matrix.go:40*/ r.Halt()
-						}
-						/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-						/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
-						v := t1
-						at := t2
-						/*line multiply_matrix.go:42*/ t3 := at
-						t4 := at + 8
-						/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
-						/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
-							/*line multiply_matrix.go:42*/ x := t5[j]
-							sum[j] += v * x
-						}
-					}
-					for j2 := 0; j2 < 8; j2++ {
-						/*line multiply_matrix.go:46*/ v2 := sum[j2]
-						at2 := at5 + j2
-						t7 := v2
-						t10 := at2
-						/*line multiply_matrix.go:48*/ _ = c[t10]
-						/*line multiply_matrix.go:48*/ t11 := &c[t10]
-						/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, t7, beta, t11)
-						/*line multiply_matrix.go:48*/ c[at2] = result0
-					}
-					continue
-				}
-				for column := first; column < cols; column++ {
-					if r.Halted() {
-						/*line multiply_matrix.go:52*/ r.Halt()
-					}
-//line multiply_matrix.go:53
-					var sum2 float64
-					/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-					}
-					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-					t14 := sum2
-					t17 := at4
-					/*line multiply_matrix.go:58*/ _ = c[t17]
-					/*line multiply_matrix.go:58*/ t18 := &c[t17]
-					/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, t14, beta, t18)
-					/*line multiply_matrix.go:58*/ c[at4] = result02
-				}
-			}
-		}
-		return
-	}
-	/*line multiply_matrix.go:64:30000*/ for threadX := range width {
+func quernRow1MulTiles_float64(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float64, index []int32, strideB int, b []float64, strideC int, c []float64, alpha float64, beta float64, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		tile := base2 + threadX
 		first := tile * 8
-		at3 := start2 + first
-		/*line multiply_matrix.go:34:30000*/ if same || first >= cols {
+		/*line multiply_matrix.go:38*/ row := start2
+		/*line multiply_matrix.go:40:40000*/ if first >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:37*/ end := int(start[row+1])
-		if first+8 <= cols {
-			sum := [8]float64{}
-			for k := int(start[row]); k < end; k++ {
-				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-					/*line multiply_matrix.go:40*/ r.Halt()
+		/*line multiply_matrix.go:43:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:44:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:43*/ r.Halt()
+			}
+			/*line multiply_matrix.go:44:40000*/ end := int(start[row+1])
+			/*line multiply_matrix.go:45*/ if first+8 <= cols {
+				sum := [8]float64{}
+				/*line multiply_matrix.go:47:40000*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:48:40000*/ if r.Halted() {
+						/*line multiply_matrix.go:47*/ r.Halt()
+					}
+					/*line multiply_matrix.go:48:40000*/ v := value[k]
+					/*line multiply_matrix.go:48*/ at := int(index[k])*strideB + first
+					t4 := at + 8
+					/*line multiply_matrix.go:49*/ t5 := b[at:t4]
+					/*line multiply_matrix.go:50:40000*/ for j := 0; j < len(t5); j++ {
+						/*line multiply_matrix.go:49*/ x := t5[j]
+						sum[j] += v * x
+					}
 				}
-				/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-				/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
-				v := t1
-				at := t2
-				/*line multiply_matrix.go:42*/ t3 := at
-				t4 := at + 8
-				/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
-				/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
-					/*line multiply_matrix.go:42*/ x := t5[j]
-					sum[j] += v * x
+				/*line multiply_matrix.go:53:40000*/ for j2 := 0; j2 < 8; j2++ {
+					/*line multiply_matrix.go:53*/ v2 := sum[j2]
+					at2 := row*strideC + first + j2
+					_ = c[at2]
+					/*line multiply_matrix.go:55*/ t11 := &c[at2]
+					/*line multiply_matrix.go:55*/ result0 := scaled[float64](alpha, v2, beta, t11)
+					/*line multiply_matrix.go:55*/ c[at2] = result0
 				}
+				continue
 			}
-			for j2 := 0; j2 < 8; j2++ {
-				/*line multiply_matrix.go:46*/ v2 := sum[j2]
-				at2 := at3 + j2
-				t7 := v2
-				t10 := at2
-				/*line multiply_matrix.go:48*/ _ = c[t10]
-				/*line multiply_matrix.go:48*/ t11 := &c[t10]
-				/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, t7, beta, t11)
-				/*line multiply_matrix.go:48*/ c[at2] = result0
+			for column := first; column < cols; column++ {
+				if r.Halted() {
+					/*line multiply_matrix.go:59*/ r.Halt()
+				}
+//line multiply_matrix.go:60
+				var sum2 float64
+				for k2 := int(start[row]); k2 < end; k2++ {
+					sum2 += value[k2] * b[int(index[k2])*strideB+column]
+				}
+				/*line multiply_matrix.go:64:40000*/ at3 := row*strideC + column
+				_ = c[at3]
+				/*line multiply_matrix.go:65*/ t18 := &c[at3]
+				/*line multiply_matrix.go:65*/ result02 := scaled[float64](alpha, sum2, beta, t18)
+				/*line multiply_matrix.go:65*/ c[at3] = result02
 			}
-			continue
 		}
-		for column := first; column < cols; column++ {
-			if r.Halted() {
-				/*line multiply_matrix.go:52*/ r.Halt()
-			}
-//line multiply_matrix.go:53
-			var sum2 float64
-			/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-			}
-			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-			t14 := sum2
-			t17 := at4
-			/*line multiply_matrix.go:58*/ _ = c[t17]
-			/*line multiply_matrix.go:58*/ t18 := &c[t17]
-			/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, t14, beta, t18)
-			/*line multiply_matrix.go:58*/ c[at4] = result02
-		}
-	} /*line quern_gen.go:2934:1*/
+	} /*line quern_gen.go:3916:1*/
 }
 
 func quernPlainMulRows[T float32 | float64](r *host.Run) {
@@ -2956,47 +3938,38 @@ func quernHostMulRows[T float32 | float64](r *host.Run) {
 	size := c << uint(log) >> 1
 	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
 	size2 := c<<uint(log) - 1
-	var t4 int
-	t3s := host.Scratch[T](r, 1, r.BlockDim.Count())
-	shuffleXors := host.Scratch[T](r, 2, r.BlockDim.Count())
+	shuffleXors := host.Scratch[T](r, 1, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		/*line multiply_vector.go:29*/ d = size
-		/*line multiply_vector.go:30:40000*/ for threadZ := range dimZ {
-			/*line multiply_vector.go:31:40000*/ for threadY := range dimY {
+		/*line multiply_vector.go:30:50000*/ for threadZ := range dimZ {
+			/*line multiply_vector.go:31:50000*/ for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*dimY + threadY) * dimX
 				quernRow1MulRows[T](r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
 			}
 		}
-		/*line multiply_vector.go:37:40000*/ for ; d > 0; d >>= 1 {
-			/*line multiply_vector.go:38:40000*/ if r.Halted() {
+		/*line multiply_vector.go:37:50000*/ for ; d > 0; d >>= 1 {
+			/*line multiply_vector.go:38:50000*/ if r.Halted() {
 				/*line multiply_vector.go:29*/ r.Halt()
 			}
-			/*line multiply_vector.go:30:40000*/ t4 = d
-			/*line multiply_vector.go:31:40000*/ for threadZ := range dimZ {
-				/*line multiply_vector.go:32:40000*/ for threadY := range dimY {
+			/*line multiply_vector.go:30:50000*/ host.ShuffleXor(shuffleXors, sums, d)
+			/*line multiply_vector.go:31:50000*/ for threadZ := range dimZ {
+				/*line multiply_vector.go:32:50000*/ for threadY := range dimY {
 					first2 := (threadZ*dimY + threadY) * dimX
-					quernRow2MulRows[T](r, sums, first2, dimX, t3s)
-				}
-			}
-			/*line multiply_vector.go:37:40000*/ host.ShuffleXor(shuffleXors, t3s, t4)
-			/*line multiply_vector.go:38:40000*/ for threadZ := range dimZ {
-				/*line multiply_vector.go:39:40000*/ for threadY := range dimY {
-					first3 := (threadZ*dimY + threadY) * dimX
-					quernRow3MulRows[T](r, sums, first3, dimX, shuffleXors)
+					quernRow2MulRows[T](r, sums, first2, dimX, shuffleXors)
 				}
 			}
 		}
-		/*line multiply_vector.go:45:40000*/ for threadZ := range dimZ {
-			/*line multiply_vector.go:46:40000*/ for threadY := range dimY {
+		/*line multiply_vector.go:38:50000*/ for threadZ := range dimZ {
+			/*line multiply_vector.go:39:50000*/ for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*dimY + threadY) * dimX
-				quernRow4MulRows[T](r, sums, first4, dimX, base, size2, log, y, alpha, beta)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3MulRows[T](r, sums, first3, dimX, base, size2, log, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2999:1*/
+	} /*line quern_gen.go:3972:1*/
 }
 
 //go:noinline
@@ -3004,58 +3977,50 @@ func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dim
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		t1 := (base + threadX) >> uint(log)
-		t2 := (base + threadX) & size2
+		row := (base + threadX) >> uint(log)
+		lane := (base + threadX) & size2
 //line multiply_vector.go:22
 		var sum T
-		/*line multiply_vector.go:23:40000*/ if t1 < len(y) && t1+1 < len(start) {
-			end := int(start[t1+1])
-			/*line multiply_vector.go:25:40000*/ for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
-				/*line multiply_vector.go:26:40000*/ if r.Halted() {
+		/*line multiply_vector.go:23:50000*/ if row < len(y) && row+1 < len(start) {
+			end := int(start[row+1])
+			/*line multiply_vector.go:25:50000*/ for k := int(start[row]) + lane; k < end; k += c << uint(log) {
+				/*line multiply_vector.go:26:50000*/ if r.Halted() {
 					/*line multiply_vector.go:25*/ r.Halt()
 				}
-				/*line multiply_vector.go:26:40000*/ sum += value[k] * x[index[k]]
+				/*line multiply_vector.go:26:50000*/ sum += value[k] * x[index[k]]
 			}
 		}
-		/*line multiply_vector.go:29:40000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3021:1*/
+		/*line multiply_vector.go:29:50000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:3994:1*/
 }
 
 //go:noinline
-func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, dimX int, t3s []T) {
+func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, dimX int, shuffleXors []T) {
 	sumRow := sums[first2:][:dimX]
-	t3Row := t3s[first2:][:dimX]
-	/*line multiply_vector.go:30*/ copy(t3Row, sumRow) /*line quern_gen.go:3028:1*/
-}
-
-//go:noinline
-func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, dimX int, shuffleXors []T) {
-	sumRow := sums[first3:][:dimX]
-	shuffleXorRow := shuffleXors[first3:][:dimX]
+	shuffleXorRow := shuffleXors[first2:][:dimX]
 	for threadX := range dimX {
 		sum := sumRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		/*line multiply_vector.go:30*/ sum += shuffleXor
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3040:1*/
+	} /*line quern_gen.go:4006:1*/
 }
 
 //go:noinline
-func quernRow4MulRows[T float32 | float64](r *host.Run, sums []T, first4 int, dimX int, base int, size2 int, log int, y []T, alpha T, beta T) {
-	sumRow := sums[first4:][:dimX]
+func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, dimX int, base int, size2 int, log int, y []T, alpha T, beta T) {
+	sumRow := sums[first3:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-		t2 := (base + threadX) & size2
-		t1 := (base + threadX) >> uint(log)
-		/*line multiply_vector.go:32:40000*/ if t2 == 0 && t1 < len(y) {
-			t7 := sum
-			/*line multiply_vector.go:33*/ _ = y[t1]
-			/*line multiply_vector.go:33*/ t11 := &y[t1]
-			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, t7, beta, t11)
-			/*line multiply_vector.go:33*/ y[t1] = result0
+		lane := (base + threadX) & size2
+		row := (base + threadX) >> uint(log)
+		/*line multiply_vector.go:32:50000*/ if lane == 0 && row < len(y) {
+			_ = y[row]
+			/*line multiply_vector.go:33*/ t11 := &y[row]
+			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, sum, beta, t11)
+			/*line multiply_vector.go:33*/ y[row] = result0
 		}
-	} /*line quern_gen.go:3058:1*/
+	} /*line quern_gen.go:4023:1*/
 }
 
 func quernPlainMulRow[T float32 | float64](r *host.Run) {
@@ -3103,34 +4068,32 @@ func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []
 //line multiply_vector.go:42
 				var sum T
 				end := int(row2[threadX])
-				/*line multiply_vector.go:44:40000*/ for k := int(row3[threadX]); k < end; k++ {
+				/*line multiply_vector.go:44:50000*/ for k := int(row3[threadX]); k < end; k++ {
 					sum += value[k] * x[index[k]]
 				}
-				/*line multiply_vector.go:47*/ t2 := sum
-				/*line multiply_vector.go:47*/ _ = row4[threadX]
+				/*line multiply_vector.go:47:50000*/ _ = row4[threadX]
 				t6 := &row4[threadX]
-				/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, t2, beta, t6)
+				/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 				row4[threadX] = result0
 			}
-			/*line multiply_vector.go:50:40000*/ return
+			/*line multiply_vector.go:50:50000*/ return
 		}
 	}
-	/*line multiply_vector.go:53:40000*/ for threadX := range width {
+	/*line multiply_vector.go:53:50000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line multiply_vector.go:41:40000*/ if row < len(y) && row+1 < len(start) {
+		/*line multiply_vector.go:41:50000*/ if row < len(y) && row+1 < len(start) {
 			var sum T
 			end := int(start[row+1])
-			/*line multiply_vector.go:44:40000*/ for k := int(start[row]); k < end; k++ {
+			/*line multiply_vector.go:44:50000*/ for k := int(start[row]); k < end; k++ {
 				sum += value[k] * x[index[k]]
 			}
-			/*line multiply_vector.go:47*/ t2 := sum
-			/*line multiply_vector.go:47*/ _ = y[row]
+			/*line multiply_vector.go:47:50000*/ _ = y[row]
 			/*line multiply_vector.go:47*/ t6 := &y[row]
-			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, t2, beta, t6)
+			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 			/*line multiply_vector.go:47*/ y[row] = result0
 		}
-	} /*line quern_gen.go:3133:1*/
+	} /*line quern_gen.go:4096:1*/
 }
 
 func quernPlainMulParts[T float32 | float64](r *host.Run) {
@@ -3180,59 +4143,50 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				p := base + threadX
-				t12 := min(p*steps, n+len(value))
-				t1 := max(0, t12-t3)
-				t2 := min(t12, n)
+				t1 := min(p*steps, n+len(value))
 				t6 := min((p+1)*steps, n+len(value))
-				t13 := max(0, t6-t8)
-				t22 := min(t6, n)
-				/*line multiply_vector.go:59*/ low := t1
-				for high := t2; low < high; {
-					/*line multiply_vector.go:61:40000*/ if r.Halted() {
+				/*line multiply_vector.go:59*/ low := max(0, t1-t3)
+				/*line multiply_vector.go:60:50000*/ for high := min(t1, n); low < high; {
+					/*line multiply_vector.go:61:50000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
-					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+					/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
+					/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 					} else {
-						/*line multiply_vector.go:65*/ high = mid
+						/*line multiply_vector.go:65:50000*/ high = mid
 					}
 				}
-				result0 := low
-				/*line multiply_vector.go:81*/ row := result0
+				/*line multiply_vector.go:81:50000*/ row := low
 				k := min(p*steps, n+len(value)) - row
-				/*line multiply_vector.go:59*/ low2 := t13
-				for high2 := t22; low2 < high2; {
-					/*line multiply_vector.go:61:40000*/ if r.Halted() {
+				/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
+				/*line multiply_vector.go:60:50000*/ for high2 := min(t6, n); low2 < high2; {
+					/*line multiply_vector.go:61:50000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
-					/*line multiply_vector.go:61:40000*/ mid2 := (low2 + high2) / 2
-					/*line multiply_vector.go:62:40000*/ if int(start[mid2+1]) < t6-mid2 {
+					/*line multiply_vector.go:61:50000*/ mid2 := (low2 + high2) / 2
+					/*line multiply_vector.go:62:50000*/ if int(start[mid2+1]) < t6-mid2 {
 						low2 = mid2 + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 					} else {
-						/*line multiply_vector.go:65*/ high2 = mid2
+						/*line multiply_vector.go:65:50000*/ high2 = mid2
 					}
 				}
-				result02 := low2
-				/*line multiply_vector.go:83*/ last := result02
-				end := min((p+1)*steps, n+len(value)) - last
-				/*line multiply_vector.go:85:40000*/ for ; row < last; row++ {
-					/*line multiply_vector.go:86*/ if r.Halted() {
+				/*line multiply_vector.go:84:50000*/ end := min((p+1)*steps, n+len(value)) - low2
+				/*line multiply_vector.go:85*/ for ; row < low2; row++ {
+					/*line multiply_vector.go:86:50000*/ if r.Halted() {
 						/*line multiply_vector.go:85*/ r.Halt()
 					}
-//line multiply_vector.go:86
+//line multiply_vector.go:86:50000
 					var sum T
-					/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
+					/*line multiply_vector.go:88:50000*/ for stop := int(start[row+1]); k < stop; k++ {
 						sum += value[k] * x[index[k]]
 					}
-					/*line multiply_vector.go:91:40000*/ t122 := sum
-					t15 := row
-					/*line multiply_vector.go:91*/ _ = y[t15]
-					/*line multiply_vector.go:91*/ t16 := &y[t15]
-					/*line multiply_vector.go:91*/ result03 := scaled[T](alpha, t122, beta, t16)
-					/*line multiply_vector.go:91*/ y[row] = result03
+					/*line multiply_vector.go:91*/ _ = y[row]
+					/*line multiply_vector.go:91*/ t16 := &y[row]
+					/*line multiply_vector.go:91*/ result0 := scaled[T](alpha, sum, beta, t16)
+					/*line multiply_vector.go:91*/ y[row] = result0
 				}
 				var sum2 T
 				for ; k < end; k++ {
@@ -3240,10 +4194,9 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 				}
 				_ = row2[threadX]
 				/*line multiply_vector.go:97*/ _ = row3[threadX]
-				t222 := int32(last)
-				t23 := sum2
-				row2[threadX] = t222
-				row3[threadX] = t23
+				t22 := int32(low2)
+				row2[threadX] = t22
+				row3[threadX] = sum2
 			}
 			return
 		}
@@ -3251,62 +4204,53 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
-		t12 := min(p*steps, n+len(value))
-		/*line multiply_vector.go:77:40000*/ if p >= len(carry) || p >= len(rows) {
+		t1 := min(p*steps, n+len(value))
+		/*line multiply_vector.go:77*/ if p >= len(carry) || p >= len(rows) {
 			continue
 		}
-		/*line multiply_vector.go:59*/ t1 := max(0, t12-t3)
-		t2 := min(t12, n)
-		low := t1
-		/*line multiply_vector.go:60*/ for high := t2; low < high; {
-			/*line multiply_vector.go:61:40000*/ if r.Halted() {
+		/*line multiply_vector.go:59:50000*/ low := max(0, t1-t3)
+		/*line multiply_vector.go:60:50000*/ for high := min(t1, n); low < high; {
+			/*line multiply_vector.go:61:50000*/ if r.Halted() {
 				/*line multiply_vector.go:60*/ r.Halt()
 			}
-			/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-			/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+			/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
+			/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 				low = mid + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 			} else {
-				/*line multiply_vector.go:65*/ high = mid
+				/*line multiply_vector.go:65:50000*/ high = mid
 			}
 		}
-		result0 := low
-		/*line multiply_vector.go:81*/ row := result0
+		/*line multiply_vector.go:81:50000*/ row := low
 		k := min(p*steps, n+len(value)) - row
 		t6 := min((p+1)*steps, n+len(value))
-		/*line multiply_vector.go:59*/ t13 := max(0, t6-t8)
-		t22 := min(t6, n)
-		low2 := t13
-		/*line multiply_vector.go:60*/ for high2 := t22; low2 < high2; {
-			/*line multiply_vector.go:61:40000*/ if r.Halted() {
+		/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
+		/*line multiply_vector.go:60:50000*/ for high2 := min(t6, n); low2 < high2; {
+			/*line multiply_vector.go:61:50000*/ if r.Halted() {
 				/*line multiply_vector.go:60*/ r.Halt()
 			}
-			/*line multiply_vector.go:61:40000*/ mid2 := (low2 + high2) / 2
-			/*line multiply_vector.go:62:40000*/ if int(start[mid2+1]) < t6-mid2 {
+			/*line multiply_vector.go:61:50000*/ mid2 := (low2 + high2) / 2
+			/*line multiply_vector.go:62:50000*/ if int(start[mid2+1]) < t6-mid2 {
 				low2 = mid2 + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 			} else {
-				/*line multiply_vector.go:65*/ high2 = mid2
+				/*line multiply_vector.go:65:50000*/ high2 = mid2
 			}
 		}
-		result02 := low2
-		/*line multiply_vector.go:83*/ last := result02
-		end := min((p+1)*steps, n+len(value)) - last
-		/*line multiply_vector.go:85:40000*/ for ; row < last; row++ {
-			/*line multiply_vector.go:86*/ if r.Halted() {
+		/*line multiply_vector.go:84:50000*/ end := min((p+1)*steps, n+len(value)) - low2
+		/*line multiply_vector.go:85*/ for ; row < low2; row++ {
+			/*line multiply_vector.go:86:50000*/ if r.Halted() {
 				/*line multiply_vector.go:85*/ r.Halt()
 			}
-//line multiply_vector.go:86
+//line multiply_vector.go:86:50000
 			var sum T
-			/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
+			/*line multiply_vector.go:88:50000*/ for stop := int(start[row+1]); k < stop; k++ {
 				sum += value[k] * x[index[k]]
 			}
-			/*line multiply_vector.go:91:40000*/ t122 := sum
-			t15 := row
-			/*line multiply_vector.go:91*/ _ = y[t15]
-			/*line multiply_vector.go:91*/ t16 := &y[t15]
-			/*line multiply_vector.go:91*/ result03 := scaled[T](alpha, t122, beta, t16)
-			/*line multiply_vector.go:91*/ y[row] = result03
+			/*line multiply_vector.go:91*/ _ = y[row]
+			/*line multiply_vector.go:91*/ t16 := &y[row]
+			/*line multiply_vector.go:91*/ result0 := scaled[T](alpha, sum, beta, t16)
+			/*line multiply_vector.go:91*/ y[row] = result0
 		}
 		var sum2 T
 		for ; k < end; k++ {
@@ -3314,11 +4258,10 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		}
 		_ = rows[p]
 		/*line multiply_vector.go:97*/ _ = carry[p]
-		t222 := int32(last)
-		t23 := sum2
-		/*line multiply_vector.go:97*/ rows[p] = t222
-		/*line multiply_vector.go:97*/ carry[p] = t23
-	} /*line quern_gen.go:3321:1*/
+		t22 := int32(low2)
+		/*line multiply_vector.go:97*/ rows[p] = t22
+		/*line multiply_vector.go:97*/ carry[p] = sum2
+	} /*line quern_gen.go:4264:1*/
 }
 
 func quernPlainMergeBounds(r *host.Run) {
@@ -3358,52 +4301,46 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				p := base + threadX
-				t12 := min(p*1024, rows+entries)
-				t1 := max(0, t12-entries)
-				t2 := min(t12, rows)
-				/*line multiply_vector.go:59*/ low := t1
-				for high := t2; low < high; {
-					/*line multiply_vector.go:61:40000*/ if r.Halted() {
+				t1 := min(p*1024, rows+entries)
+				/*line multiply_vector.go:59*/ low := max(0, t1-entries)
+				/*line multiply_vector.go:60:50000*/ for high := min(t1, rows); low < high; {
+					/*line multiply_vector.go:61:50000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
-					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+					/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
+					/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 					} else {
-						/*line multiply_vector.go:65*/ high = mid
+						/*line multiply_vector.go:65:50000*/ high = mid
 					}
 				}
-				result0 := low
-				/*line multiply_vector.go:113*/ row[threadX] = int32(result0)
+				/*line multiply_vector.go:113*/ row[threadX] = int32(low)
 			}
-			/*line multiply_vector.go:115:40000*/ return
+			return
 		}
 	}
-	/*line multiply_vector.go:118*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
-		t12 := min(p*1024, rows+entries)
+		t1 := min(p*1024, rows+entries)
 		/*line multiply_vector.go:112*/ if p < len(bounds) {
-			/*line multiply_vector.go:59*/ t1 := max(0, t12-entries)
-			t2 := min(t12, rows)
-			low := t1
-			/*line multiply_vector.go:60*/ for high := t2; low < high; {
-				/*line multiply_vector.go:61:40000*/ if r.Halted() {
+			/*line multiply_vector.go:59*/ low := max(0, t1-entries)
+			/*line multiply_vector.go:60:50000*/ for high := min(t1, rows); low < high; {
+				/*line multiply_vector.go:61:50000*/ if r.Halted() {
 					/*line multiply_vector.go:60*/ r.Halt()
 				}
-				/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-				/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+				/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
+				/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 					low = mid + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 				} else {
-					/*line multiply_vector.go:65*/ high = mid
+					/*line multiply_vector.go:65:50000*/ high = mid
 				}
 			}
-			result0 := low
-			/*line multiply_vector.go:113*/ bounds[p] = int32(result0)
+			/*line multiply_vector.go:113*/ bounds[p] = int32(low)
 		}
-	} /*line quern_gen.go:3406:1*/
+	} /*line quern_gen.go:4343:1*/
 }
 
 func quernPlainMulMerge[T float32 | float64](r *host.Run) {
@@ -3421,317 +4358,236 @@ func quernHostMulMerge[T float32 | float64](r *host.Run) {
 	y := host.Slice[T](r, 6)
 	bounds := host.Slice[int32](r, 7)
 	carry := host.Slice[T](r, 8)
-	var t2 int
-	var t3 int
 	var row0 int
 	var row1 int
-	var t4 int
-	t1 := len(y)
-	var t5 int
 	var k0 int
+	n := len(y)
 	var k1 int
 	products := host.Shared[[1024]T](r, 0)
 	ends := host.Shared[[1025]int32](r, 1)
-	var t7 int
 	var count int
 	var d int
 	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
 	heads := host.Scratch[T](r, 1, r.BlockDim.Count())
 	dones := host.Scratch[int](r, 2, r.BlockDim.Count())
 	wholes := host.Scratch[bool](r, 3, r.BlockDim.Count())
-	var t23 int
-	t22s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleUps := host.Scratch[T](r, 5, r.BlockDim.Count())
-	var t27 int
-	t25s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	t26s := host.Scratch[bool](r, 7, r.BlockDim.Count())
-	shuffleUps2 := host.Scratch[bool](r, 8, r.BlockDim.Count())
-	t38s := host.Scratch[T](r, 9, r.BlockDim.Count())
+	ss := host.Scratch[T](r, 4, r.BlockDim.Count())
+	ws := host.Scratch[bool](r, 5, r.BlockDim.Count())
 	warpSums := host.Shared[[4]T](r, 2)
 	warpWhole := host.Shared[[4]bool](r, 3)
-	shuffleUps3 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	t40s := host.Scratch[T](r, 11, r.BlockDim.Count())
-	t41s := host.Scratch[bool](r, 12, r.BlockDim.Count())
-	shuffleUps4 := host.Scratch[bool](r, 13, r.BlockDim.Count())
-	befores := host.Scratch[T](r, 14, r.BlockDim.Count())
-	beforeWholes := host.Scratch[bool](r, 15, r.BlockDim.Count())
+	shuffleUps := host.Scratch[T](r, 6, r.BlockDim.Count())
+	shuffleUps2 := host.Scratch[bool](r, 7, r.BlockDim.Count())
+	befores := host.Scratch[T](r, 8, r.BlockDim.Count())
+	beforeWholes := host.Scratch[bool](r, 9, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		first := min(blockX*1024, t1+len(value))
-		last := min(first+1024, t1+len(value))
-		t6 := last - first
-		/*line multiply_vector.go:129*/ if blockX+1 >= len(bounds) || blockX >= len(carry) {
+		first := min(blockX*1024, n+len(value))
+		last := min(first+1024, n+len(value))
+		steps := last - first
+		/*line multiply_vector.go:129:50000*/ if blockX+1 >= len(bounds) || blockX >= len(carry) {
 			continue
 		}
+		/*line multiply_vector.go:132:50000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line multiply_vector.go:134*/ row0 = int(bounds[blockX])
 		r.ThreadIdx = kernel.Dim3{}
-		/*line multiply_vector.go:134*/ t2 = int(bounds[blockX])
-		r.ThreadIdx = kernel.Dim3{}
-		/*line multiply_vector.go:134*/ t3 = int(bounds[blockX+1])
-		row0 = t2
-		row1 = t3
-		/*line multiply_vector.go:135*/ t4 = first - row0
-		t5 = last - row1
-		k0 = t4
-		k1 = t5
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line multiply_vector.go:134*/ row1 = int(bounds[blockX+1])
+		k0 = first - row0
+		k1 = last - row1
+		/*line multiply_vector.go:137:50000*/ for threadZ := range 1 {
+			/*line multiply_vector.go:138:50000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1MulMerge[T](r, k1, k0, products, value, x, index, row1, row0, ends, start)
 			}
 		}
-		/*line multiply_vector.go:148*/ t7 = row1 - row0
-		count = t7
+		/*line multiply_vector.go:148:50000*/ count = row1 - row0
 		/*line multiply_vector.go:180*/ d = 1
 		start2 := k0 - k1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 128
-				quernRow2MulMerge[T](r, sums, first2, heads, dones, wholes, start2, t6, count, ends, products, row0, y, alpha, beta)
+				quernRow2MulMerge[T](r, sums, first2, heads, dones, wholes, start2, steps, count, ends, products, row0, y, alpha, beta)
 			}
 		}
 		for ; d < 32; d *= 2 {
-			if r.Halted() {
+			/*line multiply_vector.go:190:50000*/ if r.Halted() {
 				/*line multiply_vector.go:180*/ r.Halt()
 			}
-			/*line multiply_vector.go:181*/ t23 = d
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line multiply_vector.go:181:50000*/ host.ShuffleUp(ss, sums, d)
+			host.ShuffleUp(ws, wholes, d)
+			/*line multiply_vector.go:183*/ for threadZ := range 1 {
+				/*line multiply_vector.go:184:50000*/ for threadY := range 1 {
 					first3 := (threadZ*1 + threadY) * 128
-					quernRow3MulMerge[T](r, sums, first3, t22s)
-				}
-			}
-			host.ShuffleUp(shuffleUps, t22s, t23)
-			t27 = d
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 128
-					quernRow4MulMerge[T](r, wholes, first4, shuffleUps, t25s, t26s)
-				}
-			}
-			host.ShuffleUp(shuffleUps2, t26s, t27)
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 128
-					quernRow5MulMerge[T](r, sums, first5, wholes, t25s, shuffleUps2, d)
+					quernRow3MulMerge[T](r, sums, first3, wholes, ss, ws, d)
 				}
 			}
 		}
+		/*line multiply_vector.go:190:50000*/ for threadZ := range 1 {
+			/*line multiply_vector.go:191*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 128
+				quernRow4MulMerge[T](r, sums, first4, wholes, warpSums, warpWhole)
+			}
+		}
+		/*line multiply_vector.go:189*/ host.ShuffleUp(shuffleUps, sums, 1)
+		host.ShuffleUp(shuffleUps2, wholes, 1)
 		for threadZ := range 1 {
+			/*line multiply_vector.go:192:50000*/ for threadY := range 1 {
+				first5 := (threadZ*1 + threadY) * 128
+				quernRow5MulMerge[T](r, shuffleUps, first5, shuffleUps2, befores, beforeWholes)
+			}
+		}
+		/*line multiply_vector.go:197*/ for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 128
-				quernRow6MulMerge[T](r, sums, first6, wholes, t38s, warpSums, warpWhole)
+				quernRow6MulMerge[T](r, sums, first6, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
-		/*line multiply_vector.go:189*/ host.ShuffleUp(shuffleUps3, t38s, 1)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first7 := (threadZ*1 + threadY) * 128
-				quernRow7MulMerge[T](r, wholes, first7, shuffleUps3, t40s, t41s)
-			}
-		}
-		host.ShuffleUp(shuffleUps4, t41s, 1)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first8 := (threadZ*1 + threadY) * 128
-				quernRow8MulMerge[T](r, t40s, first8, shuffleUps4, befores, beforeWholes)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 128
-				quernRow9MulMerge[T](r, sums, first9, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
-			}
-		}
-	} /*line quern_gen.go:3548:1*/
+	} /*line quern_gen.go:4447:1*/
 }
 
 //go:noinline
 func quernRow1MulMerge[T float32 | float64](r *host.Run, k1 int, k0 int, products *[1024]T, value []T, x []T, index []int32, row1 int, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		/*line multiply_vector.go:136*/ for k := threadX; k < k1-k0 && k < 1024; k += 128 {
+		/*line multiply_vector.go:136:50000*/ for k := threadX; k < k1-k0 && k < 1024; k += 128 {
 			products[k] = value[k0+k] * x[index[k0+k]]
 		}
-		for r2 := threadX; r2 <= row1-row0 && r2 < 1025; r2 += 128 {
+		/*line multiply_vector.go:139*/ for r2 := threadX; r2 <= row1-row0 && r2 < 1025; r2 += 128 {
 			ends[r2] = int32(k1 - k0)
-			if row0+r2+1 < len(start) {
+			/*line multiply_vector.go:141:50000*/ if row0+r2+1 < len(start) {
 				ends[r2] = start[row0+r2+1] - int32(k0)
 			}
 		}
-	} /*line quern_gen.go:3564:1*/
+	} /*line quern_gen.go:4463:1*/
 }
 
 //go:noinline
-func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, heads []T, dones []int, wholes []bool, start2 int, t6 int, count int, ends *[1025]int32, products *[1024]T, row0 int, y []T, alpha T, beta T) {
+func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, heads []T, dones []int, wholes []bool, start2 int, steps int, count int, ends *[1025]int32, products *[1024]T, row0 int, y []T, alpha T, beta T) {
 	sumRow := (*[128]T)(sums[first2:])
 	headRow := (*[128]T)(heads[first2:])
 	doneRow := (*[128]int)(dones[first2:])
 	wholeRow := (*[128]bool)(wholes[first2:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		d2 := min(threadX*8, t6)
-		t8 := max(0, start2+d2)
-		t9 := min(d2, count)
-		/*line multiply_vector.go:150*/ low := t8
-		for high := t9; low < high; {
+		d2 := min(threadX*8, steps)
+		/*line multiply_vector.go:150*/ low := max(0, start2+d2)
+		for high := min(d2, count); low < high; {
 			if r.Halted() {
 				/*line multiply_vector.go:151*/ r.Halt()
 			}
 			/*line multiply_vector.go:152*/ mid := (low + high) / 2
-			if int(ends[mid]) < d2-mid {
+			/*line multiply_vector.go:153:50000*/ if int(ends[mid]) < d2-mid {
 				low = mid + 1
+//line multiply_vector.go:155:50000
 			} else {
-				high = mid
+				/*line multiply_vector.go:156*/ high = mid
 			}
 		}
-		t10 := low
-		t11 := d2 - low
-		row := t10
-		k2 := t11
+		k2 := d2 - low
+		row := low
 //line multiply_vector.go:160
 		var sum T
 		var head T
 		/*line multiply_vector.go:161*/ done := -1
-		for s := 0; s < 8 && d2+s < t6; s++ {
-			if k2 < int(ends[row]) {
+		/*line multiply_vector.go:162:50000*/ for s := 0; s < 8 && d2+s < steps; s++ {
+			/*line multiply_vector.go:163*/ if k2 < int(ends[row]) {
 				sum += products[k2]
 				k2++
 				continue
 			}
-			if done < 0 {
-				t12 := row
-				t13 := sum
-				done = t12
-				head = t13
+			/*line multiply_vector.go:168:50000*/ if done < 0 {
+				done = row
+				head = sum
+//line multiply_vector.go:171:50000
 			} else {
-				/*line multiply_vector.go:171*/ t15 := sum
-				t18 := row0 + row
+				/*line multiply_vector.go:171:50000*/ t18 := row0 + row
 				/*line multiply_vector.go:171*/ _ = y[t18]
 				/*line multiply_vector.go:171*/ t19 := &y[t18]
-				/*line multiply_vector.go:171*/ result0 := scaled[T](alpha, t15, beta, t19)
+				/*line multiply_vector.go:171*/ result0 := scaled[T](alpha, sum, beta, t19)
 				/*line multiply_vector.go:171*/ y[row0+row] = result0
 			}
-			sum = 0
+			/*line multiply_vector.go:173:50000*/ sum = 0
 			row++
 		}
-		/*line multiply_vector.go:178*/ whole := done >= 0
+		/*line multiply_vector.go:178:50000*/ whole := done >= 0
 		sumRow[threadX] = sum
 		headRow[threadX] = head
 		doneRow[threadX] = done
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3625:1*/
+	} /*line quern_gen.go:4519:1*/
 }
 
 //go:noinline
-func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, t22s []T) {
+func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, wholes []bool, ss []T, ws []bool, d int) {
 	sumRow := (*[128]T)(sums[first3:])
-	t22Row := (*[128]T)(t22s[first3:])
-	/*line multiply_vector.go:181*/ copy(t22Row[:], sumRow[:]) /*line quern_gen.go:3632:1*/
-}
-
-//go:noinline
-func quernRow4MulMerge[T float32 | float64](r *host.Run, wholes []bool, first4 int, shuffleUps []T, t25s []T, t26s []bool) {
-	wholeRow := (*[128]bool)(wholes[first4:])
-	shuffleUpRow := (*[128]T)(shuffleUps[first4:])
-	t25Row := (*[128]T)(t25s[first4:])
-	t26Row := (*[128]bool)(t26s[first4:])
-	/*line multiply_vector.go:181*/ copy(t25Row[:], shuffleUpRow[:])
-	copy(t26Row[:], wholeRow[:]) /*line quern_gen.go:3642:1*/
-}
-
-//go:noinline
-func quernRow5MulMerge[T float32 | float64](r *host.Run, sums []T, first5 int, wholes []bool, t25s []T, shuffleUps2 []bool, d int) {
-	sumRow := (*[128]T)(sums[first5:])
-	wholeRow := (*[128]bool)(wholes[first5:])
-	t25Row := (*[128]T)(t25s[first5:])
-	shuffleUpRow2 := (*[128]bool)(shuffleUps2[first5:])
+	wholeRow := (*[128]bool)(wholes[first3:])
+	sRow := (*[128]T)(ss[first3:])
+	wRow := (*[128]bool)(ws[first3:])
 	for threadX := range 128 {
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
-		t25 := t25Row[threadX]
-		shuffleUp := shuffleUpRow2[threadX]
+		s2 := sRow[threadX]
+		w := wRow[threadX]
 		lane := threadX & 31
-		/*line multiply_vector.go:181*/ t29 := shuffleUp
-		s2 := t25
-		w := t29
 		/*line multiply_vector.go:182*/ if lane >= d && !whole {
-			t30 := sum + s2
-			t31 := w
-			sum = t30
-			whole = t31
+			sum += s2
+			whole = w
 		}
-		sumRow[threadX] = sum
+		/*line multiply_vector.go:186:50000*/ sumRow[threadX] = sum
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3668:1*/
+	} /*line quern_gen.go:4540:1*/
 }
 
 //go:noinline
-func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, wholes []bool, t38s []T, warpSums *[4]T, warpWhole *[4]bool) {
-	sumRow := (*[128]T)(sums[first6:])
-	wholeRow := (*[128]bool)(wholes[first6:])
-	t38Row := (*[128]T)(t38s[first6:])
+func quernRow4MulMerge[T float32 | float64](r *host.Run, sums []T, first4 int, wholes []bool, warpSums *[4]T, warpWhole *[4]bool) {
+	sumRow := (*[128]T)(sums[first4:])
+	wholeRow := (*[128]bool)(wholes[first4:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
 		lane := threadX & 31
-		t21 := threadX / 32
-		/*line multiply_vector.go:186*/ if lane == 31 {
-			_ = warpSums[t21]
-			/*line multiply_vector.go:187*/ _ = warpWhole[t21]
-			t36 := sum
-			t37 := whole
-			/*line multiply_vector.go:187*/ warpSums[t21] = t36
-			/*line multiply_vector.go:187*/ warpWhole[t21] = t37
+		warp := threadX / 32
+		/*line multiply_vector.go:186:50000*/ if lane == 31 {
+			_ = warpSums[warp]
+			/*line multiply_vector.go:187*/ _ = warpWhole[warp]
+			/*line multiply_vector.go:187*/ warpSums[warp] = sum
+			/*line multiply_vector.go:187*/ warpWhole[warp] = whole
 		}
-		t38 := sum
-		t38Row[threadX] = t38
-	} /*line quern_gen.go:3692:1*/
+	} /*line quern_gen.go:4559:1*/
 }
 
 //go:noinline
-func quernRow7MulMerge[T float32 | float64](r *host.Run, wholes []bool, first7 int, shuffleUps3 []T, t40s []T, t41s []bool) {
-	wholeRow := (*[128]bool)(wholes[first7:])
-	shuffleUpRow3 := (*[128]T)(shuffleUps3[first7:])
-	t40Row := (*[128]T)(t40s[first7:])
-	t41Row := (*[128]bool)(t41s[first7:])
-	/*line multiply_vector.go:189*/ copy(t40Row[:], shuffleUpRow3[:])
-	copy(t41Row[:], wholeRow[:]) /*line quern_gen.go:3702:1*/
-}
-
-//go:noinline
-func quernRow8MulMerge[T float32 | float64](r *host.Run, t40s []T, first8 int, shuffleUps4 []bool, befores []T, beforeWholes []bool) {
-	t40Row := (*[128]T)(t40s[first8:])
-	shuffleUpRow4 := (*[128]bool)(shuffleUps4[first8:])
-	beforeRow := (*[128]T)(befores[first8:])
-	beforeWholeRow := (*[128]bool)(beforeWholes[first8:])
+func quernRow5MulMerge[T float32 | float64](r *host.Run, shuffleUps []T, first5 int, shuffleUps2 []bool, befores []T, beforeWholes []bool) {
+	shuffleUpRow := (*[128]T)(shuffleUps[first5:])
+	shuffleUpRow2 := (*[128]bool)(shuffleUps2[first5:])
+	beforeRow := (*[128]T)(befores[first5:])
+	beforeWholeRow := (*[128]bool)(beforeWholes[first5:])
 	for threadX := range 128 {
-		t40 := t40Row[threadX]
-		shuffleUp2 := shuffleUpRow4[threadX]
+		shuffleUp := shuffleUpRow[threadX]
+		shuffleUp2 := shuffleUpRow2[threadX]
 		lane := threadX & 31
-		/*line multiply_vector.go:189*/ t43 := shuffleUp2
-		before := t40
-		beforeWhole := t43
-		/*line multiply_vector.go:190*/ if lane == 0 {
+		/*line multiply_vector.go:189*/ before := shuffleUp
+		beforeWhole := shuffleUp2
+		/*line multiply_vector.go:190:50000*/ if lane == 0 {
 			before = 0
 			beforeWhole = false
 		}
-		beforeRow[threadX] = before
+		/*line multiply_vector.go:194*/ beforeRow[threadX] = before
 		beforeWholeRow[threadX] = beforeWhole
-	} /*line quern_gen.go:3724:1*/
+	} /*line quern_gen.go:4580:1*/
 }
 
 //go:noinline
-func quernRow9MulMerge[T float32 | float64](r *host.Run, sums []T, first9 int, heads []T, dones []int, wholes []bool, befores []T, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]T, row0 int, y []T, alpha T, beta T, carry []T, blockX int) {
-	sumRow := (*[128]T)(sums[first9:])
-	headRow := (*[128]T)(heads[first9:])
-	doneRow := (*[128]int)(dones[first9:])
-	wholeRow := (*[128]bool)(wholes[first9:])
-	beforeRow := (*[128]T)(befores[first9:])
-	beforeWholeRow := (*[128]bool)(beforeWholes[first9:])
+func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, heads []T, dones []int, wholes []bool, befores []T, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]T, row0 int, y []T, alpha T, beta T, carry []T, blockX int) {
+	sumRow := (*[128]T)(sums[first6:])
+	headRow := (*[128]T)(heads[first6:])
+	doneRow := (*[128]int)(dones[first6:])
+	wholeRow := (*[128]bool)(wholes[first6:])
+	beforeRow := (*[128]T)(befores[first6:])
+	beforeWholeRow := (*[128]bool)(beforeWholes[first6:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
@@ -3740,11 +4596,11 @@ func quernRow9MulMerge[T float32 | float64](r *host.Run, sums []T, first9 int, h
 		whole := wholeRow[threadX]
 		before := beforeRow[threadX]
 		beforeWhole := beforeWholeRow[threadX]
-		t21 := threadX / 32
+		warp := threadX / 32
 //line multiply_vector.go:194
 		var carried T
 		for w2 := 0; w2 < 4; w2++ {
-			if w2 < t21 {
+			if w2 < warp {
 				if warpWhole[w2] {
 					carried = 0
 				}
@@ -3768,7 +4624,7 @@ func quernRow9MulMerge[T float32 | float64](r *host.Run, sums []T, first9 int, h
 			}
 			carry[blockX] = sum
 		}
-	} /*line quern_gen.go:3771:1*/
+	} /*line quern_gen.go:4627:1*/
 }
 
 func quernPlainAddCarries[T float32 | float64](r *host.Run) {
@@ -3808,13 +4664,12 @@ func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int3
 		if int(row) >= len(y) || p > 0 && rows[p-1] == row {
 			continue
 		}
-//line multiply_vector.go:230:40000
 		var sum T
-		/*line multiply_vector.go:231*/ for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
+		for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
 			sum += carry[p]
 		}
 		y[row] += alpha * sum
-	} /*line quern_gen.go:3817:1*/
+	} /*line quern_gen.go:4672:1*/
 }
 
 func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
@@ -3830,7 +4685,6 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 	foldedRows := host.Slice[int32](r, 4)
 	folded := host.Slice[T](r, 5)
 	rows := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	t2 := int32(len(y))
 	own := host.Shared[[256]int32](r, 1)
 	sums := host.Shared[[2][256]T](r, 0)
 	var from int
@@ -3843,7 +4697,7 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1FoldCarries[T](r, rows, first, t2, base, bounds, carry, own, sums, base2)
+				quernRow1FoldCarries[T](r, rows, first, y, base, bounds, carry, own, sums, base2)
 			}
 		}
 		/*line multiply_vector.go:254*/ from = 0
@@ -3868,54 +4722,46 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 				quernRow3FoldCarries[T](r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
-	} /*line quern_gen.go:3871:1*/
+	} /*line quern_gen.go:4725:1*/
 }
 
 //go:noinline
-func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first int, t2 int32, base int, bounds []int32, carry []T, own *[256]int32, sums *[2][256]T, base2 int) {
+func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first int, y []T, base int, bounds []int32, carry []T, own *[256]int32, sums *[2][256]T, base2 int) {
 	rowRow := (*[256]int32)(rows[first:])
 	if base2 >= 0 && 256 <= len(bounds)-base2 && base >= 0 && 256 <= len(carry)-base {
 		row2 := (*[256]int32)(bounds[base2:])
 		row3 := (*[256]T)(carry[base:])
 		for threadX := range 256 {
-			t1 := base + threadX
-			/*line multiply_vector.go:248*/ row := t2
+			p := base + threadX
+			/*line multiply_vector.go:248*/ row := int32(len(y))
 			var sum T
-			/*line multiply_vector.go:249*/ if t1+1 < len(bounds) && t1 < len(carry) {
-				t3 := row2[threadX]
-				t4 := row3[threadX]
-				row = t3
-				sum = t4
+			/*line multiply_vector.go:249*/ if p+1 < len(bounds) && p < len(carry) {
+				row = row2[threadX]
+				sum = row3[threadX]
 			}
 			/*line multiply_vector.go:252*/ _ = own[threadX]
 			/*line multiply_vector.go:252*/ _ = sums[0][threadX]
-			t9 := row
-			t10 := sum
-			own[threadX] = t9
-			sums[0][threadX] = t10
+			own[threadX] = row
+			sums[0][threadX] = sum
 			rowRow[threadX] = row
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-		/*line multiply_vector.go:248*/ row := t2
+		p := base + threadX
+		/*line multiply_vector.go:248*/ row := int32(len(y))
 		var sum T
-		/*line multiply_vector.go:249*/ if t1+1 < len(bounds) && t1 < len(carry) {
-			t3 := bounds[t1+1]
-			/*line multiply_vector.go:250*/ t4 := carry[t1]
-			row = t3
-			sum = t4
+		/*line multiply_vector.go:249*/ if p+1 < len(bounds) && p < len(carry) {
+			row = bounds[p+1]
+			/*line multiply_vector.go:250*/ sum = carry[p]
 		}
-		/*line multiply_vector.go:252*/ _ = own[threadX]
+		_ = own[threadX]
 		/*line multiply_vector.go:252*/ _ = sums[0][threadX]
-		t9 := row
-		t10 := sum
-		/*line multiply_vector.go:252*/ own[threadX] = t9
-		/*line multiply_vector.go:252*/ sums[0][threadX] = t10
+		own[threadX] = row
+		sums[0][threadX] = sum
 		rowRow[threadX] = row
-	} /*line quern_gen.go:3918:1*/
+	} /*line quern_gen.go:4764:1*/
 }
 
 //go:noinline
@@ -3944,7 +4790,7 @@ func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2
 			s += sums[from][threadX-d]
 		}
 		sums[1-from][threadX] = s
-	} /*line quern_gen.go:3947:1*/
+	} /*line quern_gen.go:4793:1*/
 }
 
 //go:noinline
@@ -3957,9 +4803,8 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 			if blockX < len(foldedRows) && blockX < len(folded) {
 				_ = foldedRows[blockX]
 				/*line multiply_vector.go:266*/ _ = folded[blockX]
-				t13 := row
 				/*line multiply_vector.go:266*/ t14 := sums[from][threadX]
-				/*line multiply_vector.go:266*/ foldedRows[blockX] = t13
+				/*line multiply_vector.go:266*/ foldedRows[blockX] = row
 				/*line multiply_vector.go:266*/ folded[blockX] = t14
 			}
 			continue
@@ -3967,7 +4812,7 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 		if own[threadX+1] != row && int(row) < len(y) {
 			y[row] += alpha * sums[from][threadX]
 		}
-	} /*line quern_gen.go:3970:1*/
+	} /*line quern_gen.go:4815:1*/
 }
 
 func quernPlainFindDiagonal(r *host.Run) {
@@ -4014,49 +4859,49 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int3
 				var at int32 = -1
 				var last int32 = -1
 				/*line precondition_ilu.go:30*/ end := int(row2[threadX])
-				/*line precondition_ilu.go:31:50000*/ for k := int(row3[threadX]); k < end; k++ {
-					/*line precondition_ilu.go:32:50000*/ if index[k] <= last {
+				/*line precondition_ilu.go:31:60000*/ for k := int(row3[threadX]); k < end; k++ {
+					/*line precondition_ilu.go:32:60000*/ if index[k] <= last {
 						at = -1
 						break
 					}
-					/*line precondition_ilu.go:36:50000*/ last = index[k]
-					/*line precondition_ilu.go:37:50000*/ if int(last) == row {
+					/*line precondition_ilu.go:36:60000*/ last = index[k]
+					/*line precondition_ilu.go:37:60000*/ if int(last) == row {
 						at = int32(k)
 					}
 				}
-				/*line precondition_ilu.go:41:50000*/ row4[threadX] = at
-				/*line precondition_ilu.go:42:50000*/ if at < 0 {
+				/*line precondition_ilu.go:41:60000*/ row4[threadX] = at
+				/*line precondition_ilu.go:42:60000*/ if at < 0 {
 					kernel.AtomicMin(&flaw[0], int32(row))
 				}
 			}
-			/*line precondition_ilu.go:46:50000*/ return
+			/*line precondition_ilu.go:46*/ return
 		}
 	}
-	/*line precondition_ilu.go:49:50000*/ for threadX := range width {
+	/*line precondition_ilu.go:49:60000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line precondition_ilu.go:26:50000*/ if row >= len(diagonal) || row+1 >= len(start) {
+		/*line precondition_ilu.go:26:60000*/ if row >= len(diagonal) || row+1 >= len(start) {
 			continue
 		}
-//line precondition_ilu.go:29:50000
+//line precondition_ilu.go:29:60000
 		var at int32 = -1
 		var last int32 = -1
 		/*line precondition_ilu.go:30*/ end := int(start[row+1])
-		/*line precondition_ilu.go:31:50000*/ for k := int(start[row]); k < end; k++ {
-			/*line precondition_ilu.go:32:50000*/ if index[k] <= last {
+		/*line precondition_ilu.go:31:60000*/ for k := int(start[row]); k < end; k++ {
+			/*line precondition_ilu.go:32:60000*/ if index[k] <= last {
 				at = -1
 				break
 			}
-			/*line precondition_ilu.go:36:50000*/ last = index[k]
-			/*line precondition_ilu.go:37:50000*/ if int(last) == row {
+			/*line precondition_ilu.go:36:60000*/ last = index[k]
+			/*line precondition_ilu.go:37:60000*/ if int(last) == row {
 				at = int32(k)
 			}
 		}
-		/*line precondition_ilu.go:41:50000*/ diagonal[row] = at
-		/*line precondition_ilu.go:42:50000*/ if at < 0 {
+		/*line precondition_ilu.go:41:60000*/ diagonal[row] = at
+		/*line precondition_ilu.go:42:60000*/ if at < 0 {
 			kernel.AtomicMin(&flaw[0], int32(row))
 		}
-	} /*line quern_gen.go:4059:1*/
+	} /*line quern_gen.go:4904:1*/
 }
 
 func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
@@ -4075,84 +4920,76 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 	n := len(diagonal)
 	c := uint32(1)
 	row := host.Shared[int](r, 0)
-	var result0 int
 	var row2 int
 	var end int
 	var own int
 	var k int
 	var j int
 	var l T
-	var t5 T
-	t6s := host.Scratch[int](r, 0, r.BlockDim.Count())
+	qs := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var t7 int
 	var t8 int
-	var t9 int
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:64*/ t2 = sync[n:]
-		/*line precondition_ilu.go:65:50000*/ for threadZ := range 1 {
-			/*line precondition_ilu.go:66:50000*/ for threadY := range 1 {
+		/*line precondition_ilu.go:65:60000*/ for threadZ := range 1 {
+			/*line precondition_ilu.go:66:60000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1FactorWarps[T](r, t2, c, row)
 			}
 		}
-		/*line triangular.go:21*/ result0 = *row
-		/*line precondition_ilu.go:64*/ row2 = result0
+		/*line triangular.go:21:70000*/ row2 = *row
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:65*/ end = int(start[row2+1])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:66*/ own = int(diagonal[row2])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:67*/ k = int(start[row2])
-		/*line precondition_ilu.go:68:50000*/ for ; k < own; k++ {
-			/*line precondition_ilu.go:69:50000*/ if r.Halted() {
+		/*line precondition_ilu.go:68:60000*/ for ; k < own; k++ {
+			/*line precondition_ilu.go:69*/ if r.Halted() {
 				/*line precondition_ilu.go:67*/ r.Halt()
 			}
-			/*line precondition_ilu.go:69:50000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:68*/ j = int(index[k])
-			/*line precondition_ilu.go:69:50000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:70*/ for threadY := range 1 {
+			for threadZ := range 1 {
+				/*line precondition_ilu.go:70:60000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow2FactorWarps[T](r, sync, j)
 				}
 			}
-			/*line precondition_ilu.go:75:50000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line precondition_ilu.go:75:60000*/ r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:71*/ l = value[k] / value[diagonal[j]]
-			t5 = l
-			/*line precondition_ilu.go:73:50000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:74:50000*/ for threadY := range 1 {
+			/*line precondition_ilu.go:72:60000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:73*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 32
-					quernRow3FactorWarps[T](r, t6s, first, diagonal, j)
+					quernRow3FactorWarps[T](r, qs, first, diagonal, j)
 				}
 			}
-			/*line precondition_ilu.go:80:50000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line precondition_ilu.go:79:60000*/ r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:72*/ t7 = int(start[j+1])
 			t8 = k + 1
-			t9 = end
-			t1 := t8
-			t22 := t9
-			/*line precondition_ilu.go:77:50000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:78:50000*/ for threadY := range 1 {
+			for threadZ := range 1 {
+				/*line precondition_ilu.go:75:60000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow4FactorWarps[T](r, t6s, first2, t7, index, t1, t22, t8, t9, value, t5)
+					quernRow4FactorWarps[T](r, qs, first2, t7, index, t8, end, value, l)
 				}
 			}
-			/*line precondition_ilu.go:84*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:85:50000*/ for threadY := range 1 {
+			/*line precondition_ilu.go:81:60000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:82:60000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow5FactorWarps[T](r, value, k, l)
 				}
 			}
 		}
-		/*line precondition_ilu.go:91:50000*/ for threadZ := range 1 {
-			/*line precondition_ilu.go:92*/ for threadY := range 1 {
+		/*line precondition_ilu.go:88:60000*/ for threadZ := range 1 {
+			/*line precondition_ilu.go:89:60000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow6FactorWarps[T](r, value, own, flaw, row2, sync)
 			}
 		}
-	} /*line quern_gen.go:4155:1*/
+	} /*line quern_gen.go:4992:1*/
 }
 
 //go:noinline
@@ -4167,15 +5004,15 @@ func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint3
 			/*line triangular.go:18*/ old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-		return
+		/*line triangular.go:21:70000*/ return
 	}
-	/*line triangular.go:23:60000*/ for threadX := range 32 {
+	/*line triangular.go:23:70000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line triangular.go:17:60000*/ if threadX == 0 {
+		/*line triangular.go:17:70000*/ if threadX == 0 {
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:4178:1*/
+	} /*line quern_gen.go:5015:1*/
 }
 
 //go:noinline
@@ -4183,60 +5020,60 @@ func quernRow2FactorWarps[T float32 | float64](r *host.Run, sync []uint32, j int
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var loaded uint32
-		/*line precondition_ilu.go:69:50000*/ for {
-			/*line precondition_ilu.go:70*/ if r.Halted() {
+		/*line precondition_ilu.go:69*/ for {
+			/*line precondition_ilu.go:70:60000*/ if r.Halted() {
 				/*line precondition_ilu.go:69*/ r.Halt()
 			}
-			/*line precondition_ilu.go:69:50000*/ loaded = host.Load(r, &sync[j])
-			/*line precondition_ilu.go:70*/ if !(loaded == 0) {
+			/*line precondition_ilu.go:69*/ loaded = host.Load(r, &sync[j])
+			/*line precondition_ilu.go:70:60000*/ if !(loaded == 0) {
 				break
 			}
 		}
-	} /*line quern_gen.go:4195:1*/
+	} /*line quern_gen.go:5032:1*/
 }
 
 //go:noinline
-func quernRow3FactorWarps[T float32 | float64](r *host.Run, t6s []int, first int, diagonal []int32, j int) {
-	t6Row := (*[32]int)(t6s[first:])
+func quernRow3FactorWarps[T float32 | float64](r *host.Run, qs []int, first int, diagonal []int32, j int) {
+	qRow := (*[32]int)(qs[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:72*/ t6 := int(diagonal[j]) + 1 + threadX
-		t6Row[threadX] = t6
-	} /*line quern_gen.go:4205:1*/
+		/*line precondition_ilu.go:72*/ q := int(diagonal[j]) + 1 + threadX
+		qRow[threadX] = q
+	} /*line quern_gen.go:5042:1*/
 }
 
 //go:noinline
-func quernRow4FactorWarps[T float32 | float64](r *host.Run, t6s []int, first2 int, t7 int, index []int32, t1 int, t22 int, t8 int, t9 int, value []T, t5 T) {
-	t6Row := (*[32]int)(t6s[first2:])
+func quernRow4FactorWarps[T float32 | float64](r *host.Run, qs []int, first2 int, t7 int, index []int32, t8 int, end int, value []T, l T) {
+	qRow := (*[32]int)(qs[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t6 := t6Row[threadX]
-		/*line precondition_ilu.go:50:50000*/ for q := t6; q < t7; q += 32 {
-			/*line precondition_ilu.go:51*/ if r.Halted() {
+		q := qRow[threadX]
+		/*line precondition_ilu.go:50:60000*/ for ; q < t7; q += 32 {
+			/*line precondition_ilu.go:51:60000*/ if r.Halted() {
 				/*line precondition_ilu.go:50*/ r.Halt()
 			}
-			/*line precondition_ilu.go:51*/ t3 := index[t1:t22]
+			/*line precondition_ilu.go:51:60000*/ t3 := index[t8:end]
 			/*line precondition_ilu.go:51*/ t4 := index[q]
-			/*line convert.go:14*/ t12 := len(t3)
+			/*line convert.go:15*/ high := len(t3)
 			low := 0
-			/*line convert.go:15*/ for high := t12; low < high; {
+			/*line convert.go:16*/ for low < high {
 				if r.Halted() {
-					/*line convert.go:15*/ r.Halt()
+					/*line convert.go:16*/ r.Halt()
 				}
-				/*line convert.go:16*/ mid := (low + high) / 2
+				/*line convert.go:17*/ mid := (low + high) / 2
 				if t3[mid] < t4 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			result02 := low
-			/*line precondition_ilu.go:51*/ at := t8 + result02
-			/*line precondition_ilu.go:52:50000*/ if at < t9 && index[at] == index[q] {
-				value[at] -= t5 * value[q]
+			/*line precondition_ilu.go:51:60000*/ at := t8 + low
+			/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
+				value[at] -= l * value[q]
 			}
 		}
-	} /*line quern_gen.go:4239:1*/
+		/*line precondition_ilu.go:56:60000*/ qRow[threadX] = q
+	} /*line quern_gen.go:5076:1*/
 }
 
 //go:noinline
@@ -4250,14 +5087,14 @@ func quernRow5FactorWarps[T float32 | float64](r *host.Run, value []T, k int, l 
 		for range count2 {
 			/*line precondition_ilu.go:75*/ value[k] = l
 		}
-		/*line precondition_ilu.go:77:50000*/ return
+		/*line precondition_ilu.go:77:60000*/ return
 	}
-	/*line precondition_ilu.go:79:50000*/ for threadX := range 32 {
+	/*line precondition_ilu.go:79:60000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:74:50000*/ if threadX == 0 {
+		/*line precondition_ilu.go:74*/ if threadX == 0 {
 			value[k] = l
 		}
-	} /*line quern_gen.go:4260:1*/
+	} /*line quern_gen.go:5097:1*/
 }
 
 //go:noinline
@@ -4270,23 +5107,23 @@ func quernRow6FactorWarps[T float32 | float64](r *host.Run, value []T, own int, 
 	if own >= 0 && own < len(value) && 0 < len(flaw) && row2 >= 0 && row2 < len(sync) {
 		for range count3 {
 			/*line precondition_ilu.go:80*/ p := value[own]
-			if p == 0 || p != p {
+			/*line precondition_ilu.go:81:60000*/ if p == 0 || p != p {
 				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
-			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
+			kernel.StoreRelease(&sync[row2], 1)
 		}
-		/*line precondition_ilu.go:85:50000*/ return
+		/*line precondition_ilu.go:85:60000*/ return
 	}
 	/*line precondition_ilu.go:87*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:79:50000*/ if threadX == 0 {
+		/*line precondition_ilu.go:79:60000*/ if threadX == 0 {
 			p := value[own]
-			/*line precondition_ilu.go:81*/ if p == 0 || p != p {
+			/*line precondition_ilu.go:81:60000*/ if p == 0 || p != p {
 				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
-			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
+			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:4289:1*/
+	} /*line quern_gen.go:5126:1*/
 }
 
 func quernPlainFactorAll[T float32 | float64](r *host.Run) {
@@ -4326,54 +5163,48 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 		if 0 < len(flaw) {
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line precondition_ilu.go:94:50000*/ for row := 0; row < t1; row++ {
+				/*line precondition_ilu.go:94:60000*/ for row := 0; row < t1; row++ {
 					/*line precondition_ilu.go:95*/ if r.Halted() {
 						/*line precondition_ilu.go:94*/ r.Halt()
 					}
 					/*line precondition_ilu.go:95*/ end := int(start[row+1])
 					own := int(diagonal[row])
-					/*line precondition_ilu.go:97:50000*/ for k := int(start[row]); k < own; k++ {
+					/*line precondition_ilu.go:97:60000*/ for k := int(start[row]); k < own; k++ {
 						/*line precondition_ilu.go:98*/ if r.Halted() {
 							/*line precondition_ilu.go:97*/ r.Halt()
 						}
 						/*line precondition_ilu.go:98*/ j := int(index[k])
 						l := value[k] / value[diagonal[j]]
-						t2 := l
-						/*line precondition_ilu.go:100*/ t3 := int(diagonal[j]) + 1
+						q := int(diagonal[j]) + 1
 						/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
-						t5 := k + 1
-						t6 := end
-						/*line precondition_ilu.go:50:50000*/ for q := t3; q < t4; q++ {
-							/*line precondition_ilu.go:51*/ if r.Halted() {
+						/*line precondition_ilu.go:50:60000*/ for t5 := k + 1; q < t4; q++ {
+							/*line precondition_ilu.go:51:60000*/ if r.Halted() {
 								/*line precondition_ilu.go:50*/ r.Halt()
 							}
-							/*line precondition_ilu.go:51*/ t12 := t5
-							t22 := t6
-							/*line precondition_ilu.go:51*/ t32 := index[t12:t22]
+							/*line precondition_ilu.go:51:60000*/ t3 := index[t5:end]
 							/*line precondition_ilu.go:51*/ t42 := index[q]
-							/*line convert.go:14*/ t13 := len(t32)
+							/*line convert.go:15*/ high := len(t3)
 							low := 0
-							/*line convert.go:15*/ for high := t13; low < high; {
+							/*line convert.go:16*/ for low < high {
 								if r.Halted() {
-									/*line convert.go:15*/ r.Halt()
+									/*line convert.go:16*/ r.Halt()
 								}
-								/*line convert.go:16*/ mid := (low + high) / 2
-								if t32[mid] < t42 {
+								/*line convert.go:17*/ mid := (low + high) / 2
+								if t3[mid] < t42 {
 									low = mid + 1
 								} else {
 									high = mid
 								}
 							}
-							result0 := low
-							/*line precondition_ilu.go:51*/ at := t5 + result0
-							/*line precondition_ilu.go:52:50000*/ if at < t6 && index[at] == index[q] {
-								value[at] -= t2 * value[q]
+							/*line precondition_ilu.go:51:60000*/ at := t5 + low
+							/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
+								value[at] -= l * value[q]
 							}
 						}
 						/*line precondition_ilu.go:101*/ value[k] = l
 					}
-					/*line precondition_ilu.go:103:50000*/ p := value[own]
-					/*line precondition_ilu.go:104*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
+					p := value[own]
+					if (p == 0 || p != p) && flaw[0] > int32(row) {
 						/*line precondition_ilu.go:104*/ flaw[0] = int32(row)
 					}
 				}
@@ -4383,61 +5214,55 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:91:50000*/ if base+threadX > 0 {
+		/*line precondition_ilu.go:91:60000*/ if base+threadX > 0 {
 			continue
 		}
-		/*line precondition_ilu.go:94:50000*/ for row := 0; row < t1; row++ {
+		/*line precondition_ilu.go:94:60000*/ for row := 0; row < t1; row++ {
 			/*line precondition_ilu.go:95*/ if r.Halted() {
 				/*line precondition_ilu.go:94*/ r.Halt()
 			}
 			/*line precondition_ilu.go:95*/ end := int(start[row+1])
 			own := int(diagonal[row])
-			/*line precondition_ilu.go:97:50000*/ for k := int(start[row]); k < own; k++ {
+			/*line precondition_ilu.go:97:60000*/ for k := int(start[row]); k < own; k++ {
 				/*line precondition_ilu.go:98*/ if r.Halted() {
 					/*line precondition_ilu.go:97*/ r.Halt()
 				}
 				/*line precondition_ilu.go:98*/ j := int(index[k])
 				l := value[k] / value[diagonal[j]]
-				t2 := l
-				/*line precondition_ilu.go:100*/ t3 := int(diagonal[j]) + 1
+				q := int(diagonal[j]) + 1
 				/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
-				t5 := k + 1
-				t6 := end
-				/*line precondition_ilu.go:50:50000*/ for q := t3; q < t4; q++ {
-					/*line precondition_ilu.go:51*/ if r.Halted() {
+				/*line precondition_ilu.go:50:60000*/ for t5 := k + 1; q < t4; q++ {
+					/*line precondition_ilu.go:51:60000*/ if r.Halted() {
 						/*line precondition_ilu.go:50*/ r.Halt()
 					}
-					/*line precondition_ilu.go:51*/ t12 := t5
-					t22 := t6
-					/*line precondition_ilu.go:51*/ t32 := index[t12:t22]
+					/*line precondition_ilu.go:51:60000*/ t3 := index[t5:end]
 					/*line precondition_ilu.go:51*/ t42 := index[q]
-					/*line convert.go:14*/ t13 := len(t32)
+					/*line convert.go:15*/ high := len(t3)
 					low := 0
-					/*line convert.go:15*/ for high := t13; low < high; {
+					/*line convert.go:16*/ for low < high {
 						if r.Halted() {
-							/*line convert.go:15*/ r.Halt()
+							/*line convert.go:16*/ r.Halt()
 						}
-						/*line convert.go:16*/ mid := (low + high) / 2
-						if t32[mid] < t42 {
+						/*line convert.go:17*/ mid := (low + high) / 2
+						if t3[mid] < t42 {
 							low = mid + 1
 						} else {
 							high = mid
 						}
 					}
-					result0 := low
-					/*line precondition_ilu.go:51*/ at := t5 + result0
-					/*line precondition_ilu.go:52:50000*/ if at < t6 && index[at] == index[q] {
-						value[at] -= t2 * value[q]
+					/*line precondition_ilu.go:51:60000*/ at := t5 + low
+					/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
+						value[at] -= l * value[q]
 					}
 				}
 				/*line precondition_ilu.go:101*/ value[k] = l
 			}
-			/*line precondition_ilu.go:103:50000*/ p := value[own]
-			/*line precondition_ilu.go:103:50000*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
+			p := value[own]
+			/*line precondition_ilu.go:103*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
 				flaw[0] = int32(row)
 			}
 		}
-	} /*line quern_gen.go:4440:1*/
+	} /*line quern_gen.go:5265:1*/
 }
 
 func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
@@ -4483,42 +5308,42 @@ func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, invers
 //line precondition_jacobi.go:17
 				var d T
 				end := int(row[threadX])
-				/*line precondition_jacobi.go:19:70000*/ for k := int(row2[threadX]); k < end; k++ {
-					/*line precondition_jacobi.go:20:70000*/ if r.Halted() {
+				/*line precondition_jacobi.go:19:80000*/ for k := int(row2[threadX]); k < end; k++ {
+					/*line precondition_jacobi.go:20:80000*/ if r.Halted() {
 						/*line precondition_jacobi.go:19*/ r.Halt()
 					}
-					/*line precondition_jacobi.go:20:70000*/ if int(index[k]) == i {
+					/*line precondition_jacobi.go:20:80000*/ if int(index[k]) == i {
 						d += value[k]
 					}
 				}
-				/*line precondition_jacobi.go:24:70000*/ if d == 0 {
+				/*line precondition_jacobi.go:24:80000*/ if d == 0 {
 					d = 1
 				}
-				/*line precondition_jacobi.go:27:70000*/ row3[threadX] = 1 / d
+				/*line precondition_jacobi.go:27:80000*/ row3[threadX] = 1 / d
 			}
-			/*line precondition_jacobi.go:29:70000*/ return
+			/*line precondition_jacobi.go:29:80000*/ return
 		}
 	}
-	/*line precondition_jacobi.go:32:70000*/ for threadX := range width {
+	/*line precondition_jacobi.go:32:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line precondition_jacobi.go:16:70000*/ if i < len(inverse) && i+1 < len(start) {
+		/*line precondition_jacobi.go:16:80000*/ if i < len(inverse) && i+1 < len(start) {
 			var d T
 			end := int(start[i+1])
-			/*line precondition_jacobi.go:19:70000*/ for k := int(start[i]); k < end; k++ {
-				/*line precondition_jacobi.go:20:70000*/ if r.Halted() {
+			/*line precondition_jacobi.go:19:80000*/ for k := int(start[i]); k < end; k++ {
+				/*line precondition_jacobi.go:20:80000*/ if r.Halted() {
 					/*line precondition_jacobi.go:19*/ r.Halt()
 				}
-				/*line precondition_jacobi.go:20:70000*/ if int(index[k]) == i {
+				/*line precondition_jacobi.go:20:80000*/ if int(index[k]) == i {
 					d += value[k]
 				}
 			}
-			/*line precondition_jacobi.go:24:70000*/ if d == 0 {
+			/*line precondition_jacobi.go:24:80000*/ if d == 0 {
 				d = 1
 			}
-			/*line precondition_jacobi.go:27:70000*/ inverse[i] = 1 / d
+			/*line precondition_jacobi.go:27:80000*/ inverse[i] = 1 / d
 		}
-	} /*line quern_gen.go:4521:1*/
+	} /*line quern_gen.go:5346:1*/
 }
 
 func quernPlainScale[T float32 | float64](r *host.Run) {
@@ -4559,16 +5384,16 @@ func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2
 			for threadX := range count {
 				/*line precondition_jacobi.go:36*/ row[threadX] = row2[threadX] * row3[threadX]
 			}
-			/*line precondition_jacobi.go:38:70000*/ return
+			/*line precondition_jacobi.go:38:80000*/ return
 		}
 	}
-	/*line precondition_jacobi.go:41:70000*/ for threadX := range width {
+	/*line precondition_jacobi.go:41:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line precondition_jacobi.go:35:70000*/ if i < len(z) {
+		/*line precondition_jacobi.go:35:80000*/ if i < len(z) {
 			z[i] = d[i] * r2[i]
 		}
-	} /*line quern_gen.go:4571:1*/
+	} /*line quern_gen.go:5396:1*/
 }
 
 func quernPlainStartCG(r *host.Run) {
@@ -4584,14 +5409,12 @@ func quernHostStartCG(r *host.Run) {
 	rz := host.Slice[float64](r, 4)
 	state := host.Slice[float64](r, 5)
 	history := host.Slice[float64](r, 6)
-	sums := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	t4s := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	t8s := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	sums3 := host.Scratch[float64](r, 6, r.BlockDim.Count())
-	reduceAdds3 := host.Scratch[float64](r, 7, r.BlockDim.Count())
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	bs := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
+	rs := host.Scratch[float64](r, 3, r.BlockDim.Count())
+	sums3 := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	zs := host.Scratch[float64](r, 5, r.BlockDim.Count())
 	value := tolerance * tolerance
 	for r.Next() {
 		for threadZ := range 1 {
@@ -4601,31 +5424,31 @@ func quernHostStartCG(r *host.Run) {
 				quernRow1StartCG(r, sums, first, n, bb)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(bs, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
-				quernRow2StartCG(r, t4s, first2, reduceAdds, sums2, n, rr)
+				quernRow2StartCG(r, sums2, first2, n, rr)
 			}
 		}
-		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
-		/*line dot.go:76:10000*/ for threadZ := range 1 {
-			/*line dot.go:77:10000*/ for threadY := range 1 {
+		/*line dot.go:75:20000*/ host.ReduceAdd(rs, sums2)
+		/*line dot.go:76:20000*/ for threadZ := range 1 {
+			/*line dot.go:77:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
-				quernRow3StartCG(r, t8s, first3, reduceAdds2, sums3, n, rz)
+				quernRow3StartCG(r, sums3, first3, n, rz)
 			}
 		}
-		/*line dot.go:83:10000*/ host.ReduceAdd(reduceAdds3, sums3)
-		/*line dot.go:84:10000*/ for threadZ := range 1 {
-			/*line dot.go:85:10000*/ for threadY := range 1 {
+		/*line dot.go:83:20000*/ host.ReduceAdd(zs, sums3)
+		/*line dot.go:84:20000*/ for threadZ := range 1 {
+			/*line dot.go:85:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 32
-				quernRow4StartCG(r, t4s, first4, t8s, reduceAdds3, state, value, history)
+				quernRow4StartCG(r, bs, first4, rs, zs, state, value, history)
 			}
 		}
-	} /*line quern_gen.go:4628:1*/
+	} /*line quern_gen.go:5451:1*/
 }
 
 //go:noinline
@@ -4635,95 +5458,114 @@ func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float6
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
 			sum += bb[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4642:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5465:1*/
 }
 
 //go:noinline
-func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float64, sums2 []float64, n int, rr []float64) {
-	t4Row := (*[32]float64)(t4s[first2:])
-	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
+func quernRow2StartCG(r *host.Run, sums2 []float64, first2 int, n int, rr []float64) {
 	sumRow2 := (*[32]float64)(sums2[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_cg.go:30*/ t4 := result0
 //line dot.go:63
 		var sum2 float64
-		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		/*line dot.go:64:20000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 			sum2 += rr[i2]
 		}
-		/*line dot.go:67:10000*/ t4Row[threadX] = t4
-		sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4662:1*/
+		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:5479:1*/
 }
 
 //go:noinline
-func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2 []float64, sums3 []float64, n int, rz []float64) {
-	t8Row := (*[32]float64)(t8s[first3:])
-	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
+func quernRow3StartCG(r *host.Run, sums3 []float64, first3 int, n int, rz []float64) {
 	sumRow3 := (*[32]float64)(sums3[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		reduceAdd2 := reduceAddRow2[threadX]
-		/*line dot.go:67*/ result02 := reduceAdd2
-		/*line solve_cg.go:30*/ t8 := result02
 //line dot.go:63
 		var sum3 float64
-		/*line dot.go:64:10000*/ for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
+		/*line dot.go:64:20000*/ for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
 			sum3 += rz[i3]
 		}
-		/*line dot.go:67:10000*/ t8Row[threadX] = t8
-		sumRow3[threadX] = sum3
-	} /*line quern_gen.go:4682:1*/
+		/*line dot.go:67:20000*/ sumRow3[threadX] = sum3
+	} /*line quern_gen.go:5493:1*/
 }
 
 //go:noinline
-func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s []float64, reduceAdds3 []float64, state []float64, value float64, history []float64) {
-	t4Row := (*[32]float64)(t4s[first4:])
-	t8Row := (*[32]float64)(t8s[first4:])
-	reduceAddRow3 := (*[32]float64)(reduceAdds3[first4:])
-	for threadX := range 32 {
+func quernRow4StartCG(r *host.Run, bs []float64, first4 int, rs []float64, zs []float64, state []float64, value float64, history []float64) {
+	bRow := (*[32]float64)(bs[first4:])
+	rRow := (*[32]float64)(rs[first4:])
+	zRow := (*[32]float64)(zs[first4:])
+	firstX := 0
+	count := 1 - firstX
+	if count <= 0 {
+		return
+	}
+	if 0 < len(state) && 1 < len(state) && 2 < len(state) && 3 < len(state) && 4 < len(state) && 5 < len(state) && 6 < len(state) && 0 < len(history) {
+		bRow2 := bRow[firstX:][:count]
+		rRow2 := rRow[firstX:][:count]
+		zRow2 := zRow[firstX:][:count]
+		for lane := range count {
+			b := bRow2[lane]
+			r2 := rRow2[lane]
+			z := zRow2[lane]
+			/*line solve_cg.go:32*/ _ = state[0]
+			/*line solve_cg.go:32*/ _ = state[1]
+			/*line solve_cg.go:32*/ _ = state[2]
+			state[0] = 0
+			state[1] = 0
+			state[2] = z
+			/*line solve_cg.go:33*/ _ = state[3]
+			/*line solve_cg.go:33*/ _ = state[4]
+			t19 := value * b
+			state[3] = t19
+			state[4] = b
+			/*line solve_cg.go:34*/ _ = state[5]
+			/*line solve_cg.go:34*/ _ = state[6]
+			state[5] = 0
+			state[6] = 0
+			/*line solve_cg.go:35:90000*/ if r2 <= state[3] {
+				state[5] = 1
+//line solve_cg.go:37:90000
+			} else if !(r2 <= 1.7976931348623157e+308) {
+				/*line solve_cg.go:38:90000*/ state[5] = 3
+			}
+			/*line solve_cg.go:40:90000*/ history[0] = r2
+		}
+		/*line solve_cg.go:42:90000*/ return
+	}
+	/*line solve_cg.go:44:90000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t4 := t4Row[threadX]
-		t8 := t8Row[threadX]
-		reduceAdd3 := reduceAddRow3[threadX]
-		/*line dot.go:67*/ result03 := reduceAdd3
-		/*line solve_cg.go:30*/ t12 := result03
-		b := t4
-		r2 := t8
-		z := t12
-		/*line solve_cg.go:31:80000*/ if threadX == 0 {
+		b := bRow[threadX]
+		r2 := rRow[threadX]
+		z := zRow[threadX]
+		/*line solve_cg.go:31:90000*/ if threadX == 0 {
 			_ = state[0]
 			/*line solve_cg.go:32*/ _ = state[1]
 			/*line solve_cg.go:32*/ _ = state[2]
-			t16 := z
 			/*line solve_cg.go:32*/ state[0] = 0
 			/*line solve_cg.go:32*/ state[1] = 0
-			/*line solve_cg.go:32*/ state[2] = t16
+			/*line solve_cg.go:32*/ state[2] = z
 			_ = state[3]
 			/*line solve_cg.go:33*/ _ = state[4]
 			t19 := value * b
-			t20 := b
 			/*line solve_cg.go:33*/ state[3] = t19
-			/*line solve_cg.go:33*/ state[4] = t20
+			/*line solve_cg.go:33*/ state[4] = b
 			_ = state[5]
 			/*line solve_cg.go:34*/ _ = state[6]
 			/*line solve_cg.go:34*/ state[5] = 0
 			/*line solve_cg.go:34*/ state[6] = 0
-			/*line solve_cg.go:35:80000*/ if r2 <= state[3] {
+			/*line solve_cg.go:35:90000*/ if r2 <= state[3] {
 				state[5] = 1
-//line solve_cg.go:37:80000
+//line solve_cg.go:37:90000
 			} else if !(r2 <= 1.7976931348623157e+308) {
-				/*line solve_cg.go:38:80000*/ state[5] = 3
+				/*line solve_cg.go:38:90000*/ state[5] = 3
 			}
-			/*line solve_cg.go:40:80000*/ history[0] = r2
+			/*line solve_cg.go:40:90000*/ history[0] = r2
 		}
-	} /*line quern_gen.go:4726:1*/
+	} /*line quern_gen.go:5568:1*/
 }
 
 func quernPlainAlphaCG(r *host.Run) {
@@ -4736,7 +5578,7 @@ func quernHostAlphaCG(r *host.Run) {
 	pq := host.Slice[float64](r, 1)
 	state := host.Slice[float64](r, 2)
 	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	ds := host.Scratch[float64](r, 1, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -4745,15 +5587,15 @@ func quernHostAlphaCG(r *host.Run) {
 				quernRow1AlphaCG(r, sums, first, n, pq)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(ds, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
-				quernRow2AlphaCG(r, reduceAdds, first2, state)
+				quernRow2AlphaCG(r, ds, first2, state)
 			}
 		}
-	} /*line quern_gen.go:4756:1*/
+	} /*line quern_gen.go:5598:1*/
 }
 
 //go:noinline
@@ -4763,36 +5605,58 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float6
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(pq); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(pq); i += 32 {
 			sum += pq[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4770:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5612:1*/
 }
 
 //go:noinline
-func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []float64) {
-	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_cg.go:48*/ d := result0
-		/*line solve_cg.go:49:80000*/ if threadX == 0 {
-			state[0] = 0
-			/*line solve_cg.go:51:80000*/ if state[5] == 0 {
-				/*line solve_cg.go:52:80000*/ if d > 0 {
+func quernRow2AlphaCG(r *host.Run, ds []float64, first2 int, state []float64) {
+	dRow := (*[32]float64)(ds[first2:])
+	firstX := 0
+	count := 1 - firstX
+	if count <= 0 {
+		return
+	}
+	if 0 < len(state) && 5 < len(state) && 2 < len(state) {
+		dRow2 := dRow[firstX:][:count]
+		for lane := range count {
+			d := dRow2[lane]
+			/*line solve_cg.go:50*/ state[0] = 0
+			/*line solve_cg.go:51:90000*/ if state[5] == 0 {
+				/*line solve_cg.go:52:90000*/ if d > 0 {
 					state[0] = state[2] / d
-//line solve_cg.go:54:80000
+//line solve_cg.go:54
 				} else if d <= 0 {
-					/*line solve_cg.go:55:80000*/ state[5] = 2
-//line solve_cg.go:56
+					/*line solve_cg.go:55:90000*/ state[5] = 2
+//line solve_cg.go:56:90000
 				} else {
-					/*line solve_cg.go:57:80000*/ state[5] = 3
+					/*line solve_cg.go:57:90000*/ state[5] = 3
 				}
 			}
 		}
-	} /*line quern_gen.go:4795:1*/
+		/*line solve_cg.go:61:90000*/ return
+	}
+	/*line solve_cg.go:63*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		d := dRow[threadX]
+		/*line solve_cg.go:49:90000*/ if threadX == 0 {
+			state[0] = 0
+			/*line solve_cg.go:51:90000*/ if state[5] == 0 {
+				/*line solve_cg.go:52:90000*/ if d > 0 {
+					state[0] = state[2] / d
+//line solve_cg.go:54
+				} else if d <= 0 {
+					/*line solve_cg.go:55:90000*/ state[5] = 2
+//line solve_cg.go:56:90000
+				} else {
+					/*line solve_cg.go:57:90000*/ state[5] = 3
+				}
+			}
+		}
+	} /*line quern_gen.go:5659:1*/
 }
 
 func quernPlainStepCG[T float32 | float64](r *host.Run) {
@@ -4832,22 +5696,22 @@ func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int
 		for threadX := range count {
 			i := base + threadX
 			/*line solve_cg.go:67*/ alpha := T(state[0])
-			/*line solve_cg.go:68:80000*/ if i < len(x) && alpha != 0 {
+			/*line solve_cg.go:68:90000*/ if i < len(x) && alpha != 0 {
 				row[threadX] += alpha * row2[threadX]
 				row3[threadX] -= alpha * row4[threadX]
 			}
 		}
-		/*line solve_cg.go:73:80000*/ return
+		/*line solve_cg.go:73:90000*/ return
 	}
-	/*line solve_cg.go:75:80000*/ for threadX := range width {
+	/*line solve_cg.go:75:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line solve_cg.go:67*/ alpha := T(state[0])
-		/*line solve_cg.go:68:80000*/ if i < len(x) && alpha != 0 {
+		/*line solve_cg.go:68:90000*/ if i < len(x) && alpha != 0 {
 			x[i] += alpha * p[i]
 			r2[i] -= alpha * q[i]
 		}
-	} /*line quern_gen.go:4850:1*/
+	} /*line quern_gen.go:5714:1*/
 }
 
 func quernPlainBetaCG(r *host.Run) {
@@ -4862,11 +5726,10 @@ func quernHostBetaCG(r *host.Run) {
 	rz := host.Slice[float64](r, 3)
 	state := host.Slice[float64](r, 4)
 	history := host.Slice[float64](r, 5)
-	sums := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	t4s := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	rs := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
+	zs := host.Scratch[float64](r, 3, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -4875,23 +5738,23 @@ func quernHostBetaCG(r *host.Run) {
 				quernRow1BetaCG(r, sums, first, n, rr)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(rs, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
-				quernRow2BetaCG(r, t4s, first2, reduceAdds, sums2, n, rz)
+				quernRow2BetaCG(r, sums2, first2, n, rz)
 			}
 		}
-		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
-		/*line dot.go:76:10000*/ for threadZ := range 1 {
-			/*line dot.go:77:10000*/ for threadY := range 1 {
+		/*line dot.go:75:20000*/ host.ReduceAdd(zs, sums2)
+		/*line dot.go:76:20000*/ for threadZ := range 1 {
+			/*line dot.go:77:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
-				quernRow3BetaCG(r, t4s, first3, reduceAdds2, state, iteration, history)
+				quernRow3BetaCG(r, rs, first3, zs, state, iteration, history)
 			}
 		}
-	} /*line quern_gen.go:4894:1*/
+	} /*line quern_gen.go:5757:1*/
 }
 
 //go:noinline
@@ -4901,62 +5764,80 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(rr); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(rr); i += 32 {
 			sum += rr[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4908:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5771:1*/
 }
 
 //go:noinline
-func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float64, sums2 []float64, n int, rz []float64) {
-	t4Row := (*[32]float64)(t4s[first2:])
-	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
+func quernRow2BetaCG(r *host.Run, sums2 []float64, first2 int, n int, rz []float64) {
 	sumRow2 := (*[32]float64)(sums2[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_cg.go:79*/ t4 := result0
 //line dot.go:63
 		var sum2 float64
-		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
+		/*line dot.go:64:20000*/ for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
 			sum2 += rz[i2]
 		}
-		/*line dot.go:67:10000*/ t4Row[threadX] = t4
-		sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4928:1*/
+		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:5785:1*/
 }
 
 //go:noinline
-func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2 []float64, state []float64, iteration int, history []float64) {
-	t4Row := (*[32]float64)(t4s[first3:])
-	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
-	for threadX := range 32 {
+func quernRow3BetaCG(r *host.Run, rs []float64, first3 int, zs []float64, state []float64, iteration int, history []float64) {
+	rRow := (*[32]float64)(rs[first3:])
+	zRow := (*[32]float64)(zs[first3:])
+	count := 1
+	if count <= 0 {
+		return
+	}
+	if 5 < len(state) && 6 < len(state) && iteration >= 0 && iteration < len(history) && 3 < len(state) && 1 < len(state) && 2 < len(state) {
+		rRow2 := rRow[:][:count]
+		zRow2 := zRow[:][:count]
+		for threadX := range count {
+			r2 := rRow2[threadX]
+			z := zRow2[threadX]
+			/*line solve_cg.go:80:90000*/ if !(state[5] != 0) {
+				/*line solve_cg.go:83*/ state[6] = float64(iteration)
+				history[iteration] = r2
+				/*line solve_cg.go:86:90000*/ if r2 <= state[3] {
+					state[5] = 1
+//line solve_cg.go:88:90000
+				} else if !(r2 <= 1.7976931348623157e+308) {
+					/*line solve_cg.go:89:90000*/ state[5] = 3
+//line solve_cg.go:90
+				} else if !(z > 0) {
+					/*line solve_cg.go:91:90000*/ state[5] = 2
+				}
+				/*line solve_cg.go:93:90000*/ state[1] = z / state[2]
+				state[2] = z
+			}
+		}
+		/*line solve_cg.go:97:90000*/ return
+	}
+	/*line solve_cg.go:99*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t4 := t4Row[threadX]
-		reduceAdd2 := reduceAddRow2[threadX]
-		/*line dot.go:67*/ result02 := reduceAdd2
-		/*line solve_cg.go:79*/ t8 := result02
-		r2 := t4
-		z := t8
-		/*line solve_cg.go:80:80000*/ if threadX > 0 || state[5] != 0 {
+		r2 := rRow[threadX]
+		z := zRow[threadX]
+		/*line solve_cg.go:80:90000*/ if threadX > 0 || state[5] != 0 {
 			continue
 		}
-		/*line solve_cg.go:83:80000*/ state[6] = float64(iteration)
+		/*line solve_cg.go:83:90000*/ state[6] = float64(iteration)
 		history[iteration] = r2
-		/*line solve_cg.go:86:80000*/ if r2 <= state[3] {
+		/*line solve_cg.go:86:90000*/ if r2 <= state[3] {
 			state[5] = 1
-//line solve_cg.go:88:80000
+//line solve_cg.go:88:90000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			/*line solve_cg.go:89:80000*/ state[5] = 3
+			/*line solve_cg.go:89:90000*/ state[5] = 3
 //line solve_cg.go:90
 		} else if !(z > 0) {
-			/*line solve_cg.go:91:80000*/ state[5] = 2
+			/*line solve_cg.go:91:90000*/ state[5] = 2
 		}
-		/*line solve_cg.go:93:80000*/ state[1] = z / state[2]
+		/*line solve_cg.go:93:90000*/ state[1] = z / state[2]
 		state[2] = z
-	} /*line quern_gen.go:4959:1*/
+	} /*line quern_gen.go:5840:1*/
 }
 
 func quernPlainTurnCG[T float32 | float64](r *host.Run) {
@@ -4994,20 +5875,20 @@ func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []
 			row := p[base:][:count]
 			row2 := z[base:][:count]
 			for threadX := range count {
-				/*line solve_cg.go:101:80000*/ if state[5] == 0 {
+				/*line solve_cg.go:101:90000*/ if state[5] == 0 {
 					row[threadX] = row2[threadX] + T(state[1])*row[threadX]
 				}
 			}
-			/*line solve_cg.go:105*/ return
+			/*line solve_cg.go:105:90000*/ return
 		}
 	}
-	/*line solve_cg.go:108:80000*/ for threadX := range width {
+	/*line solve_cg.go:108:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_cg.go:101:80000*/ if i < len(p) && state[5] == 0 {
+		/*line solve_cg.go:101:90000*/ if i < len(p) && state[5] == 0 {
 			p[i] = z[i] + T(state[1])*p[i]
 		}
-	} /*line quern_gen.go:5010:1*/
+	} /*line quern_gen.go:5891:1*/
 }
 
 func quernPlainStartGMRES(r *host.Run) {
@@ -5025,11 +5906,10 @@ func quernHostStartGMRES(r *host.Run) {
 	state := host.Slice[float64](r, 6)
 	small := host.Slice[float64](r, 7)
 	history := host.Slice[float64](r, 8)
-	sums := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	t4s := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	bs := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
+	rs := host.Scratch[float64](r, 3, r.BlockDim.Count())
 	value := tolerance * tolerance
 	for r.Next() {
 		for threadZ := range 1 {
@@ -5039,23 +5919,23 @@ func quernHostStartGMRES(r *host.Run) {
 				quernRow1StartGMRES(r, sums, first2, n, bb)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(bs, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
-				quernRow2StartGMRES(r, t4s, first3, reduceAdds, sums2, n, rr)
+				quernRow2StartGMRES(r, sums2, first3, n, rr)
 			}
 		}
-		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
-		/*line dot.go:76:10000*/ for threadZ := range 1 {
-			/*line dot.go:77:10000*/ for threadY := range 1 {
+		/*line dot.go:75:20000*/ host.ReduceAdd(rs, sums2)
+		/*line dot.go:76:20000*/ for threadZ := range 1 {
+			/*line dot.go:77:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 32
-				quernRow3StartGMRES(r, t4s, first4, reduceAdds2, first, state, value, history, h, small)
+				quernRow3StartGMRES(r, bs, first4, rs, first, state, value, history, h, small)
 			}
 		}
-	} /*line quern_gen.go:5058:1*/
+	} /*line quern_gen.go:5938:1*/
 }
 
 //go:noinline
@@ -5065,54 +5945,83 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []fl
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
 			sum += bb[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5072:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5952:1*/
 }
 
 //go:noinline
-func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds []float64, sums2 []float64, n int, rr []float64) {
-	t4Row := (*[32]float64)(t4s[first3:])
-	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
+func quernRow2StartGMRES(r *host.Run, sums2 []float64, first3 int, n int, rr []float64) {
 	sumRow2 := (*[32]float64)(sums2[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_gmres.go:40*/ t4 := result0
 //line dot.go:63
 		var sum2 float64
-		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		/*line dot.go:64:20000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 			sum2 += rr[i2]
 		}
-		/*line dot.go:67:10000*/ t4Row[threadX] = t4
-		sumRow2[threadX] = sum2
-	} /*line quern_gen.go:5092:1*/
+		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:5966:1*/
 }
 
 //go:noinline
-func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
-	t4Row := (*[32]float64)(t4s[first4:])
-	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
-	for threadX := range 32 {
+func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
+	bRow := (*[32]float64)(bs[first4:])
+	rRow := (*[32]float64)(rs[first4:])
+	count := 1
+	if count <= 0 {
+		return
+	}
+	if 2 < len(state) && 3 < len(state) && 4 < len(state) && 5 < len(state) && 0 < len(history) && 1 < len(state) && 0 < len(state) {
+		bRow2 := bRow[:][:count]
+		rRow2 := rRow[:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			b := bRow2[threadX]
+			r2 := rRow2[threadX]
+			/*line solve_gmres.go:44:100000*/ if first {
+				_ = state[2]
+				/*line solve_gmres.go:45*/ _ = state[3]
+				t12 := value * b
+				state[2] = b
+				state[3] = t12
+				/*line solve_gmres.go:46*/ _ = state[4]
+				/*line solve_gmres.go:46*/ _ = state[5]
+				state[4] = 0
+				state[5] = 0
+				/*line solve_gmres.go:47*/ history[0] = r2
+			}
+			/*line solve_gmres.go:49:100000*/ state[1] = 0
+			/*line solve_gmres.go:50:100000*/ if r2 <= state[3] {
+				state[4] = 1
+//line solve_gmres.go:52:100000
+			} else if !(r2 <= 1.7976931348623157e+308) {
+				/*line solve_gmres.go:53:100000*/ state[4] = 3
+			}
+			/*line solve_gmres.go:55:100000*/ norm := math.Sqrt(r2 - 0)
+			state[0] = 0
+			/*line solve_gmres.go:57:100000*/ if norm > 0 {
+				state[0] = 1 / norm
+			}
+			/*line solve_gmres.go:60:100000*/ result0 := h.right(0)
+			/*line solve_gmres.go:60*/ small[result0] = norm
+		}
+		/*line solve_gmres.go:62:100000*/ return
+	}
+	/*line solve_gmres.go:64:100000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t4 := t4Row[threadX]
-		reduceAdd2 := reduceAddRow2[threadX]
-		/*line dot.go:67*/ result02 := reduceAdd2
-		/*line solve_gmres.go:40*/ t8 := result02
-		b := t4
-		r2 := t8
-		/*line solve_gmres.go:41:90000*/ if threadX > 0 {
+		b := bRow[threadX]
+		r2 := rRow[threadX]
+		/*line solve_gmres.go:41:100000*/ if threadX > 0 {
 			continue
 		}
-		/*line solve_gmres.go:44:90000*/ if first {
+		/*line solve_gmres.go:44:100000*/ if first {
 			_ = state[2]
 			/*line solve_gmres.go:45*/ _ = state[3]
-			t11 := b
 			t12 := value * b
-			/*line solve_gmres.go:45*/ state[2] = t11
+			/*line solve_gmres.go:45*/ state[2] = b
 			/*line solve_gmres.go:45*/ state[3] = t12
 			_ = state[4]
 			/*line solve_gmres.go:46*/ _ = state[5]
@@ -5120,21 +6029,21 @@ func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []f
 			/*line solve_gmres.go:46*/ state[5] = 0
 			history[0] = r2
 		}
-		/*line solve_gmres.go:49:90000*/ state[1] = 0
-		/*line solve_gmres.go:50:90000*/ if r2 <= state[3] {
+		/*line solve_gmres.go:49:100000*/ state[1] = 0
+		/*line solve_gmres.go:50:100000*/ if r2 <= state[3] {
 			state[4] = 1
-//line solve_gmres.go:52:90000
+//line solve_gmres.go:52:100000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			/*line solve_gmres.go:53:90000*/ state[4] = 3
+			/*line solve_gmres.go:53:100000*/ state[4] = 3
 		}
-		/*line solve_gmres.go:55:90000*/ norm := math.Sqrt(r2 - 0)
+		/*line solve_gmres.go:55:100000*/ norm := math.Sqrt(r2 - 0)
 		state[0] = 0
-		/*line solve_gmres.go:57:90000*/ if norm > 0 {
+		/*line solve_gmres.go:57:100000*/ if norm > 0 {
 			state[0] = 1 / norm
 		}
-		/*line solve_gmres.go:60:90000*/ result03 := h.right(0)
-		/*line solve_gmres.go:60*/ small[result03] = norm
-	} /*line quern_gen.go:5137:1*/
+		/*line solve_gmres.go:60:100000*/ result0 := h.right(0)
+		/*line solve_gmres.go:60*/ small[result0] = norm
+	} /*line quern_gen.go:6046:1*/
 }
 
 func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
@@ -5174,16 +6083,16 @@ func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T
 			for threadX := range count {
 				/*line solve_gmres.go:68*/ row[threadX] = T(float64(row2[threadX]) * state[0])
 			}
-			/*line solve_gmres.go:70:90000*/ return
+			/*line solve_gmres.go:70:100000*/ return
 		}
 	}
-	/*line solve_gmres.go:73:90000*/ for threadX := range width {
+	/*line solve_gmres.go:73:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_gmres.go:67:90000*/ if i < len(v) {
+		/*line solve_gmres.go:67:100000*/ if i < len(v) {
 			v[i] = T(float64(w[i]) * state[0])
 		}
-	} /*line quern_gen.go:5186:1*/
+	} /*line quern_gen.go:6095:1*/
 }
 
 func quernPlainSumGMRES(r *host.Run) {
@@ -5206,22 +6115,22 @@ func quernHostSumGMRES(r *host.Run) {
 		t2 := blockX * n
 		r.ThreadIdx = kernel.Dim3{}
 		/*line solve_gmres.go:78*/ t3 = partial[t2:]
-		/*line solve_gmres.go:79:90000*/ for threadZ := range 1 {
-			/*line solve_gmres.go:80:90000*/ for threadY := range 1 {
+		/*line solve_gmres.go:79:100000*/ for threadZ := range 1 {
+			/*line solve_gmres.go:80:100000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
 				quernRow1SumGMRES(r, sums, first, n, t3)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column)
 			}
 		}
-	} /*line quern_gen.go:5224:1*/
+	} /*line quern_gen.go:6133:1*/
 }
 
 //go:noinline
@@ -5231,11 +6140,11 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(t3); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(t3); i += 32 {
 			sum += t3[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5238:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6147:1*/
 }
 
 //go:noinline
@@ -5244,19 +6153,18 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_gmres.go:78*/ sum2 := result0
-		/*line solve_gmres.go:79:90000*/ if threadX == 0 {
-			result02 := h.new(blockX)
-			/*line solve_gmres.go:80*/ small[result02] = sum2
-			/*line solve_gmres.go:81:90000*/ if second {
-				result03 := h.at(blockX, column)
-				/*line solve_gmres.go:82*/ sum2 += small[result03]
+		/*line solve_gmres.go:78*/ sum2 := reduceAdd
+		/*line solve_gmres.go:79:100000*/ if threadX == 0 {
+			result0 := h.new(blockX)
+			/*line solve_gmres.go:80*/ small[result0] = sum2
+			/*line solve_gmres.go:81:100000*/ if second {
+				result02 := h.at(blockX, column)
+				/*line solve_gmres.go:82*/ sum2 += small[result02]
 			}
-			/*line solve_gmres.go:84:90000*/ result04 := h.at(blockX, column)
-			/*line solve_gmres.go:84*/ small[result04] = sum2
+			/*line solve_gmres.go:84:100000*/ result03 := h.at(blockX, column)
+			/*line solve_gmres.go:84*/ small[result03] = sum2
 		}
-	} /*line quern_gen.go:5259:1*/
+	} /*line quern_gen.go:6167:1*/
 }
 
 func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
@@ -5287,20 +6195,17 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 						/*line solve_gmres.go:94*/ r.Halt()
 					}
 					start := v * len(w)
-					t2 := v + 1
 					start2 := (v + 1) * len(w)
-					t22 := v + 2
 					start3 := (v + 2) * len(w)
-					t23 := v + 3
 					start4 := (v + 3) * len(w)
 					start5 := v*len(w) + base
 					start6 := (v+1)*len(w) + base
 					start7 := (v+2)*len(w) + base
 					start8 := (v+3)*len(w) + base
-					quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8)
+					quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for v2 := whole; v2 < vectors; v2++ {
-					/*line solve_gmres.go:110:90000*/ if r.Halted() {
+					if r.Halted() {
 						/*line solve_gmres.go:94*/ r.Halt()
 					}
 					start9 := v2 * len(w)
@@ -5310,7 +6215,7 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 				quernRow4SubtractGMRES[T](r, sums, width, base, w)
 			}
 		}
-	} /*line quern_gen.go:5313:1*/
+	} /*line quern_gen.go:6218:1*/
 }
 
 //go:noinline
@@ -5328,15 +6233,15 @@ func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 	for threadX := range width {
 		sum := sumRow[threadX]
 		i := base + threadX
-		if i < len(w) {
+		/*line solve_gmres.go:99:100000*/ if i < len(w) {
 			sum = 0
 		}
-		sumRow[threadX] = sum
-	} /*line quern_gen.go:5335:1*/
+		/*line solve_gmres.go:102:100000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6240:1*/
 }
 
 //go:noinline
-func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T, h hessenberg, v int, small []float64, basis []T, start int, t2 int, start2 int, t22 int, start3 int, t23 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
+func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T, h hessenberg, v int, small []float64, basis []T, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(w)-base, width)
@@ -5354,33 +6259,33 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				sum := sumRow3[threadX]
 				/*line solve_gmres.go:95*/ result0 := h.new(v)
 				/*line solve_gmres.go:95*/ sum += small[result0] * float64(row[threadX])
-				/*line solve_gmres.go:95*/ result02 := h.new(t2)
+				/*line solve_gmres.go:95*/ result02 := h.new(v + 1)
 				/*line solve_gmres.go:95*/ sum += small[result02] * float64(row2[threadX])
-				/*line solve_gmres.go:95*/ result03 := h.new(t22)
+				/*line solve_gmres.go:95*/ result03 := h.new(v + 2)
 				/*line solve_gmres.go:95*/ sum += small[result03] * float64(row3[threadX])
-				/*line solve_gmres.go:95*/ result04 := h.new(t23)
+				/*line solve_gmres.go:95*/ result04 := h.new(v + 3)
 				/*line solve_gmres.go:95*/ sum += small[result04] * float64(row4[threadX])
 				sumRow3[threadX] = sum
 			}
-			/*line solve_gmres.go:98:90000*/ return
+			/*line solve_gmres.go:98:100000*/ return
 		}
 	}
-	/*line solve_gmres.go:101:90000*/ for threadX := range width {
+	/*line solve_gmres.go:101:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:105:90000*/ if i < len(w) {
+		/*line solve_gmres.go:105:100000*/ if i < len(w) {
 			/*line solve_gmres.go:95*/ result0 := h.new(v)
 			/*line solve_gmres.go:95*/ sum += small[result0] * float64(basis[start+i])
-			/*line solve_gmres.go:95*/ result02 := h.new(t2)
+			/*line solve_gmres.go:95*/ result02 := h.new(v + 1)
 			/*line solve_gmres.go:95*/ sum += small[result02] * float64(basis[start2+i])
-			/*line solve_gmres.go:95*/ result03 := h.new(t22)
+			/*line solve_gmres.go:95*/ result03 := h.new(v + 2)
 			/*line solve_gmres.go:95*/ sum += small[result03] * float64(basis[start3+i])
-			/*line solve_gmres.go:95*/ result04 := h.new(t23)
+			/*line solve_gmres.go:95*/ result04 := h.new(v + 3)
 			/*line solve_gmres.go:95*/ sum += small[result04] * float64(basis[start4+i])
 		}
-		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5383:1*/
+		/*line solve_gmres.go:97:100000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6288:1*/
 }
 
 //go:noinline
@@ -5401,19 +6306,19 @@ func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				/*line solve_gmres.go:95*/ sum += small[result05] * float64(row5[threadX])
 				sumRow4[threadX] = sum
 			}
-			/*line solve_gmres.go:98:90000*/ return
+			/*line solve_gmres.go:98:100000*/ return
 		}
 	}
-	/*line solve_gmres.go:101:90000*/ for threadX := range width {
+	/*line solve_gmres.go:101:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:105:90000*/ if i < len(w) {
+		/*line solve_gmres.go:105:100000*/ if i < len(w) {
 			/*line solve_gmres.go:95*/ result05 := h.new(v2)
 			/*line solve_gmres.go:95*/ sum += small[result05] * float64(basis[start9+i])
 		}
-		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5416:1*/
+		/*line solve_gmres.go:97:100000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6321:1*/
 }
 
 //go:noinline
@@ -5431,17 +6336,17 @@ func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				sum := sumRow5[threadX]
 				/*line solve_gmres.go:97*/ row6[threadX] = T(float64(row6[threadX]) - sum)
 			}
-			return
+			/*line solve_gmres.go:99:100000*/ return
 		}
 	}
-	for threadX := range width {
+	/*line solve_gmres.go:102:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:106:90000*/ if i < len(w) {
+		/*line solve_gmres.go:106*/ if i < len(w) {
 			/*line solve_gmres.go:97*/ w[i] = T(float64(w[i]) - sum)
 		}
-	} /*line quern_gen.go:5444:1*/
+	} /*line quern_gen.go:6349:1*/
 }
 
 func quernPlainRotateGMRES(r *host.Run) {
@@ -5469,15 +6374,15 @@ func quernHostRotateGMRES(r *host.Run) {
 				quernRow1RotateGMRES(r, sums, first, n, ww)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40)
 			}
 		}
-	} /*line quern_gen.go:5480:1*/
+	} /*line quern_gen.go:6385:1*/
 }
 
 //go:noinline
@@ -5487,11 +6392,11 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []fl
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(ww); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(ww); i += 32 {
 			sum += ww[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5494:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6399:1*/
 }
 
 //go:noinline
@@ -5500,87 +6405,74 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_gmres.go:106*/ norm := math.Sqrt(result0 - 0)
-		/*line solve_gmres.go:107:90000*/ if threadX > 0 {
+		/*line solve_gmres.go:106*/ norm := math.Sqrt(reduceAdd - 0)
+		if threadX > 0 {
 			continue
 		}
-		/*line solve_gmres.go:110:90000*/ state[0] = 0
-		/*line solve_gmres.go:111:90000*/ if norm > 0 {
+		state[0] = 0
+		/*line solve_gmres.go:111:100000*/ if norm > 0 {
 			state[0] = 1 / norm
 		}
-		/*line solve_gmres.go:114:90000*/ if state[4] != 0 {
+		/*line solve_gmres.go:114*/ if state[4] != 0 {
 			continue
 		}
-		/*line solve_gmres.go:117*/ result02 := h.at(0, column)
-		/*line solve_gmres.go:117*/ x := small[result02]
-		/*line solve_gmres.go:118:90000*/ for j := 0; j < column; j++ {
-			/*line solve_gmres.go:119:90000*/ if r.Halted() {
+		result0 := h.at(0, column)
+		/*line solve_gmres.go:117*/ x := small[result0]
+		/*line solve_gmres.go:118:100000*/ for j := 0; j < column; j++ {
+			/*line solve_gmres.go:119*/ if r.Halted() {
 				/*line solve_gmres.go:118*/ r.Halt()
 			}
-			/*line solve_gmres.go:119:90000*/ t7 := j + 1
-			/*line solve_gmres.go:119*/ result03 := h.at(t7, column)
-			/*line solve_gmres.go:119*/ y := small[result03]
-			t10 := j
-			/*line solve_gmres.go:120*/ result04 := h.cos(t10)
-			/*line solve_gmres.go:120*/ t12 := small[result04]
-			t13 := j
-			/*line solve_gmres.go:120*/ result05 := h.sin(t13)
-			/*line solve_gmres.go:120*/ t15 := small[result05]
-			c := t12
-			s := t15
-			/*line solve_gmres.go:121*/ t16 := j
-			/*line solve_gmres.go:121*/ result06 := h.at(t16, column)
-			/*line solve_gmres.go:121*/ small[result06] = c*x + s*y
+			/*line solve_gmres.go:119*/ t7 := j + 1
+			/*line solve_gmres.go:119*/ result02 := h.at(t7, column)
+			/*line solve_gmres.go:119*/ y := small[result02]
+			result03 := h.cos(j)
+			/*line solve_gmres.go:120*/ c := small[result03]
+			/*line solve_gmres.go:120*/ result04 := h.sin(j)
+			/*line solve_gmres.go:120*/ s := small[result04]
+			result05 := h.at(j, column)
+			/*line solve_gmres.go:121*/ small[result05] = c*x + s*y
 			x = c*y - s*x
 		}
 		length := math.Sqrt(x*x + norm*norm - 0)
 		state[5] = float64(iteration)
-		if !(length > 0) {
+		/*line solve_gmres.go:126:100000*/ if !(length > 0) {
 			state[4] = 4
-			if length != length {
+			/*line solve_gmres.go:128:100000*/ if length != length {
 				state[4] = 3
 			}
-			history[iteration] = history[iteration-1]
+			/*line solve_gmres.go:131:100000*/ history[iteration] = history[iteration-1]
 			continue
 		}
-		t19 := x / length
-		t20 := norm / length
-		c2 := t19
-		s2 := t20
-		/*line solve_gmres.go:135*/ result07 := h.cos(column)
-		t24 := result07
-		/*line solve_gmres.go:135*/ _ = small[t24]
-		/*line solve_gmres.go:135*/ result08 := h.sin(column)
-		t28 := result08
-		/*line solve_gmres.go:135*/ _ = small[t28]
-		t29 := c2
-		t30 := s2
-		/*line solve_gmres.go:135*/ small[t24] = t29
-		/*line solve_gmres.go:135*/ small[t28] = t30
-		result09 := h.at(column, column)
-		/*line solve_gmres.go:136*/ small[result09] = length
+		/*line solve_gmres.go:134:100000*/ c2 := x / length
+		s2 := norm / length
+		/*line solve_gmres.go:135*/ result06 := h.cos(column)
+		/*line solve_gmres.go:135*/ _ = small[result06]
+		/*line solve_gmres.go:135*/ result07 := h.sin(column)
+		/*line solve_gmres.go:135*/ _ = small[result07]
+		/*line solve_gmres.go:135*/ small[result06] = c2
+		/*line solve_gmres.go:135*/ small[result07] = s2
+		result08 := h.at(column, column)
+		/*line solve_gmres.go:136*/ small[result08] = length
+		result09 := h.right(column)
+		/*line solve_gmres.go:137*/ g := small[result09]
 		result010 := h.right(column)
-		/*line solve_gmres.go:137*/ g := small[result010]
-		result011 := h.right(column)
-		t39 := result011
-		/*line solve_gmres.go:138*/ _ = small[t39]
-		/*line solve_gmres.go:138*/ result012 := h.right(t40)
-		t43 := result012
-		/*line solve_gmres.go:138*/ _ = small[t43]
+		/*line solve_gmres.go:138*/ _ = small[result010]
+		/*line solve_gmres.go:138*/ result011 := h.right(t40)
+		/*line solve_gmres.go:138*/ _ = small[result011]
 		t44 := c2 * g
 		t45 := -s2 * g
-		/*line solve_gmres.go:138*/ small[t39] = t44
-		/*line solve_gmres.go:138*/ small[t43] = t45
+		/*line solve_gmres.go:138*/ small[result010] = t44
+		/*line solve_gmres.go:138*/ small[result011] = t45
 		state[1] = float64(column + 1)
 		r2 := s2 * g * (s2 * g)
 		history[iteration] = r2
-		if r2 <= state[3] {
+		/*line solve_gmres.go:142:100000*/ if r2 <= state[3] {
 			state[4] = 1
+//line solve_gmres.go:144:100000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			state[4] = 3
+			/*line solve_gmres.go:145*/ state[4] = 3
 		}
-	} /*line quern_gen.go:5583:1*/
+	} /*line quern_gen.go:6475:1*/
 }
 
 func quernPlainSolveGMRES(r *host.Run) {
@@ -5613,65 +6505,51 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 			r.ThreadIdx.X = threadX
 			/*line solve_gmres.go:156*/ n := host.Int64[int](state[1])
 			for j := n - 1; j >= 0; j-- {
-				if r.Halted() {
+				/*line solve_gmres.go:158:100000*/ if r.Halted() {
 					/*line solve_gmres.go:157*/ r.Halt()
 				}
-				/*line solve_gmres.go:158*/ t1 := j
-				/*line solve_gmres.go:158*/ result0 := h.right(t1)
+				/*line solve_gmres.go:158:100000*/ result0 := h.right(j)
 				/*line solve_gmres.go:158*/ sum := small[result0]
-				/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
+				/*line solve_gmres.go:159:100000*/ for k := j + 1; k < n; k++ {
 					/*line solve_gmres.go:160*/ if r.Halted() {
 						/*line solve_gmres.go:159*/ r.Halt()
 					}
-					/*line solve_gmres.go:160*/ t3 := j
-					t4 := k
-					/*line solve_gmres.go:160*/ result02 := h.at(t3, t4)
-					t6 := k
-					/*line solve_gmres.go:160*/ result03 := h.y(t6)
+					/*line solve_gmres.go:160*/ result02 := h.at(j, k)
+					/*line solve_gmres.go:160*/ result03 := h.y(k)
 					/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 				}
-				/*line solve_gmres.go:162:90000*/ t8 := j
-				/*line solve_gmres.go:162*/ result04 := h.y(t8)
-				t10 := j
-				t11 := j
-				/*line solve_gmres.go:162*/ result05 := h.at(t10, t11)
+				/*line solve_gmres.go:162:100000*/ result04 := h.y(j)
+				/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 				/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 			}
 		}
-		return
+		/*line solve_gmres.go:165:100000*/ return
 	}
-	for threadX := range 32 {
+	/*line solve_gmres.go:167:100000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line solve_gmres.go:153:90000*/ if threadX > 0 {
+		/*line solve_gmres.go:153:100000*/ if threadX > 0 {
 			continue
 		}
-		/*line solve_gmres.go:156:90000*/ n := host.Int64[int](state[1])
+		/*line solve_gmres.go:156:100000*/ n := host.Int64[int](state[1])
 		/*line solve_gmres.go:157*/ for j := n - 1; j >= 0; j-- {
-			if r.Halted() {
+			/*line solve_gmres.go:158:100000*/ if r.Halted() {
 				/*line solve_gmres.go:157*/ r.Halt()
 			}
-			/*line solve_gmres.go:158*/ t1 := j
-			/*line solve_gmres.go:158*/ result0 := h.right(t1)
+			/*line solve_gmres.go:158:100000*/ result0 := h.right(j)
 			/*line solve_gmres.go:158*/ sum := small[result0]
-			/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
+			/*line solve_gmres.go:159:100000*/ for k := j + 1; k < n; k++ {
 				/*line solve_gmres.go:160*/ if r.Halted() {
 					/*line solve_gmres.go:159*/ r.Halt()
 				}
-				/*line solve_gmres.go:160*/ t3 := j
-				t4 := k
-				/*line solve_gmres.go:160*/ result02 := h.at(t3, t4)
-				t6 := k
-				/*line solve_gmres.go:160*/ result03 := h.y(t6)
+				/*line solve_gmres.go:160*/ result02 := h.at(j, k)
+				/*line solve_gmres.go:160*/ result03 := h.y(k)
 				/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 			}
-			/*line solve_gmres.go:162:90000*/ t8 := j
-			/*line solve_gmres.go:162*/ result04 := h.y(t8)
-			t10 := j
-			t11 := j
-			/*line solve_gmres.go:162*/ result05 := h.at(t10, t11)
+			/*line solve_gmres.go:162:100000*/ result04 := h.y(j)
+			/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 			/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 		}
-	} /*line quern_gen.go:5674:1*/
+	} /*line quern_gen.go:6552:1*/
 }
 
 func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
@@ -5716,42 +6594,40 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 //line solve_gmres.go:172
 				var sum float64
 				t1 := host.Int64[int](state[1])
-				for v := 0; v < t1; v++ {
-					if r.Halted() {
+				/*line solve_gmres.go:174:100000*/ for v := 0; v < t1; v++ {
+					/*line solve_gmres.go:175:100000*/ if r.Halted() {
 						/*line solve_gmres.go:173*/ r.Halt()
 					}
-					/*line solve_gmres.go:174*/ t2 := v
-					/*line solve_gmres.go:174*/ result0 := h.y(t2)
+					/*line solve_gmres.go:174:100000*/ result0 := h.y(v)
 					/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 				}
-				if add {
+				/*line solve_gmres.go:176:100000*/ if add {
 					sum += float64(row[threadX])
 				}
-				row[threadX] = T(sum)
+				/*line solve_gmres.go:179:100000*/ row[threadX] = T(sum)
 			}
-			/*line solve_gmres.go:181:90000*/ return
+			/*line solve_gmres.go:181:100000*/ return
 		}
 	}
-	/*line solve_gmres.go:184*/ for threadX := range width {
+	/*line solve_gmres.go:184:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_gmres.go:171:90000*/ if i < len(u) {
+		/*line solve_gmres.go:171:100000*/ if i < len(u) {
 			var sum float64
 			t1 := host.Int64[int](state[1])
-			/*line solve_gmres.go:174*/ for v := 0; v < t1; v++ {
-				if r.Halted() {
+			/*line solve_gmres.go:174:100000*/ for v := 0; v < t1; v++ {
+				/*line solve_gmres.go:175:100000*/ if r.Halted() {
 					/*line solve_gmres.go:173*/ r.Halt()
 				}
-				/*line solve_gmres.go:174*/ t2 := v
-				/*line solve_gmres.go:174*/ result0 := h.y(t2)
+				/*line solve_gmres.go:174:100000*/ result0 := h.y(v)
 				/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 			}
-			if add {
+			/*line solve_gmres.go:176:100000*/ if add {
 				sum += float64(u[i])
 			}
-			u[i] = T(sum)
+			/*line solve_gmres.go:179:100000*/ u[i] = T(sum)
 		}
-	} /*line quern_gen.go:5754:1*/
+	} /*line quern_gen.go:6630:1*/
 }
 
 func quernPlainAddVector[T float32 | float64](r *host.Run) {
@@ -5790,16 +6666,16 @@ func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T
 			for threadX := range count {
 				/*line solve_gmres.go:188*/ row[threadX] += row2[threadX]
 			}
-			/*line solve_gmres.go:190:90000*/ return
+			/*line solve_gmres.go:190:100000*/ return
 		}
 	}
 	/*line solve_gmres.go:193*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_gmres.go:187*/ if i < len(x) {
+		/*line solve_gmres.go:187:100000*/ if i < len(x) {
 			x[i] += y[i]
 		}
-	} /*line quern_gen.go:5802:1*/
+	} /*line quern_gen.go:6678:1*/
 }
 
 func quernPlainCountTiles(r *host.Run) {
@@ -5841,7 +6717,7 @@ func quernHostCountTiles(r *host.Run) {
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5844:1*/
+	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:6720:1*/
 }
 
 //go:noinline
@@ -5856,16 +6732,16 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 			for threadX := range count3 {
 				/*line sort.go:27*/ count[uint32(row[threadX])>>shift&255] += 1
 			}
-			/*line sort.go:29:100000*/ return
+			/*line sort.go:29:110000*/ return
 		}
 	}
-	/*line sort.go:32:100000*/ for threadX := range 256 {
+	/*line sort.go:32:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := start + threadX
-		/*line sort.go:26:100000*/ if i < len(keys) {
+		/*line sort.go:26:110000*/ if i < len(keys) {
 			count[uint32(keys[i])>>shift&255] += 1
 		}
-	} /*line quern_gen.go:5868:1*/
+	} /*line quern_gen.go:6744:1*/
 }
 
 //go:noinline
@@ -5873,7 +6749,7 @@ func quernRow3CountTiles(r *host.Run, counts []int32, gridX int, blockX int, cou
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:31*/ counts[threadX*gridX+blockX] = count[threadX]
-	} /*line quern_gen.go:5876:1*/
+	} /*line quern_gen.go:6752:1*/
 }
 
 func quernPlainMoveTiles(r *host.Run) {
@@ -5894,56 +6770,56 @@ func quernHostMoveTiles(r *host.Run) {
 	warps := host.Shared[[8][256]int32](r, 1)
 	digits := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	keys2 := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	matchAnys := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	sames := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	ranks := host.Scratch[int32](r, 3, r.BlockDim.Count())
 	c := uint32(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base2 := blockX * 2048
 		/*line sort.go:40*/ k = 0
-		/*line sort.go:41:100000*/ for threadZ := range 1 {
-			/*line sort.go:42:100000*/ for threadY := range 1 {
+		/*line sort.go:41:110000*/ for threadZ := range 1 {
+			/*line sort.go:42:110000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1MoveTiles(r, base, counts, gridX, blockX)
 			}
 		}
-		/*line sort.go:47:100000*/ for ; k < 8; k++ {
-			/*line sort.go:48:100000*/ for range 1 {
-				/*line sort.go:49:100000*/ for range 1 {
+		/*line sort.go:47:110000*/ for ; k < 8; k++ {
+			/*line sort.go:48:110000*/ for range 1 {
+				/*line sort.go:49:110000*/ for range 1 {
 					quernRow2MoveTiles(r, warps)
 				}
 			}
-			/*line sort.go:53:100000*/ start := base2 + k*256
-			/*line sort.go:54:100000*/ for threadZ := range 1 {
-				/*line sort.go:55:100000*/ for threadY := range 1 {
+			/*line sort.go:53:110000*/ start := base2 + k*256
+			/*line sort.go:54:110000*/ for threadZ := range 1 {
+				/*line sort.go:55:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 256
 					quernRow3MoveTiles(r, digits, first, keys2, start, keys, shift)
 				}
 			}
-			/*line sort.go:51:100000*/ host.MatchAny(matchAnys, digits)
-			/*line sort.go:52:100000*/ for threadZ := range 1 {
-				/*line sort.go:53:100000*/ for threadY := range 1 {
+			/*line sort.go:51:110000*/ host.MatchAny(sames, digits)
+			/*line sort.go:52:110000*/ for threadZ := range 1 {
+				/*line sort.go:53:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow4MoveTiles(r, digits, first2, matchAnys, ranks, c, warps)
+					quernRow4MoveTiles(r, digits, first2, sames, ranks, c, warps)
 				}
 			}
-			/*line sort.go:59:100000*/ for range 1 {
-				/*line sort.go:60:100000*/ for range 1 {
+			/*line sort.go:59:110000*/ for range 1 {
+				/*line sort.go:60:110000*/ for range 1 {
 					quernRow5MoveTiles(r, base, warps)
 				}
 			}
-			/*line sort.go:64:100000*/ start2 := base2 + k*256
-			/*line sort.go:65:100000*/ for threadZ := range 1 {
-				/*line sort.go:66:100000*/ for threadY := range 1 {
+			/*line sort.go:64:110000*/ start2 := base2 + k*256
+			/*line sort.go:65:110000*/ for threadZ := range 1 {
+				/*line sort.go:66:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
 					quernRow6MoveTiles(r, digits, first3, keys2, ranks, warps, keysOut, numbersOut, numbers, start2)
 				}
 			}
 		}
-	} /*line quern_gen.go:5946:1*/
+	} /*line quern_gen.go:6822:1*/
 }
 
 //go:noinline
@@ -5951,7 +6827,7 @@ func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:39*/ base[threadX] = counts[threadX*gridX+blockX]
-	} /*line quern_gen.go:5954:1*/
+	} /*line quern_gen.go:6830:1*/
 }
 
 //go:noinline
@@ -5963,7 +6839,7 @@ func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 	clear(warps[4][0:256])
 	clear(warps[5][0:256])
 	clear(warps[6][0:256])
-	clear(warps[7][0:256]) /*line quern_gen.go:5966:1*/
+	clear(warps[7][0:256]) /*line quern_gen.go:6842:1*/
 }
 
 //go:noinline
@@ -5977,46 +6853,45 @@ func quernRow3MoveTiles(r *host.Run, digits []int32, first int, keys2 []int32, s
 //line sort.go:46
 			var digit int32 = 256
 			var key int32
-			/*line sort.go:47:100000*/ if i < len(keys) {
+			/*line sort.go:47:110000*/ if i < len(keys) {
 				key = row[threadX]
 				digit = int32(uint32(key) >> shift & 255)
 			}
-			/*line sort.go:51:100000*/ digitRow[threadX] = digit
+			/*line sort.go:51:110000*/ digitRow[threadX] = digit
 			keyRow[threadX] = key
 		}
-		/*line sort.go:54:100000*/ return
+		/*line sort.go:54:110000*/ return
 	}
-	/*line sort.go:56:100000*/ for threadX := range 256 {
+	/*line sort.go:56:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := start + threadX
 //line sort.go:46
 		var digit int32 = 256
 		var key int32
-		/*line sort.go:47:100000*/ if i < len(keys) {
+		/*line sort.go:47:110000*/ if i < len(keys) {
 			key = keys[i]
 			digit = int32(uint32(key) >> shift & 255)
 		}
-		/*line sort.go:51:100000*/ digitRow[threadX] = digit
+		/*line sort.go:51:110000*/ digitRow[threadX] = digit
 		keyRow[threadX] = key
-	} /*line quern_gen.go:6001:1*/
+	} /*line quern_gen.go:6877:1*/
 }
 
 //go:noinline
-func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
+func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, sames []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
 	digitRow := (*[256]int32)(digits[first2:])
-	matchAnyRow := (*[256]uint32)(matchAnys[first2:])
+	sameRow := (*[256]uint32)(sames[first2:])
 	rankRow := (*[256]int32)(ranks[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		digit := digitRow[threadX]
-		matchAny := matchAnyRow[threadX]
-		/*line sort.go:51*/ same := matchAny
-		rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
-		/*line sort.go:53:100000*/ if rank == 0 && digit < 256 {
+		same := sameRow[threadX]
+		/*line sort.go:52*/ rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
+		/*line sort.go:53:110000*/ if rank == 0 && digit < 256 {
 			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 		}
-		/*line sort.go:56:100000*/ rankRow[threadX] = rank
-	} /*line quern_gen.go:6019:1*/
+		/*line sort.go:56:110000*/ rankRow[threadX] = rank
+	} /*line quern_gen.go:6894:1*/
 }
 
 //go:noinline
@@ -6048,7 +6923,7 @@ func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 		warps[7][threadX] = at
 		at += n8
 		/*line sort.go:63*/ base[threadX] = at
-	} /*line quern_gen.go:6051:1*/
+	} /*line quern_gen.go:6926:1*/
 }
 
 //go:noinline
@@ -6063,7 +6938,7 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 			digit := digitRow[threadX]
 			key := keyRow[threadX]
 			rank := rankRow[threadX]
-			/*line sort.go:65:100000*/ if digit < 256 {
+			/*line sort.go:65:110000*/ if digit < 256 {
 				to := int(warps[threadX>>5][digit] + rank)
 				keysOut[to] = key
 				numbersOut[to] = row2[threadX]
@@ -6071,18 +6946,18 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 		}
 		/*line sort.go:71*/ return
 	}
-	/*line sort.go:73:100000*/ for threadX := range 256 {
+	/*line sort.go:73:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		digit := digitRow[threadX]
 		key := keyRow[threadX]
 		rank := rankRow[threadX]
 		i := start2 + threadX
-		/*line sort.go:65:100000*/ if digit < 256 {
+		/*line sort.go:65:110000*/ if digit < 256 {
 			to := int(warps[threadX>>5][digit] + rank)
 			keysOut[to] = key
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:6085:1*/
+	} /*line quern_gen.go:6960:1*/
 }
 
 func quernPlainCountParts(r *host.Run) {
@@ -6117,13 +6992,13 @@ func quernRow1CountParts(r *host.Run, base int, base2 int, keys []int32, shift u
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:78*/ count := [256]int32{}
-		/*line sort.go:80:100000*/ for i := base; i < base2 && i < len(keys); i++ {
+		/*line sort.go:80:110000*/ for i := base; i < base2 && i < len(keys); i++ {
 			count[uint32(keys[i])>>shift&255]++
 		}
-		/*line sort.go:83:100000*/ for d := 0; d < 256; d++ {
+		/*line sort.go:83:110000*/ for d := 0; d < 256; d++ {
 			counts[d*gridX+blockX] = count[d]
 		}
-	} /*line quern_gen.go:6126:1*/
+	} /*line quern_gen.go:7001:1*/
 }
 
 func quernPlainMoveParts(r *host.Run) {
@@ -6161,17 +7036,17 @@ func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:90*/ at := [256]int32{}
-		/*line sort.go:92:100000*/ for d := 0; d < 256; d++ {
+		/*line sort.go:92:110000*/ for d := 0; d < 256; d++ {
 			at[d] = counts[d*gridX+blockX]
 		}
-		/*line sort.go:95:100000*/ for i := base; i < base2 && i < len(keys); i++ {
+		/*line sort.go:95:110000*/ for i := base; i < base2 && i < len(keys); i++ {
 			d2 := uint32(keys[i]) >> shift & 255
 			to := int(at[d2])
 			at[d2]++
 			keysOut[to] = keys[i]
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:6174:1*/
+	} /*line quern_gen.go:7049:1*/
 }
 
 func quernPlainTotals(r *host.Run) {
@@ -6203,21 +7078,21 @@ func quernHostTotals(r *host.Run) {
 				quernRow1Totals(r, sums2, first, base, x, base2, base3, base4, base5, base6, base7, base8)
 			}
 		}
-		/*line sort.go:122:100000*/ host.ReduceAdd(reduceAdds, sums2)
-		/*line sort.go:123*/ for threadZ := range 1 {
-			/*line sort.go:124:100000*/ for threadY := range 1 {
+		/*line sort.go:122*/ host.ReduceAdd(reduceAdds, sums2)
+		/*line sort.go:123:110000*/ for threadZ := range 1 {
+			/*line sort.go:124:110000*/ for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2Totals(r, reduceAdds, first2, sums3, partial)
 			}
 		}
-		/*line sort.go:129:100000*/ for threadZ := range 1 {
-			/*line sort.go:130*/ for threadY := range 1 {
+		/*line sort.go:129:110000*/ for threadZ := range 1 {
+			/*line sort.go:130:110000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
 				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
 			}
 		}
-	} /*line quern_gen.go:6220:1*/
+	} /*line quern_gen.go:7095:1*/
 }
 
 //go:noinline
@@ -6236,35 +7111,35 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 			i8 := base8 + threadX
 //line sort.go:116
 			var sum int32
-			/*line sort.go:118:100000*/ if i < len(x) {
+			/*line sort.go:118:110000*/ if i < len(x) {
 				sum += row[threadX]
 			}
-			/*line sort.go:118:100000*/ if i2 < len(x) {
+			/*line sort.go:118:110000*/ if i2 < len(x) {
 				sum += row[threadX+256]
 			}
-			/*line sort.go:118:100000*/ if i3 < len(x) {
+			/*line sort.go:118:110000*/ if i3 < len(x) {
 				sum += row[threadX+512]
 			}
-			/*line sort.go:118:100000*/ if i4 < len(x) {
+			/*line sort.go:118:110000*/ if i4 < len(x) {
 				sum += row[threadX+768]
 			}
-			/*line sort.go:118:100000*/ if i5 < len(x) {
+			/*line sort.go:118:110000*/ if i5 < len(x) {
 				sum += row[threadX+1024]
 			}
-			/*line sort.go:118:100000*/ if i6 < len(x) {
+			/*line sort.go:118:110000*/ if i6 < len(x) {
 				sum += row[threadX+1280]
 			}
-			/*line sort.go:118:100000*/ if i7 < len(x) {
+			/*line sort.go:118:110000*/ if i7 < len(x) {
 				sum += row[threadX+1536]
 			}
-			/*line sort.go:118:100000*/ if i8 < len(x) {
+			/*line sort.go:118:110000*/ if i8 < len(x) {
 				sum += row[threadX+1792]
 			}
 			/*line sort.go:121*/ sumRow[threadX] = sum
 		}
-		return
+		/*line sort.go:123:110000*/ return
 	}
-	/*line sort.go:125:100000*/ for threadX := range 256 {
+	/*line sort.go:125:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		i2 := base2 + threadX
@@ -6276,32 +7151,32 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 		i8 := base8 + threadX
 //line sort.go:116
 		var sum int32
-		/*line sort.go:118:100000*/ if i < len(x) {
+		/*line sort.go:118:110000*/ if i < len(x) {
 			sum += x[i]
 		}
-		/*line sort.go:118:100000*/ if i2 < len(x) {
+		/*line sort.go:118:110000*/ if i2 < len(x) {
 			sum += x[i2]
 		}
-		/*line sort.go:118:100000*/ if i3 < len(x) {
+		/*line sort.go:118:110000*/ if i3 < len(x) {
 			sum += x[i3]
 		}
-		/*line sort.go:118:100000*/ if i4 < len(x) {
+		/*line sort.go:118:110000*/ if i4 < len(x) {
 			sum += x[i4]
 		}
-		/*line sort.go:118:100000*/ if i5 < len(x) {
+		/*line sort.go:118:110000*/ if i5 < len(x) {
 			sum += x[i5]
 		}
-		/*line sort.go:118:100000*/ if i6 < len(x) {
+		/*line sort.go:118:110000*/ if i6 < len(x) {
 			sum += x[i6]
 		}
-		/*line sort.go:118:100000*/ if i7 < len(x) {
+		/*line sort.go:118:110000*/ if i7 < len(x) {
 			sum += x[i7]
 		}
-		/*line sort.go:118:100000*/ if i8 < len(x) {
+		/*line sort.go:118:110000*/ if i8 < len(x) {
 			sum += x[i8]
 		}
 		/*line sort.go:121*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6304:1*/
+	} /*line quern_gen.go:7179:1*/
 }
 
 //go:noinline
@@ -6311,11 +7186,11 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 	for threadX := range 256 {
 		reduceAdd := reduceAddRow[threadX]
 		/*line sort.go:122*/ sum2 := reduceAdd
-		if threadX&31 == 0 {
+		/*line sort.go:123:110000*/ if threadX&31 == 0 {
 			partial[threadX>>5] = sum2
 		}
-		/*line sort.go:126:100000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:6318:1*/
+		/*line sort.go:126:110000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:7193:1*/
 }
 
 //go:noinline
@@ -6355,9 +7230,9 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-		/*line sort.go:134:100000*/ return
+		/*line sort.go:134:110000*/ return
 	}
-	/*line sort.go:136:100000*/ for threadX := range 256 {
+	/*line sort.go:136:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		var sum2 int32
 		/*line sort.go:127*/ if threadX == 0 {
@@ -6380,7 +7255,7 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:6383:1*/
+	} /*line quern_gen.go:7258:1*/
 }
 
 func quernPlainScan(r *host.Run) {
@@ -6418,30 +7293,30 @@ func quernHostScan(r *host.Run) {
 		blockX := r.BlockIdx.X
 		/*line sort.go:143*/ carry = 0
 		r.ThreadIdx = kernel.Dim3{}
-		/*line sort.go:144:100000*/ if blockX < len(before) {
+		/*line sort.go:144:110000*/ if blockX < len(before) {
 			carry = before[blockX]
 		}
-		/*line sort.go:147*/ tile = 0
-		/*line sort.go:148:100000*/ for ; tile < tiles; tile++ {
-			/*line sort.go:149*/ if r.Halted() {
+		/*line sort.go:147:110000*/ tile = 0
+		/*line sort.go:148:110000*/ for ; tile < tiles; tile++ {
+			/*line sort.go:149:110000*/ if r.Halted() {
 				/*line sort.go:147*/ r.Halt()
 			}
-			start := (blockX + tile) * 2048
-			for threadZ := range 1 {
-				/*line sort.go:151:100000*/ for threadY := range 1 {
+			/*line sort.go:149:110000*/ start := (blockX + tile) * 2048
+			/*line sort.go:150*/ for threadZ := range 1 {
+				/*line sort.go:151:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 256
 					quernRow1Scan(r, sums, first, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, start, x)
 				}
 			}
-			/*line sort.go:157:100000*/ host.ScanExclusiveAdd(scanExclusiveAdds, sums)
-			/*line sort.go:158:100000*/ for threadZ := range 1 {
-				/*line sort.go:159:100000*/ for threadY := range 1 {
+			/*line sort.go:157:110000*/ host.ScanExclusiveAdd(scanExclusiveAdds, sums)
+			/*line sort.go:158:110000*/ for threadZ := range 1 {
+				/*line sort.go:159:110000*/ for threadY := range 1 {
 					first2 := (threadZ*1 + threadY) * 256
 					quernRow2Scan(r, sums, first2, scanExclusiveAdds, prefixs, warps)
 				}
 			}
-			/*line sort.go:162:100000*/ total = 0
+			/*line sort.go:162:110000*/ total = 0
 			s = warps[0]
 			/*line sort.go:167*/ total += s
 			/*line sort.go:163*/ s2 = warps[1]
@@ -6459,16 +7334,16 @@ func quernHostScan(r *host.Run) {
 			/*line sort.go:163*/ s8 = warps[7]
 			/*line sort.go:167*/ total += s8
 			start2 := (blockX + tile) * 2048
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line sort.go:169:110000*/ for threadZ := range 1 {
+				/*line sort.go:170:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
 					quernRow3Scan(r, prefixs, first3, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, s, s2, s3, s4, s5, s6, s7, s8, carry, start2, x)
 				}
 			}
-			/*line sort.go:176:100000*/ carry += total
+			/*line sort.go:176:110000*/ carry += total
 		}
-	} /*line quern_gen.go:6471:1*/
+	} /*line quern_gen.go:7346:1*/
 }
 
 //go:noinline
@@ -6495,38 +7370,38 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		var items_7 int32
 //line sort.go:150
 		var sum int32
-		/*line sort.go:152:100000*/ if at < len(x) {
+		/*line sort.go:152:110000*/ if at < len(x) {
 			items_0 = x[at]
 		}
-		/*line sort.go:155:100000*/ sum += items_0
-		/*line sort.go:152:100000*/ if at+1 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_0
+		/*line sort.go:152:110000*/ if at+1 < len(x) {
 			items_1 = x[at+1]
 		}
-		/*line sort.go:155:100000*/ sum += items_1
-		/*line sort.go:152:100000*/ if at+2 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_1
+		/*line sort.go:152:110000*/ if at+2 < len(x) {
 			items_2 = x[at+2]
 		}
-		/*line sort.go:155:100000*/ sum += items_2
-		/*line sort.go:152:100000*/ if at+3 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_2
+		/*line sort.go:152:110000*/ if at+3 < len(x) {
 			items_3 = x[at+3]
 		}
-		/*line sort.go:155:100000*/ sum += items_3
-		/*line sort.go:152:100000*/ if at+4 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_3
+		/*line sort.go:152:110000*/ if at+4 < len(x) {
 			items_4 = x[at+4]
 		}
-		/*line sort.go:155:100000*/ sum += items_4
-		/*line sort.go:152:100000*/ if at+5 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_4
+		/*line sort.go:152:110000*/ if at+5 < len(x) {
 			items_5 = x[at+5]
 		}
-		/*line sort.go:155:100000*/ sum += items_5
-		/*line sort.go:152:100000*/ if at+6 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_5
+		/*line sort.go:152:110000*/ if at+6 < len(x) {
 			items_6 = x[at+6]
 		}
-		/*line sort.go:155:100000*/ sum += items_6
-		/*line sort.go:152:100000*/ if at+7 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_6
+		/*line sort.go:152:110000*/ if at+7 < len(x) {
 			items_7 = x[at+7]
 		}
-		/*line sort.go:155:100000*/ sum += items_7
+		/*line sort.go:155:110000*/ sum += items_7
 		sumRow[threadX] = sum
 		items_0Row[threadX] = items_0
 		items_1Row[threadX] = items_1
@@ -6535,7 +7410,7 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		items_4Row[threadX] = items_4
 		items_5Row[threadX] = items_5
 		items_6Row[threadX] = items_6
-	} /*line quern_gen.go:6538:1*/
+	} /*line quern_gen.go:7413:1*/
 }
 
 //go:noinline
@@ -6547,11 +7422,11 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []in
 		sum := sumRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
 		/*line sort.go:157*/ prefix := scanExclusiveAdd
-		/*line sort.go:158:100000*/ if threadX&31 == 31 {
+		/*line sort.go:158:110000*/ if threadX&31 == 31 {
 			warps[threadX>>5] = prefix + sum
 		}
-		/*line sort.go:161*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6554:1*/
+		/*line sort.go:161:110000*/ prefixRow[threadX] = prefix
+	} /*line quern_gen.go:7429:1*/
 }
 
 //go:noinline
@@ -6575,64 +7450,64 @@ func quernRow3Scan(r *host.Run, prefixs []int32, first3 int, items_0s []int32, i
 		items_5 := items_5Row[threadX]
 		items_6 := items_6Row[threadX]
 		at := start2 + threadX*8
-		/*line sort.go:164*/ if threadX>>5 > 0 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 0 {
 			prefix += s
 		}
-		/*line sort.go:164*/ if threadX>>5 > 1 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 1 {
 			prefix += s2
 		}
-		/*line sort.go:164*/ if threadX>>5 > 2 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 2 {
 			prefix += s3
 		}
-		/*line sort.go:164*/ if threadX>>5 > 3 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 3 {
 			prefix += s4
 		}
-		/*line sort.go:164*/ if threadX>>5 > 4 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 4 {
 			prefix += s5
 		}
-		/*line sort.go:164*/ if threadX>>5 > 5 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 5 {
 			prefix += s6
 		}
-		/*line sort.go:164*/ if threadX>>5 > 6 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 6 {
 			prefix += s7
 		}
-		/*line sort.go:164*/ if threadX>>5 > 7 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 7 {
 			prefix += s8
 		}
-		/*line sort.go:169*/ prefix2 := prefix + carry
-		/*line sort.go:171:100000*/ if at < len(x) {
+		/*line sort.go:169:110000*/ prefix2 := prefix + carry
+		/*line sort.go:171:110000*/ if at < len(x) {
 			x[at] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_0
-		/*line sort.go:171:100000*/ if at+1 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_0
+		/*line sort.go:171:110000*/ if at+1 < len(x) {
 			x[at+1] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_1
-		/*line sort.go:171:100000*/ if at+2 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_1
+		/*line sort.go:171:110000*/ if at+2 < len(x) {
 			x[at+2] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_2
-		/*line sort.go:171:100000*/ if at+3 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_2
+		/*line sort.go:171:110000*/ if at+3 < len(x) {
 			x[at+3] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_3
-		/*line sort.go:171:100000*/ if at+4 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_3
+		/*line sort.go:171:110000*/ if at+4 < len(x) {
 			x[at+4] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_4
-		/*line sort.go:171:100000*/ if at+5 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_4
+		/*line sort.go:171:110000*/ if at+5 < len(x) {
 			x[at+5] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_5
-		/*line sort.go:171:100000*/ if at+6 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_5
+		/*line sort.go:171:110000*/ if at+6 < len(x) {
 			x[at+6] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_6
-		/*line sort.go:171:100000*/ if at+7 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_6
+		/*line sort.go:171:110000*/ if at+7 < len(x) {
 			x[at+7] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6635:1*/
+		/*line sort.go:174:110000*/ prefixRow[threadX] = prefix
+	} /*line quern_gen.go:7510:1*/
 }
 
 func quernPlainScanAll(r *host.Run) {
@@ -6668,27 +7543,26 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 			r.ThreadIdx.X = threadX
 //line sort.go:188
 			var sum int32
-			/*line sort.go:189:100000*/ for i := 0; i < len(x); i++ {
+			/*line sort.go:189:110000*/ for i := 0; i < len(x); i++ {
 				v := x[i]
 				x[i] = sum
 				sum += v
 			}
 		}
-		/*line sort.go:195:100000*/ return
+		/*line sort.go:195:110000*/ return
 	}
-	/*line sort.go:197:100000*/ for threadX := range width {
+	/*line sort.go:197:110000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:185*/ if base+threadX > 0 {
 			continue
 		}
-//line sort.go:188:100000
 		var sum int32
-		/*line sort.go:189:100000*/ for i := 0; i < len(x); i++ {
+		/*line sort.go:189:110000*/ for i := 0; i < len(x); i++ {
 			v := x[i]
 			x[i] = sum
 			sum += v
 		}
-	} /*line quern_gen.go:6691:1*/
+	} /*line quern_gen.go:7565:1*/
 }
 
 func quernPlainEnumerate(r *host.Run) {
@@ -6724,18 +7598,18 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 			row := x[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-				/*line sort.go:201*/ row[threadX] = int32(i)
+				/*line sort.go:222*/ row[threadX] = int32(i)
 			}
-			/*line sort.go:203:100000*/ return
+			return
 		}
 	}
-	/*line sort.go:206*/ for threadX := range width {
+	/*line sort.go:227:110000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort.go:200:100000*/ if i < len(x) {
+		/*line sort.go:221*/ if i < len(x) {
 			x[i] = int32(i)
 		}
-	} /*line quern_gen.go:6738:1*/
+	} /*line quern_gen.go:7612:1*/
 }
 
 func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
@@ -6756,59 +7630,50 @@ func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 	n := len(x)
 	c := uint32(1)
 	row := host.Shared[int](r, 0)
-	var result0 int
 	var row2 int
 	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
 	diagonals := host.Scratch[T](r, 1, r.BlockDim.Count())
 	var end int
-	reduceAdds := host.Scratch[T](r, 2, r.BlockDim.Count())
-	t6s := host.Scratch[T](r, 3, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[T](r, 4, r.BlockDim.Count())
+	sums2 := host.Scratch[T](r, 2, r.BlockDim.Count())
+	diagonals2 := host.Scratch[T](r, 3, r.BlockDim.Count())
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line triangular.go:30*/ t2 = sync[n:]
-		/*line triangular.go:31:60000*/ for threadZ := range 1 {
-			/*line triangular.go:32:60000*/ for threadY := range 1 {
+		/*line triangular.go:31:70000*/ for threadZ := range 1 {
+			/*line triangular.go:32:70000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1SolveWarps[T](r, t2, c, row)
 			}
 		}
-		/*line triangular.go:21*/ result0 = *row
-		/*line triangular.go:30*/ row2 = result0
-		/*line triangular.go:31:60000*/ if upper {
+		/*line triangular.go:21:70000*/ row2 = *row
+		/*line triangular.go:31:70000*/ if upper {
 			row2 = n - 1 - row2
 		}
-		/*line triangular.go:34:60000*/ for threadZ := range 1 {
-			/*line triangular.go:35:60000*/ for threadY := range 1 {
+		/*line triangular.go:34:70000*/ for threadZ := range 1 {
+			/*line triangular.go:35:70000*/ for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 32
 				quernRow2SolveWarps[T](r, sums, first, diagonals)
 			}
 		}
-		/*line triangular.go:40:60000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line triangular.go:40:70000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line triangular.go:35*/ end = int(start[row2+1])
-		/*line triangular.go:36:60000*/ for threadZ := range 1 {
-			/*line triangular.go:37:60000*/ for threadY := range 1 {
+		/*line triangular.go:36:70000*/ for threadZ := range 1 {
+			/*line triangular.go:37:70000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow3SolveWarps[T](r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x)
 			}
 		}
-		/*line triangular.go:46:60000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line triangular.go:47:60000*/ for threadZ := range 1 {
-			/*line triangular.go:48:60000*/ for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 32
-				quernRow4SolveWarps[T](r, reduceAdds, first3, t6s)
-			}
-		}
-		/*line triangular.go:53:60000*/ host.ReduceAdd(reduceAdds2, diagonals)
-		/*line triangular.go:54:60000*/ for threadZ := range 1 {
-			/*line triangular.go:55:60000*/ for threadY := range 1 {
+		/*line triangular.go:46:70000*/ host.ReduceAdd(sums2, sums)
+		host.ReduceAdd(diagonals2, diagonals)
+		/*line triangular.go:48:70000*/ for threadZ := range 1 {
+			/*line triangular.go:49:70000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 32
-				quernRow5SolveWarps[T](r, t6s, first4, reduceAdds2, b, row2, unit, x, sync)
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow4SolveWarps[T](r, sums2, first3, diagonals2, b, row2, unit, x, sync)
 			}
 		}
-	} /*line quern_gen.go:6811:1*/
+	} /*line quern_gen.go:7676:1*/
 }
 
 //go:noinline
@@ -6823,15 +7688,15 @@ func quernRow1SolveWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32
 			/*line triangular.go:18*/ old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-		return
+		/*line triangular.go:21:70000*/ return
 	}
-	/*line triangular.go:23:60000*/ for threadX := range 32 {
+	/*line triangular.go:23:70000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line triangular.go:17:60000*/ if threadX == 0 {
+		/*line triangular.go:17:70000*/ if threadX == 0 {
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:6834:1*/
+	} /*line quern_gen.go:7699:1*/
 }
 
 //go:noinline
@@ -6840,7 +7705,7 @@ func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums []T, first int, 
 	diagonalRow := (*[32]T)(diagonals[first:])
 //line triangular.go:34
 	*sumRow = [32]T{}
-	*diagonalRow = [32]T{} /*line quern_gen.go:6843:1*/
+	*diagonalRow = [32]T{} /*line quern_gen.go:7708:1*/
 }
 
 //go:noinline
@@ -6851,61 +7716,71 @@ func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums []T, first2 int,
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		diagonal := diagonalRow[threadX]
-		/*line triangular.go:36:60000*/ for k := int(start[row2]) + threadX; k < end; k += 32 {
-			/*line triangular.go:37:60000*/ if r.Halted() {
+		/*line triangular.go:36:70000*/ for k := int(start[row2]) + threadX; k < end; k += 32 {
+			/*line triangular.go:37:70000*/ if r.Halted() {
 				/*line triangular.go:36*/ r.Halt()
 			}
-			/*line triangular.go:37:60000*/ j := int(index[k])
-			/*line triangular.go:38:60000*/ if j == row2 {
+			/*line triangular.go:37:70000*/ j := int(index[k])
+			/*line triangular.go:38:70000*/ if j == row2 {
 				diagonal += value[k]
-//line triangular.go:40:60000
+//line triangular.go:40:70000
 			} else if j > row2 == upper {
-//line triangular.go:41:60000
+//line triangular.go:41:70000
 				var loaded uint32
-				/*line triangular.go:41:60000*/ for {
-					/*line triangular.go:42:60000*/ if r.Halted() {
+				/*line triangular.go:41:70000*/ for {
+					/*line triangular.go:42:70000*/ if r.Halted() {
 						/*line triangular.go:41*/ r.Halt()
 					}
-					/*line triangular.go:41:60000*/ loaded = host.Load(r, &sync[j])
-					/*line triangular.go:42:60000*/ if !(loaded == 0) {
+					/*line triangular.go:41:70000*/ loaded = host.Load(r, &sync[j])
+					/*line triangular.go:42:70000*/ if !(loaded == 0) {
 						break
 					}
 				}
-				/*line triangular.go:43:60000*/ sum += value[k] * x[j]
+				/*line triangular.go:43:70000*/ sum += value[k] * x[j]
 			}
 		}
-		/*line triangular.go:46:60000*/ sumRow[threadX] = sum
+		/*line triangular.go:46:70000*/ sumRow[threadX] = sum
 		diagonalRow[threadX] = diagonal
-	} /*line quern_gen.go:6879:1*/
+	} /*line quern_gen.go:7744:1*/
 }
 
 //go:noinline
-func quernRow4SolveWarps[T float32 | float64](r *host.Run, reduceAdds []T, first3 int, t6s []T) {
-	reduceAddRow := (*[32]T)(reduceAdds[first3:])
-	t6Row := (*[32]T)(t6s[first3:])
-	/*line triangular.go:46*/ copy(t6Row[:], reduceAddRow[:]) /*line quern_gen.go:6886:1*/
-}
-
-//go:noinline
-func quernRow5SolveWarps[T float32 | float64](r *host.Run, t6s []T, first4 int, reduceAdds2 []T, b []T, row2 int, unit bool, x []T, sync []uint32) {
-	t6Row := (*[32]T)(t6s[first4:])
-	reduceAddRow2 := (*[32]T)(reduceAdds2[first4:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t6 := t6Row[threadX]
-		reduceAdd := reduceAddRow2[threadX]
-		/*line triangular.go:46*/ t8 := reduceAdd
-		sum2 := t6
-		diagonal2 := t8
-		/*line triangular.go:47:60000*/ if threadX == 0 {
-			v := b[row2] - sum2
-			/*line triangular.go:49:60000*/ if !unit {
+func quernRow4SolveWarps[T float32 | float64](r *host.Run, sums2 []T, first3 int, diagonals2 []T, b []T, row2 int, unit bool, x []T, sync []uint32) {
+	sumRow2 := (*[32]T)(sums2[first3:])
+	diagonalRow2 := (*[32]T)(diagonals2[first3:])
+	firstX2 := 0
+	count2 := 1 - firstX2
+	if count2 <= 0 {
+		return
+	}
+	if row2 >= 0 && row2 < len(b) && row2 < len(x) && row2 < len(sync) {
+		sumRow22 := sumRow2[firstX2:][:count2]
+		diagonalRow22 := diagonalRow2[firstX2:][:count2]
+		for lane2 := range count2 {
+			sum2 := sumRow22[lane2]
+			diagonal2 := diagonalRow22[lane2]
+			/*line triangular.go:48*/ v := b[row2] - sum2
+			/*line triangular.go:49:70000*/ if !unit {
 				v /= diagonal2
 			}
-			/*line triangular.go:52:60000*/ x[row2] = v
+			/*line triangular.go:52:70000*/ x[row2] = v
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:6908:1*/
+		/*line triangular.go:55:70000*/ return
+	}
+	/*line triangular.go:57:70000*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		sum2 := sumRow2[threadX]
+		diagonal2 := diagonalRow2[threadX]
+		/*line triangular.go:47:70000*/ if threadX == 0 {
+			v := b[row2] - sum2
+			/*line triangular.go:49:70000*/ if !unit {
+				v /= diagonal2
+			}
+			/*line triangular.go:52:70000*/ x[row2] = v
+			kernel.StoreRelease(&sync[row2], 1)
+		}
+	} /*line quern_gen.go:7783:1*/
 }
 
 func quernPlainSolveAll[T float32 | float64](r *host.Run) {
@@ -6946,69 +7821,69 @@ func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			/*line triangular.go:64:60000*/ for i := 0; i < t1; i++ {
-				/*line triangular.go:65:60000*/ if r.Halted() {
+			/*line triangular.go:64:70000*/ for i := 0; i < t1; i++ {
+				/*line triangular.go:65:70000*/ if r.Halted() {
 					/*line triangular.go:64*/ r.Halt()
 				}
-				/*line triangular.go:65:60000*/ row := i
-				/*line triangular.go:66:60000*/ if upper {
+				/*line triangular.go:65:70000*/ row := i
+				/*line triangular.go:66:70000*/ if upper {
 					row = len(x) - 1 - i
 				}
-//line triangular.go:69:60000
+//line triangular.go:69:70000
 				var sum T
 				var diagonal T
 				/*line triangular.go:70*/ end := int(start[row+1])
-				/*line triangular.go:71:60000*/ for k := int(start[row]); k < end; k++ {
+				/*line triangular.go:71:70000*/ for k := int(start[row]); k < end; k++ {
 					j := int(index[k])
-					/*line triangular.go:73:60000*/ if j == row {
+					/*line triangular.go:73:70000*/ if j == row {
 						diagonal += value[k]
-//line triangular.go:75:60000
+//line triangular.go:75:70000
 					} else if j > row == upper {
-						/*line triangular.go:76:60000*/ sum += value[k] * x[j]
+						/*line triangular.go:76:70000*/ sum += value[k] * x[j]
 					}
 				}
-				/*line triangular.go:79:60000*/ v := b[row] - sum
-				/*line triangular.go:80:60000*/ if !unit {
+				/*line triangular.go:79:70000*/ v := b[row] - sum
+				/*line triangular.go:80:70000*/ if !unit {
 					v /= diagonal
 				}
-				/*line triangular.go:83:60000*/ x[row] = v
+				/*line triangular.go:83:70000*/ x[row] = v
 			}
 		}
-		/*line triangular.go:86:60000*/ return
+		/*line triangular.go:86:70000*/ return
 	}
-	/*line triangular.go:88:60000*/ for threadX := range width {
+	/*line triangular.go:88:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line triangular.go:61:60000*/ if base+threadX > 0 {
+		/*line triangular.go:61:70000*/ if base+threadX > 0 {
 			continue
 		}
-		/*line triangular.go:64:60000*/ for i := 0; i < t1; i++ {
-			/*line triangular.go:65:60000*/ if r.Halted() {
+		/*line triangular.go:64:70000*/ for i := 0; i < t1; i++ {
+			/*line triangular.go:65:70000*/ if r.Halted() {
 				/*line triangular.go:64*/ r.Halt()
 			}
-			/*line triangular.go:65:60000*/ row := i
-			/*line triangular.go:66:60000*/ if upper {
+			/*line triangular.go:65:70000*/ row := i
+			/*line triangular.go:66:70000*/ if upper {
 				row = len(x) - 1 - i
 			}
-//line triangular.go:69:60000
+//line triangular.go:69:70000
 			var sum T
 			var diagonal T
 			/*line triangular.go:70*/ end := int(start[row+1])
-			/*line triangular.go:71:60000*/ for k := int(start[row]); k < end; k++ {
+			/*line triangular.go:71:70000*/ for k := int(start[row]); k < end; k++ {
 				j := int(index[k])
-				/*line triangular.go:73:60000*/ if j == row {
+				/*line triangular.go:73:70000*/ if j == row {
 					diagonal += value[k]
-//line triangular.go:75:60000
+//line triangular.go:75:70000
 				} else if j > row == upper {
-					/*line triangular.go:76:60000*/ sum += value[k] * x[j]
+					/*line triangular.go:76:70000*/ sum += value[k] * x[j]
 				}
 			}
-			/*line triangular.go:79:60000*/ v := b[row] - sum
-			/*line triangular.go:80:60000*/ if !unit {
+			/*line triangular.go:79:70000*/ v := b[row] - sum
+			/*line triangular.go:80:70000*/ if !unit {
 				v /= diagonal
 			}
-			/*line triangular.go:83:60000*/ x[row] = v
+			/*line triangular.go:83:70000*/ x[row] = v
 		}
-	} /*line quern_gen.go:7011:1*/
+	} /*line quern_gen.go:7886:1*/
 }
 
-//line triangular.go:87:60000
+//line triangular.go:87:70000

@@ -94,14 +94,15 @@ func checkSystem[T Float](op string, a CSR[T], b, x *gpu.Buffer[T], o *Options[T
 		return c, invalid(op, "b", "has %d elements, but a has %d rows", b.Len(), a.Rows)
 	case x == nil || x.Len() != a.Rows:
 		return c, invalid(op, "x", "has %d elements, but a has %d columns", x.Len(), a.Rows)
-	case overlap(b, x):
-		return c, invalid(op, "x", "overlaps b; the solution needs memory of its own")
 	case !(c.Tolerance >= 0) || math.IsInf(c.Tolerance, 0):
 		return c, invalid(op, "Tolerance", "is %v; it must be finite and not negative", c.Tolerance)
 	case c.MaxIterations < 0 || c.MaxIterations > 1<<24:
 		return c, invalid(op, "MaxIterations", "is %d; it must not be negative, and at most 2^24", c.MaxIterations)
 	case c.Restart < 0 || c.Restart > maxRestart:
 		return c, invalid(op, "Restart", "is %d; it must not be negative, and at most %d", c.Restart, maxRestart)
+	}
+	if err := checkResult(op, "x", x, a.storage(), "b", b, false); err != nil {
+		return c, err
 	}
 	if p := c.Preconditioner; p != nil {
 		if err := p.ready(op); err != nil {

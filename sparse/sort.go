@@ -193,6 +193,27 @@ func scanAll(t kernel.Thread, x []int32) {
 	}
 }
 
+// scanning replaces each of n numbers by the sum of those before it.
+type scanning struct{ sums *gpu.Buffer[int32] } // of the tiles
+
+func takeScanning(scratch *gpu.Scratch, n int) scanning {
+	return scanning{gpu.Take[int32](scratch, (n+scanTile-1)/scanTile)}
+}
+
+func (r *scanning) run(s *gpu.Stream, x *gpu.Buffer[int32]) error {
+	if s.Device().Backend() == gpu.CPU {
+		return LaunchScanAll(s, gpu.Linear(1), x)
+	}
+	scans := r.sums.Len()
+	if err := LaunchTotals(s, gpu.Linear(scans*scanThreads), x, r.sums); err != nil {
+		return err
+	}
+	if err := LaunchScan(s, gpu.Linear(scanThreads), (scans+scanTile-1)/scanTile, r.sums, r.sums.Slice(0, 0)); err != nil {
+		return err
+	}
+	return LaunchScan(s, gpu.Linear(scans*scanThreads), 1, x, r.sums)
+}
+
 // enumerate numbers the elements of x.
 //
 //quern:kernel
@@ -208,11 +229,15 @@ type sorting struct {
 	n, passes, tiles, part int
 	cpu                    bool
 	keys, numbers          [2]*gpu.Buffer[int32]
-	counts, sums           *gpu.Buffer[int32]
+	counts                 *gpu.Buffer[int32]
+	scanning               scanning
 }
 
+// passesFor returns the passes for keys below limit.
+func passesFor(limit int) int { return (bits.Len(uint(max(limit, 1)-1)) + 7) / 8 }
+
 func takeSorting(scratch *gpu.Scratch, backend gpu.Backend, n, limit int) sorting {
-	r := sorting{n: n, passes: (bits.Len(uint(max(limit, 1)-1)) + 7) / 8, cpu: backend == gpu.CPU, part: tileKeys}
+	r := sorting{n: n, passes: passesFor(limit), cpu: backend == gpu.CPU, part: tileKeys}
 	if r.cpu {
 		r.part = max(1<<14, (n+31)/32)
 	}
@@ -221,7 +246,7 @@ func takeSorting(scratch *gpu.Scratch, backend gpu.Backend, n, limit int) sortin
 		r.keys[k], r.numbers[k] = gpu.Take[int32](scratch, n), gpu.Take[int32](scratch, n)
 	}
 	r.counts = gpu.Take[int32](scratch, digits*r.tiles)
-	r.sums = gpu.Take[int32](scratch, (digits*r.tiles+scanTile-1)/scanTile)
+	r.scanning = takeScanning(scratch, digits*r.tiles)
 	return r
 }
 
@@ -233,6 +258,20 @@ func (r *sorting) run(s *gpu.Stream, keys *gpu.Buffer[int32]) (sorted, numbers *
 	if err := LaunchEnumerate(s, gpu.Linear(r.n), r.numbers[0]); err != nil {
 		return nil, nil, err
 	}
+	return r.order(s, keys)
+}
+
+// runAgain sorts the numbers that run has returned by other keys, which are below limit. Element
+// i of keys is that of the number in place i. Numbers of equal keys stay in order.
+func (r *sorting) runAgain(s *gpu.Stream, keys *gpu.Buffer[int32], limit int) (sorted, numbers *gpu.Buffer[int32], err error) {
+	if r.passes%2 == 1 {
+		r.numbers[0], r.numbers[1] = r.numbers[1], r.numbers[0]
+	}
+	r.passes = passesFor(limit)
+	return r.order(s, keys)
+}
+
+func (r *sorting) order(s *gpu.Stream, keys *gpu.Buffer[int32]) (sorted, numbers *gpu.Buffer[int32], err error) {
 	from, numbers := keys, r.numbers[0]
 	for pass := range r.passes {
 		to, toNumbers := r.keys[pass%2], r.numbers[(pass+1)%2]
@@ -251,7 +290,7 @@ func (r *sorting) pass(s *gpu.Stream, shift uint, keys, numbers, keysOut, number
 		if err := LaunchCountParts(s, g, shift, r.part, keys, r.counts); err != nil {
 			return err
 		}
-		if err := LaunchScanAll(s, gpu.Linear(1), r.counts); err != nil {
+		if err := r.scanning.run(s, r.counts); err != nil {
 			return err
 		}
 		return LaunchMoveParts(s, g, shift, r.part, keys, numbers, r.counts, keysOut, numbersOut)
@@ -259,14 +298,7 @@ func (r *sorting) pass(s *gpu.Stream, shift uint, keys, numbers, keysOut, number
 	if err := LaunchCountTiles(s, g, shift, keys, r.counts); err != nil {
 		return err
 	}
-	scans := r.sums.Len()
-	if err := LaunchTotals(s, gpu.Linear(scans*scanThreads), r.counts, r.sums); err != nil {
-		return err
-	}
-	if err := LaunchScan(s, gpu.Linear(scanThreads), (scans+scanTile-1)/scanTile, r.sums, r.sums.Slice(0, 0)); err != nil {
-		return err
-	}
-	if err := LaunchScan(s, gpu.Linear(scans*scanThreads), 1, r.counts, r.sums); err != nil {
+	if err := r.scanning.run(s, r.counts); err != nil {
 		return err
 	}
 	return LaunchMoveTiles(s, g, shift, keys, numbers, r.counts, keysOut, numbersOut)

@@ -92,7 +92,7 @@ type Triangle struct {
 }
 
 // SolveTriangular solves a*x = b for the triangle of the square matrix a that part
-// names; it ignores the entries of the other triangle. x may be b. A diagonal element
+// names; it ignores the entries of the other triangle. x may be b, and must not overlap it otherwise. A diagonal element
 // that is missing or 0 makes elements of x infinities or NaN. The transposed system
 // transposes the matrix in temporary memory first.
 func SolveTriangular[T Float](s *gpu.Stream, part Triangle, a CSR[T], b, x *gpu.Buffer[T], work ...*gpu.Workspace) error {
@@ -107,6 +107,9 @@ func SolveTriangular[T Float](s *gpu.Stream, part Triangle, a CSR[T], b, x *gpu.
 		return invalid(op, "b", "has %d elements, but a has %d rows", b.Len(), a.Rows)
 	case x == nil || x.Len() != a.Rows:
 		return invalid(op, "x", "has %d elements, but a has %d columns", x.Len(), a.Rows)
+	}
+	if err := checkResult(op, "x", x, a.storage(), "b", b, true); err != nil {
+		return err
 	}
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {

@@ -89,7 +89,11 @@ func (p *profiler) run(ctx context.Context, args []string, stdout, stderr io.Wri
 		if err != nil {
 			return fmt.Errorf("profile: %w", err)
 		}
-		in.Counts = again.Counts
+		in.Counts, in.Simulated = again.Counts, again.Recording
+		if again.Failure != nil {
+			in.CountNote = "counts end where the program failed on the simulator: " + again.Failure.Error()
+			fmt.Fprintf(stderr, "quern: %s\n", in.CountNote)
+		}
 		record.FindSources(ctx, in.Sources, in.Counts)
 	}
 	if p.measure && ctx.Err() == nil {

@@ -143,6 +143,9 @@ func TestProfileCountsOnTheSimulator(t *testing.T) {
 				t.Errorf("%+v was not counted", k)
 			}
 		}
+		if k.Counted == (k.Note != "") {
+			t.Errorf("%s was counted: %v, and the report says of that %q", k.Name, k.Counted, k.Note)
+		}
 	}
 	if len(r.Listings) == 0 || counted == 0 {
 		t.Fatalf("%d listings; the kernels are %+v", len(r.Listings), r.Kernels)

@@ -24,43 +24,40 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__watch    func(t kernel.Thread, d *detector, in *reading, out *finding) kernel.Action
-	quern_gen_is_stale__run_go_generate__detector struct {
-		Sensor    int32
-		Period    int32
-		Threshold float64
-		Seen      int64
-		Strange   int64
-		Level     float64
-		Squares   float64
-		Season    [512]float64
-	}
-	quern_gen_is_stale__run_go_generate__reading struct {
-		Number int64
-		Sent   int64
-		Value  float64
-		Kind   uint32
-	}
-	quern_gen_is_stale__run_go_generate__finding struct {
-		Kind    uint32
-		Sensor  int32
-		Number  int64
-		Sent    int64
-		Value   float64
-		Want    float64
-		Score   float64
-		Seen    int64
-		Strange int64
-	}
-)
 
-var (
-	_ quern_gen_is_stale__run_go_generate__watch = watch
-	_                                            = (*quern_gen_is_stale__run_go_generate__detector)((*detector)(nil))
-	_                                            = (*quern_gen_is_stale__run_go_generate__reading)((*reading)(nil))
-	_                                            = (*quern_gen_is_stale__run_go_generate__finding)((*finding)(nil))
-)
+type quern_gen_is_stale__run_go_generate__watch func(kernel.Thread, *detector, *reading, *finding) kernel.Action
+type quern_gen_is_stale__run_go_generate__detector struct {
+	Sensor    int32
+	Period    int32
+	Threshold float64
+	Seen      int64
+	Strange   int64
+	Level     float64
+	Squares   float64
+	Season    [512]float64
+}
+type quern_gen_is_stale__run_go_generate__reading struct {
+	Number int64
+	Sent   int64
+	Value  float64
+	Kind   uint32
+}
+type quern_gen_is_stale__run_go_generate__finding struct {
+	Kind    uint32
+	Sensor  int32
+	Number  int64
+	Sent    int64
+	Value   float64
+	Want    float64
+	Score   float64
+	Seen    int64
+	Strange int64
+}
+
+var _ quern_gen_is_stale__run_go_generate__watch = watch
+var _ = (*quern_gen_is_stale__run_go_generate__detector)((*detector)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__reading)((*reading)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__finding)((*finding)(nil))
 
 var quernWatchActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "watchActor", Code: &quernPTX, Host: ring.Loop(quernHostWatch), Plain: ring.Loop(quernPlainWatch)}}
 
@@ -123,17 +120,13 @@ func quernRow1Watch(r *host2.Run, in *reading, state *detector, out *finding, ac
 			} else {
 				t15 := in.Value
 				/*line detector.go:82*/ want, score := state.judge(t15)
-				want2 := want
-				score2 := score
-				/*line detector.go:83*/ strange := !(score2 <= state.Threshold)
+				strange := !(score <= state.Threshold)
 				if strange {
 					state.Strange++
-					t20 := want2
-					t21 := score2
-					/*line detector.go:86*/ out.Want = t20
-					/*line detector.go:86*/ out.Score = t21
+					out.Want = want
+					/*line detector.go:86*/ out.Score = score
 				}
-				t22 := in.Value - want2
+				t22 := in.Value - want
 				/*line detector.go:88*/ state.learn(t22)
 				t25 := state.Seen
 				/*line detector.go:89*/ t26 := state.Strange
@@ -146,15 +139,14 @@ func quernRow1Watch(r *host2.Run, in *reading, state *detector, out *finding, ac
 				}
 			}
 		}
-		/*line detector.go:73*/ result := result0
-		if result > 4 {
+		/*line detector.go:73*/ if result0 > 4 {
 			/*line detector.go:73*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line detector.go:73
-			*action = result
+			*action = result0
 		}
-	} /*line quern_gen.go:157:1*/
+	} /*line quern_gen.go:149:1*/
 }
 
 //line detector.go:77

@@ -22,24 +22,21 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__advance func(t kernel.Thread, b box, kick float32, drift float32, force []kernel.Vec4[float32], velocity []kernel.Vec4[float32], position []kernel.Vec4[float32])
-	quern_gen_is_stale__run_go_generate__box     struct {
-		Side  float32
-		Cells int32
-	}
-	quern_gen_is_stale__run_go_generate__locate  func(t kernel.Thread, b box, position []kernel.Vec4[float32], cell []int32, atom []uint32)
-	quern_gen_is_stale__run_go_generate__attract func(t kernel.Thread, b box, first []uint32, position []kernel.Vec4[float32], force []kernel.Vec4[float32])
-	quern_gen_is_stale__run_go_generate__measure func(t kernel.Thread, velocity []kernel.Vec4[float32], force []kernel.Vec4[float32], out []float64)
-)
 
-var (
-	quern_advance quern_gen_is_stale__run_go_generate__advance = advance
-	_                                                          = (*quern_gen_is_stale__run_go_generate__box)((*box)(nil))
-	quern_locate  quern_gen_is_stale__run_go_generate__locate  = locate
-	quern_attract quern_gen_is_stale__run_go_generate__attract = attract
-	quern_measure quern_gen_is_stale__run_go_generate__measure = measure
-)
+type quern_gen_is_stale__run_go_generate__box struct {
+	Side  float32
+	Cells int32
+}
+type quern_gen_is_stale__run_go_generate__advance func(kernel.Thread, box, float32, float32, []kernel.Vec4[float32], []kernel.Vec4[float32], []kernel.Vec4[float32])
+type quern_gen_is_stale__run_go_generate__locate func(kernel.Thread, box, []kernel.Vec4[float32], []int32, []uint32)
+type quern_gen_is_stale__run_go_generate__attract func(kernel.Thread, box, []uint32, []kernel.Vec4[float32], []kernel.Vec4[float32])
+type quern_gen_is_stale__run_go_generate__measure func(kernel.Thread, []kernel.Vec4[float32], []kernel.Vec4[float32], []float64)
+
+var _ = (*quern_gen_is_stale__run_go_generate__box)((*box)(nil))
+var quern_advance quern_gen_is_stale__run_go_generate__advance = advance
+var quern_locate quern_gen_is_stale__run_go_generate__locate = locate
+var quern_attract quern_gen_is_stale__run_go_generate__attract = attract
+var quern_measure quern_gen_is_stale__run_go_generate__measure = measure
 
 var quernAdvance = &gpu.Kernel{Declared: compiled.Declaration{Name: "advance", Code: &quernPTX, Host: quernHostAdvance, Plain: quernPlainAdvance}}
 
@@ -153,30 +150,21 @@ func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], ve
 				r.ThreadIdx.X = threadX
 				/*line kernels.go:49*/ f := row[threadX]
 				f.W = 0
-				t2 := f
-				/*line kernels.go:51*/ result0 := row2[threadX].AddScaled(kick, t2)
-				v := result0
-				/*line kernels.go:52*/ t5 := v
-				/*line kernels.go:52*/ result02 := row3[threadX].AddScaled(drift, t5)
-				p := result02
-				/*line kernels.go:53*/ t7 := p.X
-				/*line kernels.go:53*/ result03 := b.wrapped(t7)
-				t9 := result03
+				v := row2[threadX].AddScaled(kick, f)
+				p := row3[threadX].AddScaled(drift, v)
+				t7 := p.X
+				/*line kernels.go:53*/ result0 := b.wrapped(t7)
 				t10 := p.Y
-				/*line kernels.go:53*/ result04 := b.wrapped(t10)
-				t12 := result04
+				/*line kernels.go:53*/ result02 := b.wrapped(t10)
 				t13 := p.Z
-				/*line kernels.go:53*/ result05 := b.wrapped(t13)
-				t15 := result05
-				p.X = t9
-				p.Y = t12
-				p.Z = t15
+				/*line kernels.go:53*/ result03 := b.wrapped(t13)
+				p.X = result0
+				p.Y = result02
+				p.Z = result03
 				/*line kernels.go:54*/ _ = row2[threadX]
 				/*line kernels.go:54*/ _ = row3[threadX]
-				t20 := v
-				t21 := p
-				row2[threadX] = t20
-				row3[threadX] = t21
+				row2[threadX] = v
+				row3[threadX] = p
 			}
 			return
 		}
@@ -187,32 +175,23 @@ func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], ve
 		/*line kernels.go:48*/ if i < len(position) && i < len(velocity) && i < len(force) {
 			f := force[i]
 			f.W = 0
-			t2 := f
-			/*line kernels.go:51*/ result0 := velocity[i].AddScaled(kick, t2)
-			v := result0
-			/*line kernels.go:52*/ t5 := v
-			/*line kernels.go:52*/ result02 := position[i].AddScaled(drift, t5)
-			p := result02
-			/*line kernels.go:53*/ t7 := p.X
-			/*line kernels.go:53*/ result03 := b.wrapped(t7)
-			t9 := result03
+			v := velocity[i].AddScaled(kick, f)
+			p := position[i].AddScaled(drift, v)
+			t7 := p.X
+			/*line kernels.go:53*/ result0 := b.wrapped(t7)
 			t10 := p.Y
-			/*line kernels.go:53*/ result04 := b.wrapped(t10)
-			t12 := result04
+			/*line kernels.go:53*/ result02 := b.wrapped(t10)
 			t13 := p.Z
-			/*line kernels.go:53*/ result05 := b.wrapped(t13)
-			t15 := result05
-			p.X = t9
-			p.Y = t12
-			p.Z = t15
+			/*line kernels.go:53*/ result03 := b.wrapped(t13)
+			p.X = result0
+			p.Y = result02
+			p.Z = result03
 			/*line kernels.go:54*/ _ = velocity[i]
 			/*line kernels.go:54*/ _ = position[i]
-			t20 := v
-			t21 := p
-			/*line kernels.go:54*/ velocity[i] = t20
-			/*line kernels.go:54*/ position[i] = t21
+			/*line kernels.go:54*/ velocity[i] = v
+			/*line kernels.go:54*/ position[i] = p
 		}
-	} /*line quern_gen.go:215:1*/
+	} /*line quern_gen.go:194:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -257,14 +236,11 @@ func quernRow1Locate(r *host.Run, base int, cell []int32, position []kernel.Vec4
 				/*line kernels.go:63*/ p := row[threadX]
 				t1 := p.X
 				/*line kernels.go:64*/ result0 := quernFunc1Locate(b, t1)
-				t3 := result0
 				t4 := p.Y
 				/*line kernels.go:64*/ result02 := quernFunc1Locate(b, t4)
-				t6 := result02
 				t7 := p.Z
 				/*line kernels.go:64*/ result03 := quernFunc1Locate(b, t7)
-				t9 := result03
-				/*line kernels.go:64*/ result04 := b.number(t3, t6, t9)
+				/*line kernels.go:64*/ result04 := b.number(result0, result02, result03)
 				row2[threadX] = result04
 				/*line kernels.go:65*/ row3[threadX] = uint32(i)
 			}
@@ -278,23 +254,20 @@ func quernRow1Locate(r *host.Run, base int, cell []int32, position []kernel.Vec4
 			p := position[i]
 			t1 := p.X
 			/*line kernels.go:64*/ result0 := quernFunc1Locate(b, t1)
-			t3 := result0
 			t4 := p.Y
 			/*line kernels.go:64*/ result02 := quernFunc1Locate(b, t4)
-			t6 := result02
 			t7 := p.Z
 			/*line kernels.go:64*/ result03 := quernFunc1Locate(b, t7)
-			t9 := result03
-			/*line kernels.go:64*/ result04 := b.number(t3, t6, t9)
+			/*line kernels.go:64*/ result04 := b.number(result0, result02, result03)
 			/*line kernels.go:64*/ cell[i] = result04
 			atom[i] = uint32(i)
 		}
-	} /*line quern_gen.go:292:1*/
+	} /*line quern_gen.go:265:1*/
 }
 
 // quernFunc1Locate is main.box.column.
 func quernFunc1Locate(b box, x float32) int32 {
-	/*line kernels.go:27*/ return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1) /*line quern_gen.go:297:1*/
+	/*line kernels.go:27*/ return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1) /*line quern_gen.go:270:1*/
 }
 
 func quernPlainAttract(r *host.Run) {
@@ -310,21 +283,20 @@ func quernHostAttract(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t2 := kernel.Vec4[float32]{}
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Attract(r, base, position, force, t2, b, first, width)
+				quernRow1Attract(r, base, position, force, b, first, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], force []kernel.Vec4[float32], t2 kernel.Vec4[float32], b box, first []uint32, width int) {
+func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], force []kernel.Vec4[float32], b box, first []uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(force)-base, len(position)-base, width)
 		if count <= 0 {
@@ -336,31 +308,21 @@ func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], fo
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels.go:78*/ t1 := row[threadX]
-				p := t1
-				sum := t2
+				/*line kernels.go:78*/ p := row[threadX]
+				sum := kernel.Vec4[float32]{}
 				/*line kernels.go:79*/ t3 := p.X
-				/*line kernels.go:79*/ result0 := quernFunc1Attract(b, t3)
-				t5 := result0
+				/*line kernels.go:79*/ cx := quernFunc1Attract(b, t3)
 				t6 := p.Y
-				/*line kernels.go:79*/ result02 := quernFunc1Attract(b, t6)
-				t8 := result02
+				/*line kernels.go:79*/ cy := quernFunc1Attract(b, t6)
 				t9 := p.Z
-				/*line kernels.go:79*/ result03 := quernFunc1Attract(b, t9)
-				t11 := result03
-				cx := t5
-				cy := t8
-				cz := t11
+				/*line kernels.go:79*/ cz := quernFunc1Attract(b, t9)
 				/*line kernels.go:81*/ for k := int32(0); k < 27; k++ {
 					if r.Halted() {
 						/*line kernels.go:81*/ r.Halt()
 					}
-					/*line kernels.go:82*/ t12 := cx + k%3 - 1
-					t13 := cy + k/3%3 - 1
-					t14 := cz + k/9 - 1
-					x := t12
-					y := t13
-					z := t14
+					/*line kernels.go:82*/ x := cx + k%3 - 1
+					y := cy + k/3%3 - 1
+					z := cz + k/9 - 1
 					/*line kernels.go:84*/ from := p
 					if x < 0 {
 						x += b.Cells
@@ -383,28 +345,19 @@ func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], fo
 						z = 0
 						from.Z -= b.Side
 					}
-					t15 := x
-					t16 := y
-					t17 := z
-					/*line kernels.go:106*/ result04 := b.number(t15, t16, t17)
-					cell := result04
-					/*line kernels.go:107*/ j := first[cell]
+					cell := b.number(x, y, z)
+					j := first[cell]
 					for bound := first[cell+1]; j < bound; j++ {
 						/*line kernels.go:108*/ q := position[j]
-						t19 := from.X - q.X
-						t20 := from.Y - q.Y
-						t21 := from.Z - q.Z
-						dx := t19
-						dy := t20
-						dz := t21
+						dx := from.X - q.X
+						dy := from.Y - q.Y
+						dz := from.Z - q.Z
 						/*line kernels.go:110*/ square := dx*dx + dy*dy + dz*dz
 						if square >= 6.25 || int(j) == i {
 							continue
 						}
-						t22 := square
-						result05 := kernel.Rsqrt[float32](t22)
-						inverse := result05
-						/*line kernels.go:115*/ inverse2 := inverse * inverse
+						inverse := kernel.Rsqrt[float32](square)
+						inverse2 := inverse * inverse
 						inverse6 := inverse2 * inverse2 * inverse2
 						f := 24*inverse6*(2*inverse6-1)*inverse2 + 0.03899948*inverse
 						sum.X += f * dx
@@ -424,31 +377,21 @@ func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], fo
 		/*line kernels.go:75*/ if i >= len(position) || i >= len(force) {
 			continue
 		}
-		t1 := position[i]
-		p := t1
-		sum := t2
+		p := position[i]
+		sum := kernel.Vec4[float32]{}
 		/*line kernels.go:79*/ t3 := p.X
-		/*line kernels.go:79*/ result0 := quernFunc1Attract(b, t3)
-		t5 := result0
+		/*line kernels.go:79*/ cx := quernFunc1Attract(b, t3)
 		t6 := p.Y
-		/*line kernels.go:79*/ result02 := quernFunc1Attract(b, t6)
-		t8 := result02
+		/*line kernels.go:79*/ cy := quernFunc1Attract(b, t6)
 		t9 := p.Z
-		/*line kernels.go:79*/ result03 := quernFunc1Attract(b, t9)
-		t11 := result03
-		cx := t5
-		cy := t8
-		cz := t11
+		/*line kernels.go:79*/ cz := quernFunc1Attract(b, t9)
 		/*line kernels.go:81*/ for k := int32(0); k < 27; k++ {
 			if r.Halted() {
 				/*line kernels.go:81*/ r.Halt()
 			}
-			/*line kernels.go:82*/ t12 := cx + k%3 - 1
-			t13 := cy + k/3%3 - 1
-			t14 := cz + k/9 - 1
-			x := t12
-			y := t13
-			z := t14
+			/*line kernels.go:82*/ x := cx + k%3 - 1
+			y := cy + k/3%3 - 1
+			z := cz + k/9 - 1
 			/*line kernels.go:84*/ from := p
 			if x < 0 {
 				x += b.Cells
@@ -471,28 +414,19 @@ func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], fo
 				z = 0
 				from.Z -= b.Side
 			}
-			t15 := x
-			t16 := y
-			t17 := z
-			/*line kernels.go:106*/ result04 := b.number(t15, t16, t17)
-			cell := result04
-			/*line kernels.go:107*/ j := first[cell]
+			cell := b.number(x, y, z)
+			j := first[cell]
 			for bound := first[cell+1]; j < bound; j++ {
 				/*line kernels.go:108*/ q := position[j]
-				t19 := from.X - q.X
-				t20 := from.Y - q.Y
-				t21 := from.Z - q.Z
-				dx := t19
-				dy := t20
-				dz := t21
+				dx := from.X - q.X
+				dy := from.Y - q.Y
+				dz := from.Z - q.Z
 				/*line kernels.go:110*/ square := dx*dx + dy*dy + dz*dz
 				if square >= 6.25 || int(j) == i {
 					continue
 				}
-				t22 := square
-				result05 := kernel.Rsqrt[float32](t22)
-				inverse := result05
-				/*line kernels.go:115*/ inverse2 := inverse * inverse
+				inverse := kernel.Rsqrt[float32](square)
+				inverse2 := inverse * inverse
 				inverse6 := inverse2 * inverse2 * inverse2
 				f := 24*inverse6*(2*inverse6-1)*inverse2 + 0.03899948*inverse
 				sum.X += f * dx
@@ -502,12 +436,12 @@ func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], fo
 			}
 		}
 		force[i] = sum
-	} /*line quern_gen.go:505:1*/
+	} /*line quern_gen.go:439:1*/
 }
 
 // quernFunc1Attract is main.box.column.
 func quernFunc1Attract(b box, x float32) int32 {
-	/*line kernels.go:27*/ return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1) /*line quern_gen.go:510:1*/
+	/*line kernels.go:27*/ return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1) /*line quern_gen.go:444:1*/
 }
 
 func quernPlainMeasure(r *host.Run) {
@@ -522,30 +456,30 @@ func quernHostMeasure(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t2 := len(velocity)
-	size := 2 * t2
-	size2 := 3 * t2
-	size3 := 4 * t2
+	n := len(velocity)
+	size := 2 * n
+	size2 := 3 * n
+	size3 := 4 * n
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		base2 := t2 + blockX*dimX
+		base2 := n + blockX*dimX
 		base3 := size + blockX*dimX
 		base4 := size2 + blockX*dimX
 		base5 := size3 + blockX*dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Measure(r, base, t2, force, velocity, out, size, size2, size3, width, base2, base3, base4, base5)
+				quernRow1Measure(r, base, n, force, velocity, out, size, size2, size3, width, base2, base3, base4, base5)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Measure(r *host.Run, base int, t2 int, force []kernel.Vec4[float32], velocity []kernel.Vec4[float32], out []float64, size int, size2 int, size3 int, width int, base2 int, base3 int, base4 int, base5 int) {
-	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
-		count := min(len(force)-base, t2-base, width)
+func quernRow1Measure(r *host.Run, base int, n int, force []kernel.Vec4[float32], velocity []kernel.Vec4[float32], out []float64, size int, size2 int, size3 int, width int, base2 int, base3 int, base4 int, base5 int) {
+	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count := min(len(force)-base, n-base, width)
 		if count <= 0 {
 			return
 		}
@@ -558,53 +492,41 @@ func quernRow1Measure(r *host.Run, base int, t2 int, force []kernel.Vec4[float32
 			row6 := out[base4:][:count]
 			row7 := out[base5:][:count]
 			for threadX := range count {
-				/*line kernels.go:135*/ t3 := float64(row[threadX].X)
-				t4 := float64(row[threadX].Y)
-				t5 := float64(row[threadX].Z)
-				x := t3
-				y := t4
-				z := t5
+				/*line kernels.go:135*/ x := float64(row[threadX].X)
+				y := float64(row[threadX].Y)
+				z := float64(row[threadX].Z)
 				/*line kernels.go:136*/ row2[threadX] = (x*x + y*y + z*z) / 2
 				row3[threadX] = float64(row4[threadX].W)
 				_ = row5[threadX]
 				/*line kernels.go:138*/ _ = row6[threadX]
 				/*line kernels.go:138*/ _ = row7[threadX]
-				t12 := x
-				t13 := y
-				t14 := z
-				row5[threadX] = t12
-				row6[threadX] = t13
-				row7[threadX] = t14
+				row5[threadX] = x
+				row6[threadX] = y
+				row7[threadX] = z
 			}
 			return
 		}
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-		t7 := size + t1
-		t9 := size2 + t1
-		t11 := size3 + t1
-		/*line kernels.go:134*/ if t1 < t2 && t1 < len(force) {
-			t3 := float64(velocity[t1].X)
-			/*line kernels.go:135*/ t4 := float64(velocity[t1].Y)
-			/*line kernels.go:135*/ t5 := float64(velocity[t1].Z)
-			x := t3
-			y := t4
-			z := t5
-			/*line kernels.go:136*/ out[t1] = (x*x + y*y + z*z) / 2
-			out[t2+t1] = float64(force[t1].W)
+		i := base + threadX
+		t7 := size + i
+		t9 := size2 + i
+		t11 := size3 + i
+		/*line kernels.go:134*/ if i < n && i < len(force) {
+			x := float64(velocity[i].X)
+			/*line kernels.go:135*/ y := float64(velocity[i].Y)
+			/*line kernels.go:135*/ z := float64(velocity[i].Z)
+			out[i] = (x*x + y*y + z*z) / 2
+			out[n+i] = float64(force[i].W)
 			_ = out[t7]
 			/*line kernels.go:138*/ _ = out[t9]
 			/*line kernels.go:138*/ _ = out[t11]
-			t12 := x
-			t13 := y
-			t14 := z
-			/*line kernels.go:138*/ out[t7] = t12
-			/*line kernels.go:138*/ out[t9] = t13
-			/*line kernels.go:138*/ out[t11] = t14
+			/*line kernels.go:138*/ out[t7] = x
+			/*line kernels.go:138*/ out[t9] = y
+			/*line kernels.go:138*/ out[t11] = z
 		}
-	} /*line quern_gen.go:607:1*/
+	} /*line quern_gen.go:529:1*/
 }
 
 //line kernels.go:142

@@ -93,6 +93,14 @@ func TestVerifyFindsAnotherFluidAndALossOfMass(t *testing.T) {
 	}
 }
 
+// The sizes that the program chooses are in range on every device.
+func TestDefaultsAreInRange(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		o := options{steps: 4} // otherwise a whole run
+		exampletest.Run(t, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) }, "4 steps, Reynolds number")
+	})
+}
+
 func TestInterruptEndsTheRun(t *testing.T) {
 	exampletest.EndsWhenInterrupted(t, func(ctx context.Context, w io.Writer, dev *gpu.Device) error { return run(ctx, w, dev, small(dev)) })
 }

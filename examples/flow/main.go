@@ -26,11 +26,15 @@ func main() {
 	var o options
 	flag.IntVar(&o.diameter, "diameter", 0, "the diameter of the cylinder in `cells`, by default 100 on a GPU, 20 on the CPU, 8 in the simulator")
 	flag.IntVar(&o.steps, "steps", 0, "the number of steps; by default the flow passes the cylinder 80 times")
-	flag.Float64Var(&o.reynolds, "reynolds", 150, "the Reynolds `number`, speed times diameter by viscosity")
+	flag.Float64Var(&o.reynolds, "reynolds", 0, "the Reynolds `number`, speed times diameter by viscosity, by default 150, or 12 times the diameter in cells if that is less")
 	flag.BoolVar(&o.verify, "verify", false, "compare the first steps with the host's, and check that the mass is constant")
 	flag.StringVar(&o.out, "out", "flow.png", "the picture `file` to write; none if empty")
 	example.Main("flow", func(ctx context.Context, w io.Writer, dev *gpu.Device) error { return run(ctx, w, dev, o) })
 }
+
+// mostReynolds is the largest Reynolds number per cell of the diameter; beyond it the method is not
+// stable.
+const mostReynolds = 12
 
 // check returns an error for the first option that is out of range.
 func (o *options) check() error {
@@ -39,8 +43,8 @@ func (o *options) check() error {
 		return fmt.Errorf("-diameter %d: want 6 to 400 cells", o.diameter)
 	case o.steps < 4 || o.steps > 1<<24:
 		return fmt.Errorf("-steps %d: want 4 to %d", o.steps, 1<<24)
-	case !(o.reynolds >= 1 && o.reynolds <= 12*float64(o.diameter)):
-		return fmt.Errorf("-reynolds %g: want 1 to %d, 12 times the diameter in cells; more needs a larger -diameter", o.reynolds, 12*o.diameter)
+	case !(o.reynolds >= 1 && o.reynolds <= mostReynolds*float64(o.diameter)):
+		return fmt.Errorf("-reynolds %g: want 1 to %d, %d times the diameter in cells; more needs a larger -diameter", o.reynolds, mostReynolds*o.diameter, mostReynolds)
 	}
 	return nil
 }
@@ -51,6 +55,9 @@ func run(ctx context.Context, w io.Writer, dev *gpu.Device, o options) error {
 	}
 	if o.steps == 0 {
 		o.steps = 80 * int(float64(o.diameter)/speed)
+	}
+	if o.reynolds == 0 {
+		o.reynolds = min(150, mostReynolds*float64(o.diameter))
 	}
 	if err := o.check(); err != nil {
 		return err

@@ -22,29 +22,26 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__step    func(t kernel.Thread, c channel, number int, from []float32, to []float32, record []float32)
-	quern_gen_is_stale__run_go_generate__channel struct {
-		Width      int
-		Height     int
-		CenterX    float32
-		CenterY    float32
-		Radius     float32
-		Speed      float32
-		Relaxation float32
-		Fringe     int
-		Probe      int
-	}
-	quern_gen_is_stale__run_go_generate__start      func(t kernel.Thread, c channel, to []float32)
-	quern_gen_is_stale__run_go_generate__velocities func(t kernel.Thread, from []float32, ux []float32, uy []float32)
-)
 
-var (
-	quern_step       quern_gen_is_stale__run_go_generate__step       = step
-	_                                                                = (*quern_gen_is_stale__run_go_generate__channel)((*channel)(nil))
-	quern_start      quern_gen_is_stale__run_go_generate__start      = start
-	quern_velocities quern_gen_is_stale__run_go_generate__velocities = velocities
-)
+type quern_gen_is_stale__run_go_generate__channel struct {
+	Width      int
+	Height     int
+	CenterX    float32
+	CenterY    float32
+	Radius     float32
+	Speed      float32
+	Relaxation float32
+	Fringe     int
+	Probe      int
+}
+type quern_gen_is_stale__run_go_generate__step func(kernel.Thread, channel, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__start func(kernel.Thread, channel, []float32)
+type quern_gen_is_stale__run_go_generate__velocities func(kernel.Thread, []float32, []float32, []float32)
+
+var _ = (*quern_gen_is_stale__run_go_generate__channel)((*channel)(nil))
+var quern_step quern_gen_is_stale__run_go_generate__step = step
+var quern_start quern_gen_is_stale__run_go_generate__start = start
+var quern_velocities quern_gen_is_stale__run_go_generate__velocities = velocities
 
 var quernStep = &gpu.Kernel{Declared: compiled.Declaration{Name: "step", Code: &quernPTX, Host: quernHostStep, Plain: quernPlainStep}}
 
@@ -114,21 +111,21 @@ func quernHostStep(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := c.Width * c.Height
-	size := t1 * 2
-	size2 := t1 * 3
-	size3 := t1 * 4
-	size4 := t1 * 5
-	size5 := t1 * 6
-	size6 := t1 * 7
-	size7 := t1 * 8
+	cells := c.Width * c.Height
+	size := cells * 2
+	size2 := cells * 3
+	size3 := cells * 4
+	size4 := cells * 5
+	size5 := cells * 6
+	size6 := cells * 7
+	size7 := cells * 8
 	size8 := c.Fringe - c.Width
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		base3 := t1 + blockX*dimX
+		base3 := cells + blockX*dimX
 		base4 := size + blockX*dimX
 		base5 := size2 + blockX*dimX
 		base6 := size3 + blockX*dimX
@@ -140,10 +137,8 @@ func quernHostStep(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				t4_0 := y + 1
-				t4_2 := y - 1
 				start := y * c.Width
-				start2 := t1 + y*c.Width
+				start2 := cells + y*c.Width
 				start3 := size + y*c.Width
 				start4 := y*c.Width + base
 				start5 := base3 + y*c.Width
@@ -154,14 +149,14 @@ func quernHostStep(r *host.Run) {
 				start10 := base8 + y*c.Width
 				start11 := base9 + y*c.Width
 				start12 := base10 + y*c.Width
-				quernRow1Step(r, base, c, y, t4_0, t4_2, from, start, start2, start3, size2, size3, size4, size5, size6, size7, to, t1, size, record, number, size8, width, start4, start5, start6, start7, start8, start9, start10, start11, start12)
+				quernRow1Step(r, base, c, y, from, start, start2, start3, size2, size3, size4, size5, size6, size7, to, cells, size, record, number, size8, width, start4, start5, start6, start7, start8, start9, start10, start11, start12)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Step(r *host.Run, base int, c channel, y int, t4_0 int, t4_2 int, from []float32, start int, start2 int, start3 int, size2 int, size3 int, size4 int, size5 int, size6 int, size7 int, to []float32, t1 int, size int, record []float32, number int, size8 int, width int, start4 int, start5 int, start6 int, start7 int, start8 int, start9 int, start10 int, start11 int, start12 int) {
+func quernRow1Step(r *host.Run, base int, c channel, y int, from []float32, start int, start2 int, start3 int, size2 int, size3 int, size4 int, size5 int, size6 int, size7 int, to []float32, cells int, size int, record []float32, number int, size8 int, width int, start4 int, start5 int, start6 int, start7 int, start8 int, start9 int, start10 int, start11 int, start12 int) {
 	if !(y < c.Height) {
 		return
 	}
@@ -184,15 +179,13 @@ func quernRow1Step(r *host.Run, base int, c channel, y int, t4_0 int, t4_2 int, 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-				t3_0 := x + 1
-				t3_2 := x - 1
-				t2 := start + x
+				cell := start + x
 				into := size8 + x
 				share := float32(into+1) * 0.1 / float32(c.Fringe)
-				/*line kernels.go:58*/ columns_0 := t3_0
-				columns_2 := t3_2
-				rows_0 := t4_0
-				rows_2 := t4_2
+				/*line kernels.go:58*/ columns_0 := x + 1
+				columns_2 := x - 1
+				rows_0 := y + 1
+				rows_2 := y - 1
 				/*line kernels.go:59*/ if x == 0 {
 					columns_2 = c.Width - 1
 				}
@@ -258,11 +251,9 @@ func quernRow1Step(r *host.Run, base int, c channel, y int, t4_0 int, t4_2 int, 
 					row10[threadX] = f[7]
 					/*line kernels.go:85*/ continue
 				}
-				t8 := px / (density + 1)
-				t9 := py / (density + 1)
-				ux := t8
-				uy := t9
-				/*line kernels.go:88*/ if t2 == c.Probe {
+				ux := px / (density + 1)
+				uy := py / (density + 1)
+				/*line kernels.go:88*/ if cell == c.Probe {
 					record[number] = uy
 				}
 				if into >= 0 {
@@ -270,59 +261,35 @@ func quernRow1Step(r *host.Run, base int, c channel, y int, t4_0 int, t4_2 int, 
 					uy -= share * uy
 				}
 				rest := density
-				/*line kernels.go:100*/ t11 := density
-				t12 := ux
-				t13 := uy
-				/*line kernels.go:100*/ result02 := equilibrium(1, t11, t12, t13)
+				/*line kernels.go:100*/ result02 := equilibrium(1, density, ux, uy)
 				v := f[1] + c.Relaxation*(result02-f[1])
 				/*line kernels.go:101*/ row3[threadX] = v
 				rest -= v
-				/*line kernels.go:100*/ t112 := density
-				t122 := ux
-				t132 := uy
-				/*line kernels.go:100*/ result03 := equilibrium(2, t112, t122, t132)
+				/*line kernels.go:100*/ result03 := equilibrium(2, density, ux, uy)
 				v2 := f[2] + c.Relaxation*(result03-f[2])
 				/*line kernels.go:101*/ row4[threadX] = v2
 				rest -= v2
-				/*line kernels.go:100*/ t113 := density
-				t123 := ux
-				t133 := uy
-				/*line kernels.go:100*/ result04 := equilibrium(3, t113, t123, t133)
+				/*line kernels.go:100*/ result04 := equilibrium(3, density, ux, uy)
 				v3 := f[3] + c.Relaxation*(result04-f[3])
 				/*line kernels.go:101*/ row5[threadX] = v3
 				rest -= v3
-				/*line kernels.go:100*/ t114 := density
-				t124 := ux
-				t134 := uy
-				/*line kernels.go:100*/ result05 := equilibrium(4, t114, t124, t134)
+				/*line kernels.go:100*/ result05 := equilibrium(4, density, ux, uy)
 				v4 := f[4] + c.Relaxation*(result05-f[4])
 				/*line kernels.go:101*/ row6[threadX] = v4
 				rest -= v4
-				/*line kernels.go:100*/ t115 := density
-				t125 := ux
-				t135 := uy
-				/*line kernels.go:100*/ result06 := equilibrium(5, t115, t125, t135)
+				/*line kernels.go:100*/ result06 := equilibrium(5, density, ux, uy)
 				v5 := f[5] + c.Relaxation*(result06-f[5])
 				/*line kernels.go:101*/ row7[threadX] = v5
 				rest -= v5
-				/*line kernels.go:100*/ t116 := density
-				t126 := ux
-				t136 := uy
-				/*line kernels.go:100*/ result07 := equilibrium(6, t116, t126, t136)
+				/*line kernels.go:100*/ result07 := equilibrium(6, density, ux, uy)
 				v6 := f[6] + c.Relaxation*(result07-f[6])
 				/*line kernels.go:101*/ row8[threadX] = v6
 				rest -= v6
-				/*line kernels.go:100*/ t117 := density
-				t127 := ux
-				t137 := uy
-				/*line kernels.go:100*/ result08 := equilibrium(7, t117, t127, t137)
+				/*line kernels.go:100*/ result08 := equilibrium(7, density, ux, uy)
 				v7 := f[7] + c.Relaxation*(result08-f[7])
 				/*line kernels.go:101*/ row9[threadX] = v7
 				rest -= v7
-				/*line kernels.go:100*/ t118 := density
-				t128 := ux
-				t138 := uy
-				/*line kernels.go:100*/ result09 := equilibrium(8, t118, t128, t138)
+				/*line kernels.go:100*/ result09 := equilibrium(8, density, ux, uy)
 				v8 := f[8] + c.Relaxation*(result09-f[8])
 				/*line kernels.go:101*/ row10[threadX] = v8
 				rest -= v8
@@ -334,17 +301,15 @@ func quernRow1Step(r *host.Run, base int, c channel, y int, t4_0 int, t4_2 int, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		t3_0 := x + 1
-		t3_2 := x - 1
-		t2 := start + x
+		cell := start + x
 		into := size8 + x
 		/*line kernels.go:53*/ if x >= c.Width || y >= c.Height {
 			continue
 		}
-		/*line kernels.go:58*/ columns_0 := t3_0
-		columns_2 := t3_2
-		rows_0 := t4_0
-		rows_2 := t4_2
+		/*line kernels.go:58*/ columns_0 := x + 1
+		columns_2 := x - 1
+		rows_0 := y + 1
+		rows_2 := y - 1
 		/*line kernels.go:59*/ if x == 0 {
 			columns_2 = c.Width - 1
 		}
@@ -399,22 +364,20 @@ func quernRow1Step(r *host.Run, base int, c channel, y int, t4_0 int, t4_2 int, 
 		py += f[8]
 		/*line kernels.go:80*/ result0 := c.solid(x, y)
 		if result0 {
-			/*line kernels.go:83*/ to[t2] = f[0]
-			/*line kernels.go:83*/ to[t1+t2] = f[2]
-			/*line kernels.go:83*/ to[size+t2] = f[1]
-			/*line kernels.go:83*/ to[size2+t2] = f[4]
-			/*line kernels.go:83*/ to[size3+t2] = f[3]
-			/*line kernels.go:83*/ to[size4+t2] = f[6]
-			/*line kernels.go:83*/ to[size5+t2] = f[5]
-			/*line kernels.go:83*/ to[size6+t2] = f[8]
-			/*line kernels.go:83*/ to[size7+t2] = f[7]
+			/*line kernels.go:83*/ to[cell] = f[0]
+			/*line kernels.go:83*/ to[cells+cell] = f[2]
+			/*line kernels.go:83*/ to[size+cell] = f[1]
+			/*line kernels.go:83*/ to[size2+cell] = f[4]
+			/*line kernels.go:83*/ to[size3+cell] = f[3]
+			/*line kernels.go:83*/ to[size4+cell] = f[6]
+			/*line kernels.go:83*/ to[size5+cell] = f[5]
+			/*line kernels.go:83*/ to[size6+cell] = f[8]
+			/*line kernels.go:83*/ to[size7+cell] = f[7]
 			/*line kernels.go:85*/ continue
 		}
-		t8 := px / (density + 1)
-		t9 := py / (density + 1)
-		ux := t8
-		uy := t9
-		/*line kernels.go:88*/ if t2 == c.Probe {
+		ux := px / (density + 1)
+		uy := py / (density + 1)
+		/*line kernels.go:88*/ if cell == c.Probe {
 			record[number] = uy
 		}
 		if into >= 0 {
@@ -423,64 +386,40 @@ func quernRow1Step(r *host.Run, base int, c channel, y int, t4_0 int, t4_2 int, 
 			uy -= share * uy
 		}
 		rest := density
-		/*line kernels.go:100*/ t11 := density
-		t12 := ux
-		t13 := uy
-		/*line kernels.go:100*/ result02 := equilibrium(1, t11, t12, t13)
+		/*line kernels.go:100*/ result02 := equilibrium(1, density, ux, uy)
 		v := f[1] + c.Relaxation*(result02-f[1])
-		/*line kernels.go:101*/ to[t1+t2] = v
+		/*line kernels.go:101*/ to[cells+cell] = v
 		rest -= v
-		/*line kernels.go:100*/ t112 := density
-		t122 := ux
-		t132 := uy
-		/*line kernels.go:100*/ result03 := equilibrium(2, t112, t122, t132)
+		/*line kernels.go:100*/ result03 := equilibrium(2, density, ux, uy)
 		v2 := f[2] + c.Relaxation*(result03-f[2])
-		/*line kernels.go:101*/ to[size+t2] = v2
+		/*line kernels.go:101*/ to[size+cell] = v2
 		rest -= v2
-		/*line kernels.go:100*/ t113 := density
-		t123 := ux
-		t133 := uy
-		/*line kernels.go:100*/ result04 := equilibrium(3, t113, t123, t133)
+		/*line kernels.go:100*/ result04 := equilibrium(3, density, ux, uy)
 		v3 := f[3] + c.Relaxation*(result04-f[3])
-		/*line kernels.go:101*/ to[size2+t2] = v3
+		/*line kernels.go:101*/ to[size2+cell] = v3
 		rest -= v3
-		/*line kernels.go:100*/ t114 := density
-		t124 := ux
-		t134 := uy
-		/*line kernels.go:100*/ result05 := equilibrium(4, t114, t124, t134)
+		/*line kernels.go:100*/ result05 := equilibrium(4, density, ux, uy)
 		v4 := f[4] + c.Relaxation*(result05-f[4])
-		/*line kernels.go:101*/ to[size3+t2] = v4
+		/*line kernels.go:101*/ to[size3+cell] = v4
 		rest -= v4
-		/*line kernels.go:100*/ t115 := density
-		t125 := ux
-		t135 := uy
-		/*line kernels.go:100*/ result06 := equilibrium(5, t115, t125, t135)
+		/*line kernels.go:100*/ result06 := equilibrium(5, density, ux, uy)
 		v5 := f[5] + c.Relaxation*(result06-f[5])
-		/*line kernels.go:101*/ to[size4+t2] = v5
+		/*line kernels.go:101*/ to[size4+cell] = v5
 		rest -= v5
-		/*line kernels.go:100*/ t116 := density
-		t126 := ux
-		t136 := uy
-		/*line kernels.go:100*/ result07 := equilibrium(6, t116, t126, t136)
+		/*line kernels.go:100*/ result07 := equilibrium(6, density, ux, uy)
 		v6 := f[6] + c.Relaxation*(result07-f[6])
-		/*line kernels.go:101*/ to[size5+t2] = v6
+		/*line kernels.go:101*/ to[size5+cell] = v6
 		rest -= v6
-		/*line kernels.go:100*/ t117 := density
-		t127 := ux
-		t137 := uy
-		/*line kernels.go:100*/ result08 := equilibrium(7, t117, t127, t137)
+		/*line kernels.go:100*/ result08 := equilibrium(7, density, ux, uy)
 		v7 := f[7] + c.Relaxation*(result08-f[7])
-		/*line kernels.go:101*/ to[size6+t2] = v7
+		/*line kernels.go:101*/ to[size6+cell] = v7
 		rest -= v7
-		/*line kernels.go:100*/ t118 := density
-		t128 := ux
-		t138 := uy
-		/*line kernels.go:100*/ result09 := equilibrium(8, t118, t128, t138)
+		/*line kernels.go:100*/ result09 := equilibrium(8, density, ux, uy)
 		v8 := f[8] + c.Relaxation*(result09-f[8])
-		/*line kernels.go:101*/ to[size7+t2] = v8
+		/*line kernels.go:101*/ to[size7+cell] = v8
 		rest -= v8
-		/*line kernels.go:104*/ to[t2] = rest
-	} /*line quern_gen.go:483:1*/
+		/*line kernels.go:104*/ to[cell] = rest
+	} /*line quern_gen.go:422:1*/
 }
 
 func quernPlainStart(r *host.Run) {
@@ -509,17 +448,14 @@ func quernHostStart(r *host.Run) {
 				quernRow1Start(r, speeds, width, base, c, y, t1)
 				for d := 0; d < whole; d += 4 {
 					start := d*c.Width*c.Height + y*c.Width
-					t3 := d + 1
 					start2 := (d+1)*c.Width*c.Height + y*c.Width
-					t32 := d + 2
 					start3 := (d+2)*c.Width*c.Height + y*c.Width
-					t33 := d + 3
 					start4 := (d+3)*c.Width*c.Height + y*c.Width
 					start5 := d*c.Width*c.Height + y*c.Width + base
 					start6 := (d+1)*c.Width*c.Height + y*c.Width + base
 					start7 := (d+2)*c.Width*c.Height + y*c.Width + base
 					start8 := (d+3)*c.Width*c.Height + y*c.Width + base
-					quernRow2Start(r, speeds, width, base, c, y, d, to, start, t3, start2, t32, start3, t33, start4, start5, start6, start7, start8)
+					quernRow2Start(r, speeds, width, base, c, y, d, to, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for d2 := whole; d2 < 9; d2++ {
 					start9 := d2*c.Width*c.Height + y*c.Width
@@ -560,11 +496,11 @@ func quernRow1Start(r *host.Run, speeds []float32, width int, base int, c channe
 			speed = c.Speed * (1 + 0.1*result0)
 		}
 		speedRow[threadX] = speed
-	} /*line quern_gen.go:563:1*/
+	} /*line quern_gen.go:499:1*/
 }
 
 //go:noinline
-func quernRow2Start(r *host.Run, speeds []float32, width int, base int, c channel, y int, d int, to []float32, start int, t3 int, start2 int, t32 int, start3 int, t33 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
+func quernRow2Start(r *host.Run, speeds []float32, width int, base int, c channel, y int, d int, to []float32, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
 	speedRow := speeds[:][:width]
 	if !(y < c.Height) {
 		return
@@ -583,17 +519,13 @@ func quernRow2Start(r *host.Run, speeds []float32, width int, base int, c channe
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				speed := speedRow3[threadX]
-				/*line kernels.go:118*/ t4 := speed
-				/*line kernels.go:118*/ result02 := equilibrium(d, 0, t4, 0)
+				/*line kernels.go:118*/ result02 := equilibrium(d, 0, speed, 0)
 				row[threadX] = result02
-				t42 := speed
-				/*line kernels.go:118*/ result03 := equilibrium(t3, 0, t42, 0)
+				/*line kernels.go:118*/ result03 := equilibrium(d+1, 0, speed, 0)
 				row2[threadX] = result03
-				t43 := speed
-				/*line kernels.go:118*/ result04 := equilibrium(t32, 0, t43, 0)
+				/*line kernels.go:118*/ result04 := equilibrium(d+2, 0, speed, 0)
 				row3[threadX] = result04
-				t44 := speed
-				/*line kernels.go:118*/ result05 := equilibrium(t33, 0, t44, 0)
+				/*line kernels.go:118*/ result05 := equilibrium(d+3, 0, speed, 0)
 				row4[threadX] = result05
 			}
 			return
@@ -604,20 +536,16 @@ func quernRow2Start(r *host.Run, speeds []float32, width int, base int, c channe
 		speed := speedRow[threadX]
 		x := base + threadX
 		if x < c.Width && y < c.Height {
-			t4 := speed
-			/*line kernels.go:118*/ result02 := equilibrium(d, 0, t4, 0)
+			/*line kernels.go:118*/ result02 := equilibrium(d, 0, speed, 0)
 			/*line kernels.go:118*/ to[start+x] = result02
-			t42 := speed
-			/*line kernels.go:118*/ result03 := equilibrium(t3, 0, t42, 0)
+			/*line kernels.go:118*/ result03 := equilibrium(d+1, 0, speed, 0)
 			/*line kernels.go:118*/ to[start2+x] = result03
-			t43 := speed
-			/*line kernels.go:118*/ result04 := equilibrium(t32, 0, t43, 0)
+			/*line kernels.go:118*/ result04 := equilibrium(d+2, 0, speed, 0)
 			/*line kernels.go:118*/ to[start3+x] = result04
-			t44 := speed
-			/*line kernels.go:118*/ result05 := equilibrium(t33, 0, t44, 0)
+			/*line kernels.go:118*/ result05 := equilibrium(d+3, 0, speed, 0)
 			/*line kernels.go:118*/ to[start4+x] = result05
 		}
-	} /*line quern_gen.go:620:1*/
+	} /*line quern_gen.go:548:1*/
 }
 
 //go:noinline
@@ -637,8 +565,7 @@ func quernRow3Start(r *host.Run, speeds []float32, width int, base int, c channe
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 				speed := speedRow4[threadX]
-				/*line kernels.go:118*/ t45 := speed
-				/*line kernels.go:118*/ result06 := equilibrium(d2, 0, t45, 0)
+				/*line kernels.go:118*/ result06 := equilibrium(d2, 0, speed, 0)
 				row5[threadX] = result06
 			}
 			return
@@ -649,11 +576,10 @@ func quernRow3Start(r *host.Run, speeds []float32, width int, base int, c channe
 		speed := speedRow[threadX]
 		x := base + threadX
 		if x < c.Width && y < c.Height {
-			t45 := speed
-			/*line kernels.go:118*/ result06 := equilibrium(d2, 0, t45, 0)
+			/*line kernels.go:118*/ result06 := equilibrium(d2, 0, speed, 0)
 			/*line kernels.go:118*/ to[start9+x] = result06
 		}
-	} /*line quern_gen.go:656:1*/
+	} /*line quern_gen.go:582:1*/
 }
 
 func quernPlainVelocities(r *host.Run) {
@@ -668,18 +594,18 @@ func quernHostVelocities(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t2 := len(ux)
-	size := t2 * 2
-	size2 := t2 * 3
-	size3 := t2 * 4
-	size4 := t2 * 5
-	size5 := t2 * 6
-	size6 := t2 * 7
-	size7 := t2 * 8
+	cells := len(ux)
+	size := cells * 2
+	size2 := cells * 3
+	size3 := cells * 4
+	size4 := cells * 5
+	size5 := cells * 6
+	size6 := cells * 7
+	size7 := cells * 8
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		base2 := t2 + blockX*dimX
+		base2 := cells + blockX*dimX
 		base3 := size + blockX*dimX
 		base4 := size2 + blockX*dimX
 		base5 := size3 + blockX*dimX
@@ -690,16 +616,16 @@ func quernHostVelocities(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Velocities(r, base, t2, uy, from, size, size2, size3, size4, size5, size6, size7, ux, width, base2, base3, base4, base5, base6, base7, base8, base9)
+				quernRow1Velocities(r, base, cells, uy, from, size, size2, size3, size4, size5, size6, size7, ux, width, base2, base3, base4, base5, base6, base7, base8, base9)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Velocities(r *host.Run, base int, t2 int, uy []float32, from []float32, size int, size2 int, size3 int, size4 int, size5 int, size6 int, size7 int, ux []float32, width int, base2 int, base3 int, base4 int, base5 int, base6 int, base7 int, base8 int, base9 int) {
-	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
-		count := min(len(uy)-base, t2-base, width)
+func quernRow1Velocities(r *host.Run, base int, cells int, uy []float32, from []float32, size int, size2 int, size3 int, size4 int, size5 int, size6 int, size7 int, ux []float32, width int, base2 int, base3 int, base4 int, base5 int, base6 int, base7 int, base8 int, base9 int) {
+	if base >= -1<<61 && base <= 1<<61 && cells >= -1<<61 && cells <= 1<<61 {
+		count := min(cells-base, len(uy)-base, width)
 		if count <= 0 {
 			return
 		}
@@ -768,56 +694,56 @@ func quernRow1Velocities(r *host.Run, base int, t2 int, uy []float32, from []flo
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-		/*line kernels.go:127*/ if t1 >= t2 || t1 >= len(uy) {
+		cell := base + threadX
+		/*line kernels.go:127*/ if cell >= cells || cell >= len(uy) {
 			continue
 		}
 		var density float32
 		var px float32
 		var py float32
-		f := from[t1]
+		f := from[cell]
 		density += f
 		px += f * 0
 		py += f * 0
-		/*line kernels.go:133*/ f2 := from[t2+t1]
+		/*line kernels.go:133*/ f2 := from[cells+cell]
 		density += f2
 		px += f2
 		py += f2 * 0
-		/*line kernels.go:133*/ f3 := from[size+t1]
+		/*line kernels.go:133*/ f3 := from[size+cell]
 		density += f3
 		px += -f3
 		py += f3 * 0
-		/*line kernels.go:133*/ f4 := from[size2+t1]
+		/*line kernels.go:133*/ f4 := from[size2+cell]
 		density += f4
 		px += f4 * 0
 		py += f4
-		/*line kernels.go:133*/ f5 := from[size3+t1]
+		/*line kernels.go:133*/ f5 := from[size3+cell]
 		density += f5
 		px += f5 * 0
 		py += -f5
-		/*line kernels.go:133*/ f6 := from[size4+t1]
+		/*line kernels.go:133*/ f6 := from[size4+cell]
 		density += f6
 		px += f6
 		py += f6
-		/*line kernels.go:133*/ f7 := from[size5+t1]
+		/*line kernels.go:133*/ f7 := from[size5+cell]
 		density += f7
 		px += -f7
 		py += -f7
-		/*line kernels.go:133*/ f8 := from[size6+t1]
+		/*line kernels.go:133*/ f8 := from[size6+cell]
 		density += f8
 		px += f8
 		py += -f8
-		/*line kernels.go:133*/ f9 := from[size7+t1]
+		/*line kernels.go:133*/ f9 := from[size7+cell]
 		density += f9
 		px += -f9
 		py += f9
-		/*line kernels.go:138*/ _ = ux[t1]
-		/*line kernels.go:138*/ _ = uy[t1]
+		/*line kernels.go:138*/ _ = ux[cell]
+		/*line kernels.go:138*/ _ = uy[cell]
 		t7 := px / (1 + density)
 		t8 := py / (1 + density)
-		/*line kernels.go:138*/ ux[t1] = t7
-		/*line kernels.go:138*/ uy[t1] = t8
-	} /*line quern_gen.go:820:1*/
+		/*line kernels.go:138*/ ux[cell] = t7
+		/*line kernels.go:138*/ uy[cell] = t8
+	} /*line quern_gen.go:746:1*/
 }
 
 //line kernels.go:141

@@ -23,19 +23,16 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__accelerate func(t kernel.Thread, softening float32, position []kernel.Vec4[float32], acceleration []kernel.Vec4[float32])
-	quern_gen_is_stale__run_go_generate__advance    func(t kernel.Thread, kick float32, drift float32, acceleration []kernel.Vec4[float32], velocity []kernel.Vec4[float32], position []kernel.Vec4[float32])
-	quern_gen_is_stale__run_go_generate__energies   func(t kernel.Thread, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32], acceleration []kernel.Vec4[float32], energy []float64)
-	quern_gen_is_stale__run_go_generate__expose     func(t kernel.Thread, width int, height int, scale float32, position []kernel.Vec4[float32], light []float32)
-)
 
-var (
-	quern_accelerate quern_gen_is_stale__run_go_generate__accelerate = accelerate
-	quern_advance    quern_gen_is_stale__run_go_generate__advance    = advance
-	quern_energies   quern_gen_is_stale__run_go_generate__energies   = energies
-	quern_expose     quern_gen_is_stale__run_go_generate__expose     = expose
-)
+type quern_gen_is_stale__run_go_generate__accelerate func(kernel.Thread, float32, []kernel.Vec4[float32], []kernel.Vec4[float32])
+type quern_gen_is_stale__run_go_generate__advance func(kernel.Thread, float32, float32, []kernel.Vec4[float32], []kernel.Vec4[float32], []kernel.Vec4[float32])
+type quern_gen_is_stale__run_go_generate__energies func(kernel.Thread, []kernel.Vec4[float32], []kernel.Vec4[float32], []kernel.Vec4[float32], []float64)
+type quern_gen_is_stale__run_go_generate__expose func(kernel.Thread, int, int, float32, []kernel.Vec4[float32], []float32)
+
+var quern_accelerate quern_gen_is_stale__run_go_generate__accelerate = accelerate
+var quern_advance quern_gen_is_stale__run_go_generate__advance = advance
+var quern_energies quern_gen_is_stale__run_go_generate__energies = energies
+var quern_expose quern_gen_is_stale__run_go_generate__expose = expose
 
 var quernAccelerate = &gpu.Kernel{Declared: compiled.Declaration{Name: "accelerate", Code: &quernPTX, Host: quernHostAccelerate, Plain: quernPlainAccelerate}}
 
@@ -158,7 +155,7 @@ func quernHostAccelerate(r *host.Run) {
 				quernRow4Accelerate(r, ps, first4, as, base, acceleration, softening)
 			}
 		}
-	} /*line quern_gen.go:161:1*/
+	} /*line quern_gen.go:158:1*/
 }
 
 //go:noinline
@@ -189,7 +186,7 @@ func quernRow1Accelerate(r *host.Run, ps []kernel.Vec4[float32], first2 int, as 
 		}
 		pRow[threadX] = p
 		aRow[threadX] = a
-	} /*line quern_gen.go:192:1*/
+	} /*line quern_gen.go:189:1*/
 }
 
 //go:noinline
@@ -214,7 +211,7 @@ func quernRow2Accelerate(r *host.Run, first int, position []kernel.Vec4[float32]
 			body = position[k]
 		}
 		bodies[threadX] = body
-	} /*line quern_gen.go:217:1*/
+	} /*line quern_gen.go:214:1*/
 }
 
 //go:noinline
@@ -228,26 +225,20 @@ func quernRow3Accelerate(r *host.Run, ps []kernel.Vec4[float32], first3 int, as 
 		/*line kernels.go:34*/ sum := kernel.Vec4[float32]{}
 		/*line kernels.go:36*/ for k2 := 0; k2 < 256; k2++ {
 			b := bodies[k2]
-			t1 := b.X - p.X
-			t2 := b.Y - p.Y
-			t3 := b.Z - p.Z
-			x := t1
-			y := t2
-			z := t3
+			x := b.X - p.X
+			y := b.Y - p.Y
+			z := b.Z - p.Z
 			/*line kernels.go:39*/ t4 := x*x + y*y + z*z + value
-			result0 := kernel.Rsqrt[float32](t4)
-			r2 := result0
+			r2 := kernel.Rsqrt[float32](t4)
 			/*line kernels.go:40*/ f := b.W * r2 * r2 * r2
 			sum.X += f * x
 			sum.Y += f * y
 			sum.Z += f * z
 			sum.W -= b.W * r2
 		}
-		t6 := sum
-		/*line kernels.go:46*/ result02 := a.Add(t6)
-		a = result02
+		a = a.Add(sum)
 		aRow[threadX] = a
-	} /*line quern_gen.go:250:1*/
+	} /*line quern_gen.go:241:1*/
 }
 
 //go:noinline
@@ -281,7 +272,7 @@ func quernRow4Accelerate(r *host.Run, ps []kernel.Vec4[float32], first4 int, as 
 			a.W += p.W / softening
 			acceleration[i] = a
 		}
-	} /*line quern_gen.go:284:1*/
+	} /*line quern_gen.go:275:1*/
 }
 
 func quernPlainAdvance(r *host.Run) {
@@ -322,12 +313,9 @@ func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], ve
 			row2 := velocity[base:][:count]
 			row3 := position[base:][:count]
 			for threadX := range count {
-				/*line kernels.go:60*/ t1 := row[threadX]
-				t2 := row2[threadX]
-				t3 := row3[threadX]
-				a := t1
-				v := t2
-				p := t3
+				/*line kernels.go:60*/ a := row[threadX]
+				v := row2[threadX]
+				p := row3[threadX]
 				/*line kernels.go:61*/ v.X += kick * a.X
 				v.Y += kick * a.Y
 				v.Z += kick * a.Z
@@ -336,10 +324,8 @@ func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], ve
 				p.Z += drift * v.Z
 				_ = row2[threadX]
 				/*line kernels.go:67*/ _ = row3[threadX]
-				t8 := v
-				t9 := p
-				row2[threadX] = t8
-				row3[threadX] = t9
+				row2[threadX] = v
+				row3[threadX] = p
 			}
 			return
 		}
@@ -348,13 +334,10 @@ func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], ve
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line kernels.go:59*/ if i < len(position) && i < len(velocity) && i < len(acceleration) {
-			t1 := acceleration[i]
-			/*line kernels.go:60*/ t2 := velocity[i]
-			/*line kernels.go:60*/ t3 := position[i]
-			a := t1
-			v := t2
-			p := t3
-			/*line kernels.go:61*/ v.X += kick * a.X
+			a := acceleration[i]
+			/*line kernels.go:60*/ v := velocity[i]
+			/*line kernels.go:60*/ p := position[i]
+			v.X += kick * a.X
 			v.Y += kick * a.Y
 			v.Z += kick * a.Z
 			p.X += drift * v.X
@@ -362,12 +345,10 @@ func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], ve
 			p.Z += drift * v.Z
 			_ = velocity[i]
 			/*line kernels.go:67*/ _ = position[i]
-			t8 := v
-			t9 := p
-			/*line kernels.go:67*/ velocity[i] = t8
-			/*line kernels.go:67*/ position[i] = t9
+			/*line kernels.go:67*/ velocity[i] = v
+			/*line kernels.go:67*/ position[i] = p
 		}
-	} /*line quern_gen.go:370:1*/
+	} /*line quern_gen.go:351:1*/
 }
 
 func quernPlainEnergies(r *host.Run) {
@@ -423,7 +404,7 @@ func quernRow1Energies(r *host.Run, base int, energy []float64, position []kerne
 			square := float64(v.X)*float64(v.X) + float64(v.Y)*float64(v.Y) + float64(v.Z)*float64(v.Z)
 			energy[i] = float64(position[i].W) * (square + float64(acceleration[i].W)) / 2
 		}
-	} /*line quern_gen.go:426:1*/
+	} /*line quern_gen.go:407:1*/
 }
 
 func quernPlainExpose(r *host.Run) {
@@ -488,7 +469,7 @@ func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], sca
 			galaxy := host.Div(2*i, len(position))
 			kernel.AtomicAdd(&light[2*(y*width+x)+galaxy], 1)
 		}
-	} /*line quern_gen.go:491:1*/
+	} /*line quern_gen.go:472:1*/
 }
 
 //line kernels.go:99

@@ -22,15 +22,12 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__step  func(t kernel.Thread, w int, h int, held []uint8, from []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__steps func(t kernel.Thread, w int, h int, count int, held []uint8, from []float32, to []float32)
-)
 
-var (
-	quern_step  quern_gen_is_stale__run_go_generate__step  = step
-	quern_steps quern_gen_is_stale__run_go_generate__steps = steps
-)
+type quern_gen_is_stale__run_go_generate__step func(kernel.Thread, int, int, []uint8, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__steps func(kernel.Thread, int, int, int, []uint8, []float32, []float32)
+
+var quern_step quern_gen_is_stale__run_go_generate__step = step
+var quern_steps quern_gen_is_stale__run_go_generate__steps = steps
 
 var quernStep = &gpu.Kernel{Declared: compiled.Declaration{Name: "step", Code: &quernPTX, Host: quernHostStep, Plain: quernPlainStep}}
 
@@ -146,15 +143,9 @@ func quernRow1Step(r *host.Run, base int, w int, y int, h int, from []float32, s
 					if y < h-1 {
 						below = row6[threadX]
 					}
-					t1 := cell
-					t2 := left
-					t3 := right
-					t4 := above
-					t5 := below
-					/*line kernels.go:42*/ result0 := diffused(t1, t2, t3, t4, t5)
-					cell = result0
+					cell = diffused(cell, left, right, above, below)
 				}
-				/*line kernels.go:44*/ row7[threadX] = cell
+				row7[threadX] = cell
 			}
 			return
 		}
@@ -184,16 +175,10 @@ func quernRow1Step(r *host.Run, base int, w int, y int, h int, from []float32, s
 			if y < h-1 {
 				below = from[i+w]
 			}
-			t1 := cell
-			t2 := left
-			t3 := right
-			t4 := above
-			t5 := below
-			/*line kernels.go:42*/ result0 := diffused(t1, t2, t3, t4, t5)
-			cell = result0
+			cell = diffused(cell, left, right, above, below)
 		}
-		/*line kernels.go:44*/ to[i] = cell
-	} /*line quern_gen.go:196:1*/
+		to[i] = cell
+	} /*line quern_gen.go:181:1*/
 }
 
 func quernPlainSteps(r *host.Run) {
@@ -224,9 +209,9 @@ func quernHostSteps(r *host.Run) {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*8 + threadY) * 64
-				t1 := threadY * 8
-				t3 := base2 + t1
-				quernRow1Steps(r, cellss, first, fixeds, base, w, t3, h, from, held)
+				row := threadY * 8
+				y := base2 + row
+				quernRow1Steps(r, cellss, first, fixeds, base, w, y, h, from, held)
 			}
 		}
 		for ; n < count; n++ {
@@ -243,45 +228,43 @@ func quernHostSteps(r *host.Run) {
 				for threadY := range 8 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*8 + threadY) * 64
-					t1 := threadY * 8
-					t10 := max(t1-1, 0)
-					t11 := min(t1+8, 63)
-					quernRow3Steps(r, cellss, first3, fixeds, tile, t10, t11, t1)
+					row := threadY * 8
+					above := max(row-1, 0)
+					below := min(row+8, 63)
+					quernRow3Steps(r, cellss, first3, fixeds, tile, above, below, row)
 				}
 			}
 		}
 		quernRow4Steps(r, cellss, base, w, base2, h, to)
-	} /*line quern_gen.go:254:1*/
+	} /*line quern_gen.go:239:1*/
 }
 
 //go:noinline
-func quernRow1Steps(r *host.Run, cellss [][8]float32, first int, fixeds [][8]bool, base int, w int, t3 int, h int, from []float32, held []uint8) {
+func quernRow1Steps(r *host.Run, cellss [][8]float32, first int, fixeds [][8]bool, base int, w int, y int, h int, from []float32, held []uint8) {
 	cellsRow := (*[64][8]float32)(cellss[first:])
 	fixedRow := (*[64][8]bool)(fixeds[first:])
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		cells := &cellsRow[threadX]
 		fixed := &fixedRow[threadX]
-		t2 := base + threadX
+		x := base + threadX
 //line kernels.go:62
 		*cells = [8]float32{}
 		*fixed = [8]bool{}
 		for k := 0; k < 8; k++ {
-			if t2 >= 0 && t2 < w && t3+k >= 0 && t3+k < h {
-				i := (t3+k)*w + t2
-				t4 := k
-				/*line kernels.go:67*/ _ = cells[t4]
-				t5 := k
-				/*line kernels.go:67*/ _ = fixed[t5]
+			if x >= 0 && x < w && y+k >= 0 && y+k < h {
+				i := (y+k)*w + x
+				_ = cells[k]
+				/*line kernels.go:67*/ _ = fixed[k]
 				/*line kernels.go:67*/ t6 := from[i]
 				/*line kernels.go:67*/ t7 := held[i] != 0
-				/*line kernels.go:67*/ cells[t4] = t6
-				/*line kernels.go:67*/ fixed[t5] = t7
+				/*line kernels.go:67*/ cells[k] = t6
+				/*line kernels.go:67*/ fixed[k] = t7
 			} else {
 				fixed[k] = true
 			}
 		}
-	} /*line quern_gen.go:284:1*/
+	} /*line quern_gen.go:267:1*/
 }
 
 //go:noinline
@@ -290,60 +273,53 @@ func quernRow2Steps(r *host.Run, cellss [][8]float32, tile *[64][64]float32) {
 		for threadY := range 8 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			first2 := (threadZ*8 + threadY) * 64
-			t1 := threadY * 8
+			row := threadY * 8
 			{
 				cellsRow := (*[64][8]float32)(cellss[first2:])
 				for threadX := range 64 {
 					r.ThreadIdx.X = threadX
 					cells := &cellsRow[threadX]
-					/*line kernels.go:79*/ tile[t1][threadX] = cells[0]
-					/*line kernels.go:79*/ tile[t1+1][threadX] = cells[1]
-					/*line kernels.go:79*/ tile[t1+2][threadX] = cells[2]
-					/*line kernels.go:79*/ tile[t1+3][threadX] = cells[3]
-					/*line kernels.go:79*/ tile[t1+4][threadX] = cells[4]
-					/*line kernels.go:79*/ tile[t1+5][threadX] = cells[5]
-					/*line kernels.go:79*/ tile[t1+6][threadX] = cells[6]
-					/*line kernels.go:79*/ tile[t1+7][threadX] = cells[7]
+					/*line kernels.go:79*/ tile[row][threadX] = cells[0]
+					/*line kernels.go:79*/ tile[row+1][threadX] = cells[1]
+					/*line kernels.go:79*/ tile[row+2][threadX] = cells[2]
+					/*line kernels.go:79*/ tile[row+3][threadX] = cells[3]
+					/*line kernels.go:79*/ tile[row+4][threadX] = cells[4]
+					/*line kernels.go:79*/ tile[row+5][threadX] = cells[5]
+					/*line kernels.go:79*/ tile[row+6][threadX] = cells[6]
+					/*line kernels.go:79*/ tile[row+7][threadX] = cells[7]
 				}
 			}
 		}
-	} /*line quern_gen.go:310:1*/
+	} /*line quern_gen.go:293:1*/
 }
 
 //go:noinline
-func quernRow3Steps(r *host.Run, cellss [][8]float32, first3 int, fixeds [][8]bool, tile *[64][64]float32, t10 int, t11 int, t1 int) {
+func quernRow3Steps(r *host.Run, cellss [][8]float32, first3 int, fixeds [][8]bool, tile *[64][64]float32, above int, below int, row int) {
 	cellsRow := (*[64][8]float32)(cellss[first3:])
 	fixedRow := (*[64][8]bool)(fixeds[first3:])
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		cells := &cellsRow[threadX]
 		fixed := &fixedRow[threadX]
-		t8 := max(threadX-1, 0)
-		t9 := min(threadX+1, 63)
-		/*line kernels.go:82*/ t15 := tile[t10][threadX]
-		/*line kernels.go:82*/ t16 := tile[t11][threadX]
-		last := t15
-		end := t16
-		/*line kernels.go:83*/ for k2 := 0; k2 < 8; k2++ {
-			t17 := cells[k2]
-			t18 := end
-			cell := t17
-			next := t18
+		left := max(threadX-1, 0)
+		right := min(threadX+1, 63)
+		/*line kernels.go:82*/ last := tile[above][threadX]
+		/*line kernels.go:82*/ end := tile[below][threadX]
+		for k2 := 0; k2 < 8; k2++ {
+			cell := cells[k2]
+			next := end
 			/*line kernels.go:85*/ if k2 < 7 {
 				next = cells[k2+1]
 			}
 			if !fixed[k2] {
-				t19 := cell
-				/*line kernels.go:89*/ t20 := tile[t1+k2][t8]
-				/*line kernels.go:89*/ t21 := tile[t1+k2][t9]
-				t22 := last
-				t23 := next
-				/*line kernels.go:89*/ result0 := diffused(t19, t20, t21, t22, t23)
+				t20 := tile[row+k2][left]
+				/*line kernels.go:89*/ t21 := tile[row+k2][right]
+				/*line kernels.go:89*/ result0 := diffused(cell, t20, t21, last, next)
 				/*line kernels.go:89*/ cells[k2] = result0
 			}
 			last = cell
 		}
-	} /*line quern_gen.go:346:1*/
+	} /*line quern_gen.go:322:1*/
 }
 
 //go:noinline
@@ -369,41 +345,73 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 		for threadY := range 8 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			first4 := (threadZ*8 + threadY) * 64
-			t1 := threadY * 8
-			t3 := base2 + t1
-			start := t3 * w
-			start2 := t3*w + base
-			start3 := (t3 + 1) * w
-			start4 := (t3+1)*w + base
-			start5 := (t3 + 2) * w
-			start6 := (t3+2)*w + base
-			start7 := (t3 + 3) * w
-			start8 := (t3+3)*w + base
-			start9 := (t3 + 4) * w
-			start10 := (t3+4)*w + base
-			start11 := (t3 + 5) * w
-			start12 := (t3+5)*w + base
-			start13 := (t3 + 6) * w
-			start14 := (t3+6)*w + base
-			start15 := (t3 + 7) * w
-			start16 := (t3+7)*w + base
+			row := threadY * 8
+			y := base2 + row
+			start := y * w
+			start2 := y*w + base
+			start3 := (y + 1) * w
+			start4 := (y+1)*w + base
+			start5 := (y + 2) * w
+			start6 := (y+2)*w + base
+			start7 := (y + 3) * w
+			start8 := (y+3)*w + base
+			start9 := (y + 4) * w
+			start10 := (y+4)*w + base
+			start11 := (y + 5) * w
+			start12 := (y+5)*w + base
+			start13 := (y + 6) * w
+			start14 := (y+6)*w + base
+			start15 := (y + 7) * w
+			start16 := (y+7)*w + base
+		done2:
+			switch {
+			default:
+				cellsRow := (*[64][8]float32)(cellss[first4:])
+				if !(row >= 8 && row < 56 && y < h) {
+					break done2
+				}
+				if same {
+					if count2 <= 0 {
+						break done2
+					}
+					if start2+firstX >= 0 && count2 <= len(to)-(start2+firstX) {
+						row2 := to[start2+firstX:][:count2]
+						cellsRow2 := cellsRow[firstX:][:count2]
+						for lane := range count2 {
+							cells := &cellsRow2[lane]
+							/*line kernels.go:99*/ row2[lane] = cells[0]
+						}
+						break done2
+					}
+				}
+				for threadX := range 64 {
+					r.ThreadIdx.X = threadX
+					cells := &cellsRow[threadX]
+					x := base + threadX
+					if threadX >= 8 && threadX < 56 && x < w {
+						/*line kernels.go:98*/ if row >= 8 && row < 56 && y < h {
+							to[start+x] = cells[0]
+						}
+					}
+				}
+			}
 		done3:
 			switch {
 			default:
 				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(t1 >= 8 && t1 < 56 && t3 < h) {
+				if !(row+1 >= 8 && row+1 < 56 && y+1 < h) {
 					break done3
 				}
 				if same {
-					if count2 <= 0 {
+					if count3 <= 0 {
 						break done3
 					}
-					if start2+firstX >= 0 && count2 <= len(to)-(start2+firstX) {
-						row := to[start2+firstX:][:count2]
-						cellsRow2 := cellsRow[firstX:][:count2]
-						for lane := range count2 {
-							cells := &cellsRow2[lane]
-							/*line kernels.go:99*/ row[lane] = cells[0]
+					if start4+firstX2 >= 0 && count3 <= len(to)-(start4+firstX2) {
+						row3 := to[start4+firstX2:][:count3]
+						cellsRow3 := cellsRow[firstX2:][:count3]
+						for lane2 := range count3 {
+							cells := &cellsRow3[lane2]
+							row3[lane2] = cells[1]
 						}
 						break done3
 					}
@@ -411,10 +419,10 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 				for threadX := range 64 {
 					r.ThreadIdx.X = threadX
 					cells := &cellsRow[threadX]
-					t2 := base + threadX
-					if threadX >= 8 && threadX < 56 && t2 < w {
-						/*line kernels.go:98*/ if t1 >= 8 && t1 < 56 && t3 < h {
-							to[start+t2] = cells[0]
+					x := base + threadX
+					if threadX >= 8 && threadX < 56 && x < w {
+						/*line kernels.go:98*/ if row+1 >= 8 && row+1 < 56 && y+1 < h {
+							to[start3+x] = cells[1]
 						}
 					}
 				}
@@ -423,19 +431,19 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 			switch {
 			default:
 				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(t1+1 >= 8 && t1+1 < 56 && t3+1 < h) {
+				if !(row+2 >= 8 && row+2 < 56 && y+2 < h) {
 					break done4
 				}
 				if same {
-					if count3 <= 0 {
+					if count4 <= 0 {
 						break done4
 					}
-					if start4+firstX2 >= 0 && count3 <= len(to)-(start4+firstX2) {
-						row2 := to[start4+firstX2:][:count3]
-						cellsRow3 := cellsRow[firstX2:][:count3]
-						for lane2 := range count3 {
-							cells := &cellsRow3[lane2]
-							row2[lane2] = cells[1]
+					if start6+firstX3 >= 0 && count4 <= len(to)-(start6+firstX3) {
+						row4 := to[start6+firstX3:][:count4]
+						cellsRow4 := cellsRow[firstX3:][:count4]
+						for lane3 := range count4 {
+							cells := &cellsRow4[lane3]
+							row4[lane3] = cells[2]
 						}
 						break done4
 					}
@@ -443,10 +451,10 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 				for threadX := range 64 {
 					r.ThreadIdx.X = threadX
 					cells := &cellsRow[threadX]
-					t2 := base + threadX
-					if threadX >= 8 && threadX < 56 && t2 < w {
-						/*line kernels.go:98*/ if t1+1 >= 8 && t1+1 < 56 && t3+1 < h {
-							to[start3+t2] = cells[1]
+					x := base + threadX
+					if threadX >= 8 && threadX < 56 && x < w {
+						/*line kernels.go:98*/ if row+2 >= 8 && row+2 < 56 && y+2 < h {
+							to[start5+x] = cells[2]
 						}
 					}
 				}
@@ -455,19 +463,19 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 			switch {
 			default:
 				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(t1+2 >= 8 && t1+2 < 56 && t3+2 < h) {
+				if !(row+3 >= 8 && row+3 < 56 && y+3 < h) {
 					break done5
 				}
 				if same {
-					if count4 <= 0 {
+					if count5 <= 0 {
 						break done5
 					}
-					if start6+firstX3 >= 0 && count4 <= len(to)-(start6+firstX3) {
-						row3 := to[start6+firstX3:][:count4]
-						cellsRow4 := cellsRow[firstX3:][:count4]
-						for lane3 := range count4 {
-							cells := &cellsRow4[lane3]
-							row3[lane3] = cells[2]
+					if start8+firstX4 >= 0 && count5 <= len(to)-(start8+firstX4) {
+						row5 := to[start8+firstX4:][:count5]
+						cellsRow5 := cellsRow[firstX4:][:count5]
+						for lane4 := range count5 {
+							cells := &cellsRow5[lane4]
+							row5[lane4] = cells[3]
 						}
 						break done5
 					}
@@ -475,10 +483,10 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 				for threadX := range 64 {
 					r.ThreadIdx.X = threadX
 					cells := &cellsRow[threadX]
-					t2 := base + threadX
-					if threadX >= 8 && threadX < 56 && t2 < w {
-						/*line kernels.go:98*/ if t1+2 >= 8 && t1+2 < 56 && t3+2 < h {
-							to[start5+t2] = cells[2]
+					x := base + threadX
+					if threadX >= 8 && threadX < 56 && x < w {
+						/*line kernels.go:98*/ if row+3 >= 8 && row+3 < 56 && y+3 < h {
+							to[start7+x] = cells[3]
 						}
 					}
 				}
@@ -487,19 +495,19 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 			switch {
 			default:
 				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(t1+3 >= 8 && t1+3 < 56 && t3+3 < h) {
+				if !(row+4 >= 8 && row+4 < 56 && y+4 < h) {
 					break done6
 				}
 				if same {
-					if count5 <= 0 {
+					if count6 <= 0 {
 						break done6
 					}
-					if start8+firstX4 >= 0 && count5 <= len(to)-(start8+firstX4) {
-						row4 := to[start8+firstX4:][:count5]
-						cellsRow5 := cellsRow[firstX4:][:count5]
-						for lane4 := range count5 {
-							cells := &cellsRow5[lane4]
-							row4[lane4] = cells[3]
+					if start10+firstX5 >= 0 && count6 <= len(to)-(start10+firstX5) {
+						row6 := to[start10+firstX5:][:count6]
+						cellsRow6 := cellsRow[firstX5:][:count6]
+						for lane5 := range count6 {
+							cells := &cellsRow6[lane5]
+							row6[lane5] = cells[4]
 						}
 						break done6
 					}
@@ -507,10 +515,10 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 				for threadX := range 64 {
 					r.ThreadIdx.X = threadX
 					cells := &cellsRow[threadX]
-					t2 := base + threadX
-					if threadX >= 8 && threadX < 56 && t2 < w {
-						/*line kernels.go:98*/ if t1+3 >= 8 && t1+3 < 56 && t3+3 < h {
-							to[start7+t2] = cells[3]
+					x := base + threadX
+					if threadX >= 8 && threadX < 56 && x < w {
+						/*line kernels.go:98*/ if row+4 >= 8 && row+4 < 56 && y+4 < h {
+							to[start9+x] = cells[4]
 						}
 					}
 				}
@@ -519,19 +527,19 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 			switch {
 			default:
 				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(t1+4 >= 8 && t1+4 < 56 && t3+4 < h) {
+				if !(row+5 >= 8 && row+5 < 56 && y+5 < h) {
 					break done7
 				}
 				if same {
-					if count6 <= 0 {
+					if count7 <= 0 {
 						break done7
 					}
-					if start10+firstX5 >= 0 && count6 <= len(to)-(start10+firstX5) {
-						row5 := to[start10+firstX5:][:count6]
-						cellsRow6 := cellsRow[firstX5:][:count6]
-						for lane5 := range count6 {
-							cells := &cellsRow6[lane5]
-							row5[lane5] = cells[4]
+					if start12+firstX6 >= 0 && count7 <= len(to)-(start12+firstX6) {
+						row7 := to[start12+firstX6:][:count7]
+						cellsRow7 := cellsRow[firstX6:][:count7]
+						for lane6 := range count7 {
+							cells := &cellsRow7[lane6]
+							row7[lane6] = cells[5]
 						}
 						break done7
 					}
@@ -539,10 +547,10 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 				for threadX := range 64 {
 					r.ThreadIdx.X = threadX
 					cells := &cellsRow[threadX]
-					t2 := base + threadX
-					if threadX >= 8 && threadX < 56 && t2 < w {
-						/*line kernels.go:98*/ if t1+4 >= 8 && t1+4 < 56 && t3+4 < h {
-							to[start9+t2] = cells[4]
+					x := base + threadX
+					if threadX >= 8 && threadX < 56 && x < w {
+						/*line kernels.go:98*/ if row+5 >= 8 && row+5 < 56 && y+5 < h {
+							to[start11+x] = cells[5]
 						}
 					}
 				}
@@ -551,19 +559,19 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 			switch {
 			default:
 				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(t1+5 >= 8 && t1+5 < 56 && t3+5 < h) {
+				if !(row+6 >= 8 && row+6 < 56 && y+6 < h) {
 					break done8
 				}
 				if same {
-					if count7 <= 0 {
+					if count8 <= 0 {
 						break done8
 					}
-					if start12+firstX6 >= 0 && count7 <= len(to)-(start12+firstX6) {
-						row6 := to[start12+firstX6:][:count7]
-						cellsRow7 := cellsRow[firstX6:][:count7]
-						for lane6 := range count7 {
-							cells := &cellsRow7[lane6]
-							row6[lane6] = cells[5]
+					if start14+firstX7 >= 0 && count8 <= len(to)-(start14+firstX7) {
+						row8 := to[start14+firstX7:][:count8]
+						cellsRow8 := cellsRow[firstX7:][:count8]
+						for lane7 := range count8 {
+							cells := &cellsRow8[lane7]
+							row8[lane7] = cells[6]
 						}
 						break done8
 					}
@@ -571,10 +579,10 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 				for threadX := range 64 {
 					r.ThreadIdx.X = threadX
 					cells := &cellsRow[threadX]
-					t2 := base + threadX
-					if threadX >= 8 && threadX < 56 && t2 < w {
-						/*line kernels.go:98*/ if t1+5 >= 8 && t1+5 < 56 && t3+5 < h {
-							to[start11+t2] = cells[5]
+					x := base + threadX
+					if threadX >= 8 && threadX < 56 && x < w {
+						/*line kernels.go:98*/ if row+6 >= 8 && row+6 < 56 && y+6 < h {
+							to[start13+x] = cells[6]
 						}
 					}
 				}
@@ -583,68 +591,36 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 			switch {
 			default:
 				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(t1+6 >= 8 && t1+6 < 56 && t3+6 < h) {
+				if !(row+7 >= 8 && row+7 < 56 && y+7 < h) {
 					break done9
 				}
 				if same {
-					if count8 <= 0 {
-						break done9
-					}
-					if start14+firstX7 >= 0 && count8 <= len(to)-(start14+firstX7) {
-						row7 := to[start14+firstX7:][:count8]
-						cellsRow8 := cellsRow[firstX7:][:count8]
-						for lane7 := range count8 {
-							cells := &cellsRow8[lane7]
-							row7[lane7] = cells[6]
-						}
-						break done9
-					}
-				}
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					t2 := base + threadX
-					if threadX >= 8 && threadX < 56 && t2 < w {
-						/*line kernels.go:98*/ if t1+6 >= 8 && t1+6 < 56 && t3+6 < h {
-							to[start13+t2] = cells[6]
-						}
-					}
-				}
-			}
-		done10:
-			switch {
-			default:
-				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(t1+7 >= 8 && t1+7 < 56 && t3+7 < h) {
-					break done10
-				}
-				if same {
 					if count9 <= 0 {
-						break done10
+						break done9
 					}
 					if start16+firstX8 >= 0 && count9 <= len(to)-(start16+firstX8) {
-						row8 := to[start16+firstX8:][:count9]
+						row9 := to[start16+firstX8:][:count9]
 						cellsRow9 := cellsRow[firstX8:][:count9]
 						for lane8 := range count9 {
 							cells := &cellsRow9[lane8]
-							row8[lane8] = cells[7]
+							row9[lane8] = cells[7]
 						}
-						break done10
+						break done9
 					}
 				}
 				for threadX := range 64 {
 					r.ThreadIdx.X = threadX
 					cells := &cellsRow[threadX]
-					t2 := base + threadX
-					if threadX >= 8 && threadX < 56 && t2 < w {
-						/*line kernels.go:98*/ if t1+7 >= 8 && t1+7 < 56 && t3+7 < h {
-							to[start15+t2] = cells[7]
+					x := base + threadX
+					if threadX >= 8 && threadX < 56 && x < w {
+						/*line kernels.go:98*/ if row+7 >= 8 && row+7 < 56 && y+7 < h {
+							to[start15+x] = cells[7]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:647:1*/
+	} /*line quern_gen.go:623:1*/
 }
 
 //line kernels.go:107

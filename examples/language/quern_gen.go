@@ -28,167 +28,154 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__dots                     func(t kernel.Thread, a []uint32, b []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__adler                    func(t kernel.Thread, width int, data []uint8, sums []uint32)
-	quern_gen_is_stale__run_go_generate__population               func(t kernel.Thread, words []uint64, ones []int, highest []int)
-	quern_gen_is_stale__run_go_generate__midpoints                func(t kernel.Thread, a []float64, b []float64, middle []float64)
-	quern_gen_is_stale__run_go_generate__reverseBlocks            func(t kernel.Thread, x []float32)
-	quern_gen_is_stale__run_go_generate__diffuse                  func(t kernel.Thread, steps int, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__clusterHistogram         func(t kernel.Thread, data []uint8, counts []int32)
-	quern_gen_is_stale__run_go_generate__clampAll_float32         func(t kernel.Thread, lo float32, hi float32, x []float32)
-	quern_gen_is_stale__run_go_generate__clampAll_int32           func(t kernel.Thread, lo int32, hi int32, x []int32)
-	quern_gen_is_stale__run_go_generate__clampAll_meters          func(t kernel.Thread, lo meters, hi meters, x []meters)
-	quern_gen_is_stale__run_go_generate__meters                   float32
-	quern_gen_is_stale__run_go_generate__convertAll_float32_int16 func(t kernel.Thread, scale float32, from []float32, to []int16)
-	quern_gen_is_stale__run_go_generate__convertAll_float64_int32 func(t kernel.Thread, scale float64, from []float64, to []int32)
-	quern_gen_is_stale__run_go_generate__extremes                 func(t kernel.Thread, width int, x []int32, most []int32, negatives []int32)
-	quern_gen_is_stale__run_go_generate__returnedFunctions        func(t kernel.Thread, x []float32)
-	quern_gen_is_stale__run_go_generate__methodValues             func(t kernel.Thread, x []meters)
-	quern_gen_is_stale__run_go_generate__positions                func(t kernel.Thread, sorted []float32, x []float32, at []int32)
-	quern_gen_is_stale__run_go_generate__boxBlur                  func(t kernel.Thread, radius int, in []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__scale                    func(t kernel.Thread, a float32, x []float32)
-	quern_gen_is_stale__run_go_generate__transpose                func(t kernel.Thread, w int, h int, in []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__histogram                func(t kernel.Thread, x []uint8, out []uint32)
-	quern_gen_is_stale__run_go_generate__extent                   func(t kernel.Thread, x []float32, low []float32, high []float32)
-	quern_gen_is_stale__run_go_generate__mark                     func(t kernel.Thread, x []uint16, set []uint32, left []uint32, odd []uint32)
-	quern_gen_is_stale__run_go_generate__insert                   func(t kernel.Thread, keys []uint32, table []uint32, newest []int32, previous []int32)
-	quern_gen_is_stale__run_go_generate__take                     func(t kernel.Thread, stock []int32, got []bool)
-	quern_gen_is_stale__run_go_generate__relay                    func(t kernel.Thread, x []int64, sums []int64, ready []uint32, ticket []uint32)
-	quern_gen_is_stale__run_go_generate__total                    func(t kernel.Thread, x []float64, partial []float64, done []uint32, out []float64)
-	quern_gen_is_stale__run_go_generate__spread                   func(t kernel.Thread, flag []uint32, saw []bool)
-	quern_gen_is_stale__run_go_generate__rows                     func(t kernel.Thread, a []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__blur                     func(t kernel.Thread, x []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__timed                    func(t kernel.Thread, n int, x []float32, cycles []int64, nanoseconds []int64)
-	quern_gen_is_stale__run_go_generate__increment                func(t kernel.Thread, x []int32)
-	quern_gen_is_stale__run_go_generate__magnitudes               func(t kernel.Thread, x []float32, y []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__columnSums               func(t kernel.Thread, width int, matrix []float32, sums []float32)
-	quern_gen_is_stale__run_go_generate__polynomials              func(t kernel.Thread, coefficients [8]float32, x []float32)
-	quern_gen_is_stale__run_go_generate__trace                    func(t kernel.Thread, limit float32, x []float32)
-	quern_gen_is_stale__run_go_generate__roots                    func(t kernel.Thread, x []float64)
-	quern_gen_is_stale__run_go_generate__decode                   func(t kernel.Thread, text []uint8, values []int32)
-	quern_gen_is_stale__run_go_generate__piHits                   func(t kernel.Thread, seed uint64, n int, hits []int32)
-	quern_gen_is_stale__run_go_generate__noise                    func(t kernel.Thread, seed uint64, sigma float32, signal []float32)
-	quern_gen_is_stale__run_go_generate__shuffledKeys             func(t kernel.Thread, key [2]uint32, keys []uint32)
-	quern_gen_is_stale__run_go_generate__tensorProduct            func(t kernel.Thread, n int, k int, a [][8]kernel.BFloat16, b [][8]kernel.BFloat16, c []float32)
-	quern_gen_is_stale__run_go_generate__similarities             func(t kernel.Thread, vectors [][16]int8, c []int32)
-	quern_gen_is_stale__run_go_generate__moments                  func(t kernel.Thread, samples [][2][8]kernel.Float16, c []float32)
-	quern_gen_is_stale__run_go_generate__smallProduct             func(t kernel.Thread, a []float32, b []float32, c []float32)
-	quern_gen_is_stale__run_go_generate__groupTiles               func(t kernel.Thread, m int, n int, k int, maps []kernel.TileMap, a []kernel.BFloat16, b []kernel.BFloat16, c []float32)
-	quern_gen_is_stale__run_go_generate__zoom                     func(t kernel.Thread, factor float32, image kernel.Texture2D[float32], w int, h int, out []float32)
-	quern_gen_is_stale__run_go_generate__edges                    func(t kernel.Thread, image kernel.Texture2D[float32], out []float32)
-	quern_gen_is_stale__run_go_generate__addHalves                func(t kernel.Thread, x []kernel.Float16, y []kernel.Float16)
-	quern_gen_is_stale__run_go_generate__norm                     func(t kernel.Thread, rows [][64]kernel.BFloat16, out []kernel.BFloat16)
-	quern_gen_is_stale__run_go_generate__limitHalves              func(t kernel.Thread, limit kernel.Float16, x []kernel.Float16)
-	quern_gen_is_stale__run_go_generate__scaleAny_float32         func(t kernel.Thread, a float32, x []float32)
-	quern_gen_is_stale__run_go_generate__scaleAny_kernel_Float16  func(t kernel.Thread, a float32, x []kernel.Float16)
-	quern_gen_is_stale__run_go_generate__scaleAny_kernel_BFloat16 func(t kernel.Thread, a float32, x []kernel.BFloat16)
-	quern_gen_is_stale__run_go_generate__julia                    func(t kernel.Thread, c complex128, z []complex128, steps []int32)
-	quern_gen_is_stale__run_go_generate__impedance                func(t kernel.Thread, omega float32, z []complex64)
-	quern_gen_is_stale__run_go_generate__push                     func(t kernel.Thread, dt float32, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32])
-	quern_gen_is_stale__run_go_generate__shade                    func(t kernel.Thread, light kernel.Vec3[float32], normals []kernel.Vec3[float32], out []float32)
-	quern_gen_is_stale__run_go_generate__widest                   func(t kernel.Thread, rows [][4]sample, out []sample)
-	quern_gen_is_stale__run_go_generate__sample                   struct {
-		Valid  bool
-		Counts [3]uint16
-		Range  struct {
-			Low  float64
-			High float64
-		}
-	}
-	quern_gen_is_stale__run_go_generate__filter     func(t kernel.Thread, radius int, in []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__quantize   func(t kernel.Thread, scale float32, x []float32, out []kernel.Float8E4M3)
-	quern_gen_is_stale__run_go_generate__warpSums   func(t kernel.Thread, x []float32, all []float32, upTo []float32)
-	quern_gen_is_stale__run_go_generate__blockSum   func(t kernel.Thread, x []float32, sum []float32)
-	quern_gen_is_stale__run_go_generate__compact    func(t kernel.Thread, x []int32, out []int32, count []int32)
-	quern_gen_is_stale__run_go_generate__shuffles   func(t kernel.Thread, x []int32, out []int32)
-	quern_gen_is_stale__run_go_generate__agreements func(t kernel.Thread, keys []uint32, count []int32, single []bool, zero []bool)
-	quern_gen_is_stale__run_go_generate__bounds     func(t kernel.Thread, x []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__reversed   func(t kernel.Thread, x []int32)
-	quern_gen_is_stale__run_go_generate__summarise  func(t kernel.Thread, state *summary, in *samples, out *summary) kernel.Action
-	quern_gen_is_stale__run_go_generate__summary    struct {
-		Sum   float64
-		Count int
-	}
-	quern_gen_is_stale__run_go_generate__samples              struct{ Values [64]float32 }
-	quern_gen_is_stale__run_go_generate__op_longerReduceParts func(a kernel.Vec2[float32], b kernel.Vec2[float32]) kernel.Vec2[float32]
-)
 
-var (
-	quern_dots                     quern_gen_is_stale__run_go_generate__dots                     = dots
-	quern_adler                    quern_gen_is_stale__run_go_generate__adler                    = adler
-	quern_population               quern_gen_is_stale__run_go_generate__population               = population
-	quern_midpoints                quern_gen_is_stale__run_go_generate__midpoints                = midpoints
-	quern_reverseBlocks            quern_gen_is_stale__run_go_generate__reverseBlocks            = reverseBlocks
-	quern_diffuse                  quern_gen_is_stale__run_go_generate__diffuse                  = diffuse
-	quern_clusterHistogram         quern_gen_is_stale__run_go_generate__clusterHistogram         = clusterHistogram
-	quern_clampAll_float32         quern_gen_is_stale__run_go_generate__clampAll_float32         = clampAll[float32]
-	quern_clampAll_int32           quern_gen_is_stale__run_go_generate__clampAll_int32           = clampAll[int32]
-	quern_clampAll_meters          quern_gen_is_stale__run_go_generate__clampAll_meters          = clampAll[meters]
-	_                                                                                            = (*quern_gen_is_stale__run_go_generate__meters)((*meters)(nil))
-	quern_convertAll_float32_int16 quern_gen_is_stale__run_go_generate__convertAll_float32_int16 = convertAll[float32, int16]
-	quern_convertAll_float64_int32 quern_gen_is_stale__run_go_generate__convertAll_float64_int32 = convertAll[float64, int32]
-	quern_extremes                 quern_gen_is_stale__run_go_generate__extremes                 = extremes
-	quern_returnedFunctions        quern_gen_is_stale__run_go_generate__returnedFunctions        = returnedFunctions
-	quern_methodValues             quern_gen_is_stale__run_go_generate__methodValues             = methodValues
-	quern_positions                quern_gen_is_stale__run_go_generate__positions                = positions
-	quern_boxBlur                  quern_gen_is_stale__run_go_generate__boxBlur                  = boxBlur
-	quern_scale                    quern_gen_is_stale__run_go_generate__scale                    = scale
-	quern_transpose                quern_gen_is_stale__run_go_generate__transpose                = transpose
-	quern_histogram                quern_gen_is_stale__run_go_generate__histogram                = histogram
-	quern_extent                   quern_gen_is_stale__run_go_generate__extent                   = extent
-	quern_mark                     quern_gen_is_stale__run_go_generate__mark                     = mark
-	quern_insert                   quern_gen_is_stale__run_go_generate__insert                   = insert
-	quern_take                     quern_gen_is_stale__run_go_generate__take                     = take
-	quern_relay                    quern_gen_is_stale__run_go_generate__relay                    = relay
-	quern_total                    quern_gen_is_stale__run_go_generate__total                    = total
-	quern_spread                   quern_gen_is_stale__run_go_generate__spread                   = spread
-	quern_rows                     quern_gen_is_stale__run_go_generate__rows                     = rows
-	quern_blur                     quern_gen_is_stale__run_go_generate__blur                     = blur
-	quern_timed                    quern_gen_is_stale__run_go_generate__timed                    = timed
-	quern_increment                quern_gen_is_stale__run_go_generate__increment                = increment
-	quern_magnitudes               quern_gen_is_stale__run_go_generate__magnitudes               = magnitudes
-	quern_columnSums               quern_gen_is_stale__run_go_generate__columnSums               = columnSums
-	quern_polynomials              quern_gen_is_stale__run_go_generate__polynomials              = polynomials
-	quern_trace                    quern_gen_is_stale__run_go_generate__trace                    = trace
-	quern_roots                    quern_gen_is_stale__run_go_generate__roots                    = roots
-	quern_decode                   quern_gen_is_stale__run_go_generate__decode                   = decode
-	quern_piHits                   quern_gen_is_stale__run_go_generate__piHits                   = piHits
-	quern_noise                    quern_gen_is_stale__run_go_generate__noise                    = noise
-	quern_shuffledKeys             quern_gen_is_stale__run_go_generate__shuffledKeys             = shuffledKeys
-	quern_tensorProduct            quern_gen_is_stale__run_go_generate__tensorProduct            = tensorProduct
-	quern_similarities             quern_gen_is_stale__run_go_generate__similarities             = similarities
-	quern_moments                  quern_gen_is_stale__run_go_generate__moments                  = moments
-	quern_smallProduct             quern_gen_is_stale__run_go_generate__smallProduct             = smallProduct
-	quern_groupTiles               quern_gen_is_stale__run_go_generate__groupTiles               = groupTiles
-	quern_zoom                     quern_gen_is_stale__run_go_generate__zoom                     = zoom
-	quern_edges                    quern_gen_is_stale__run_go_generate__edges                    = edges
-	quern_addHalves                quern_gen_is_stale__run_go_generate__addHalves                = addHalves
-	quern_norm                     quern_gen_is_stale__run_go_generate__norm                     = norm
-	quern_limitHalves              quern_gen_is_stale__run_go_generate__limitHalves              = limitHalves
-	quern_scaleAny_float32         quern_gen_is_stale__run_go_generate__scaleAny_float32         = scaleAny[float32]
-	quern_scaleAny_kernel_Float16  quern_gen_is_stale__run_go_generate__scaleAny_kernel_Float16  = scaleAny[kernel.Float16]
-	quern_scaleAny_kernel_BFloat16 quern_gen_is_stale__run_go_generate__scaleAny_kernel_BFloat16 = scaleAny[kernel.BFloat16]
-	quern_julia                    quern_gen_is_stale__run_go_generate__julia                    = julia
-	quern_impedance                quern_gen_is_stale__run_go_generate__impedance                = impedance
-	quern_push                     quern_gen_is_stale__run_go_generate__push                     = push
-	quern_shade                    quern_gen_is_stale__run_go_generate__shade                    = shade
-	quern_widest                   quern_gen_is_stale__run_go_generate__widest                   = widest
-	_                                                                                            = (*quern_gen_is_stale__run_go_generate__sample)((*sample)(nil))
-	quern_filter                   quern_gen_is_stale__run_go_generate__filter                   = filter
-	quern_quantize                 quern_gen_is_stale__run_go_generate__quantize                 = quantize
-	quern_warpSums                 quern_gen_is_stale__run_go_generate__warpSums                 = warpSums
-	quern_blockSum                 quern_gen_is_stale__run_go_generate__blockSum                 = blockSum
-	quern_compact                  quern_gen_is_stale__run_go_generate__compact                  = compact
-	quern_shuffles                 quern_gen_is_stale__run_go_generate__shuffles                 = shuffles
-	quern_agreements               quern_gen_is_stale__run_go_generate__agreements               = agreements
-	quern_bounds                   quern_gen_is_stale__run_go_generate__bounds                   = bounds
-	quern_reversed                 quern_gen_is_stale__run_go_generate__reversed                 = reversed
-	_                              quern_gen_is_stale__run_go_generate__summarise                = summarise
-	_                                                                                            = (*quern_gen_is_stale__run_go_generate__summary)((*summary)(nil))
-	_                                                                                            = (*quern_gen_is_stale__run_go_generate__samples)((*samples)(nil))
-	_                              quern_gen_is_stale__run_go_generate__op_longerReduceParts     = longer
-)
+type quern_gen_is_stale__run_go_generate__dots func(kernel.Thread, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__adler func(kernel.Thread, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__population func(kernel.Thread, []uint64, []int, []int)
+type quern_gen_is_stale__run_go_generate__midpoints func(kernel.Thread, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__reverseBlocks func(kernel.Thread, []float32)
+type quern_gen_is_stale__run_go_generate__diffuse func(kernel.Thread, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__clusterHistogram func(kernel.Thread, []uint8, []int32)
+type quern_gen_is_stale__run_go_generate__clampAll_float32 func(kernel.Thread, float32, float32, []float32)
+type quern_gen_is_stale__run_go_generate__meters float32
+type quern_gen_is_stale__run_go_generate__convertAll_float32_int16 func(kernel.Thread, float32, []float32, []int16)
+type quern_gen_is_stale__run_go_generate__extremes func(kernel.Thread, int, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__returnedFunctions func(kernel.Thread, []float32)
+type quern_gen_is_stale__run_go_generate__methodValues func(kernel.Thread, []meters)
+type quern_gen_is_stale__run_go_generate__positions func(kernel.Thread, []float32, []float32, []int32)
+type quern_gen_is_stale__run_go_generate__boxBlur func(kernel.Thread, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__scale func(kernel.Thread, float32, []float32)
+type quern_gen_is_stale__run_go_generate__transpose func(kernel.Thread, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__histogram func(kernel.Thread, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__extent func(kernel.Thread, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mark func(kernel.Thread, []uint16, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__insert func(kernel.Thread, []uint32, []uint32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__take func(kernel.Thread, []int32, []bool)
+type quern_gen_is_stale__run_go_generate__relay func(kernel.Thread, []int64, []int64, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__total func(kernel.Thread, []float64, []float64, []uint32, []float64)
+type quern_gen_is_stale__run_go_generate__spread func(kernel.Thread, []uint32, []bool)
+type quern_gen_is_stale__run_go_generate__rows func(kernel.Thread, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__blur func(kernel.Thread, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__timed func(kernel.Thread, int, []float32, []int64, []int64)
+type quern_gen_is_stale__run_go_generate__increment func(kernel.Thread, []int32)
+type quern_gen_is_stale__run_go_generate__magnitudes func(kernel.Thread, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__columnSums func(kernel.Thread, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__polynomials func(kernel.Thread, [8]float32, []float32)
+type quern_gen_is_stale__run_go_generate__trace func(kernel.Thread, float32, []float32)
+type quern_gen_is_stale__run_go_generate__roots func(kernel.Thread, []float64)
+type quern_gen_is_stale__run_go_generate__decode func(kernel.Thread, []uint8, []int32)
+type quern_gen_is_stale__run_go_generate__piHits func(kernel.Thread, uint64, int, []int32)
+type quern_gen_is_stale__run_go_generate__noise func(kernel.Thread, uint64, float32, []float32)
+type quern_gen_is_stale__run_go_generate__shuffledKeys func(kernel.Thread, [2]uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__tensorProduct func(kernel.Thread, int, int, [][8]kernel.BFloat16, [][8]kernel.BFloat16, []float32)
+type quern_gen_is_stale__run_go_generate__similarities func(kernel.Thread, [][16]int8, []int32)
+type quern_gen_is_stale__run_go_generate__moments func(kernel.Thread, [][2][8]kernel.Float16, []float32)
+type quern_gen_is_stale__run_go_generate__smallProduct func(kernel.Thread, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__groupTiles func(kernel.Thread, int, int, int, []kernel.TileMap, []kernel.BFloat16, []kernel.BFloat16, []float32)
+type quern_gen_is_stale__run_go_generate__zoom func(kernel.Thread, float32, kernel.Texture2D[float32], int, int, []float32)
+type quern_gen_is_stale__run_go_generate__edges func(kernel.Thread, kernel.Texture2D[float32], []float32)
+type quern_gen_is_stale__run_go_generate__addHalves func(kernel.Thread, []kernel.Float16, []kernel.Float16)
+type quern_gen_is_stale__run_go_generate__norm func(kernel.Thread, [][64]kernel.BFloat16, []kernel.BFloat16)
+type quern_gen_is_stale__run_go_generate__limitHalves func(kernel.Thread, kernel.Float16, []kernel.Float16)
+type quern_gen_is_stale__run_go_generate__scaleAny_float32 func(kernel.Thread, float32, []float32)
+type quern_gen_is_stale__run_go_generate__julia func(kernel.Thread, complex128, []complex128, []int32)
+type quern_gen_is_stale__run_go_generate__impedance func(kernel.Thread, float32, []complex64)
+type quern_gen_is_stale__run_go_generate__push func(kernel.Thread, float32, []kernel.Vec4[float32], []kernel.Vec4[float32])
+type quern_gen_is_stale__run_go_generate__shade func(kernel.Thread, kernel.Vec3[float32], []kernel.Vec3[float32], []float32)
+type quern_gen_is_stale__run_go_generate__sample struct {
+	Valid  bool
+	Counts [3]uint16
+	Range  struct {
+		Low  float64
+		High float64
+	}
+}
+type quern_gen_is_stale__run_go_generate__widest func(kernel.Thread, [][4]sample, []sample)
+type quern_gen_is_stale__run_go_generate__filter func(kernel.Thread, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__quantize func(kernel.Thread, float32, []float32, []kernel.Float8E4M3)
+type quern_gen_is_stale__run_go_generate__warpSums func(kernel.Thread, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__blockSum func(kernel.Thread, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__compact func(kernel.Thread, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__shuffles func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__agreements func(kernel.Thread, []uint32, []int32, []bool, []bool)
+type quern_gen_is_stale__run_go_generate__bounds func(kernel.Thread, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__reversed func(kernel.Thread, []int32)
+type quern_gen_is_stale__run_go_generate__summarise func(kernel.Thread, *summary, *samples, *summary) kernel.Action
+type quern_gen_is_stale__run_go_generate__summary struct {
+	Sum   float64
+	Count int
+}
+type quern_gen_is_stale__run_go_generate__samples struct{ Values [64]float32 }
+type quern_gen_is_stale__run_go_generate__op_longerReduceParts func(kernel.Vec2[float32], kernel.Vec2[float32]) kernel.Vec2[float32]
+
+var quern_dots quern_gen_is_stale__run_go_generate__dots = dots
+var quern_adler quern_gen_is_stale__run_go_generate__adler = adler
+var quern_population quern_gen_is_stale__run_go_generate__population = population
+var quern_midpoints quern_gen_is_stale__run_go_generate__midpoints = midpoints
+var quern_reverseBlocks quern_gen_is_stale__run_go_generate__reverseBlocks = reverseBlocks
+var quern_diffuse quern_gen_is_stale__run_go_generate__diffuse = diffuse
+var quern_clusterHistogram quern_gen_is_stale__run_go_generate__clusterHistogram = clusterHistogram
+var quern_clampAll_float32 quern_gen_is_stale__run_go_generate__clampAll_float32 = clampAll[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__meters)((*meters)(nil))
+var quern_convertAll_float32_int16 quern_gen_is_stale__run_go_generate__convertAll_float32_int16 = convertAll[float32, int16]
+var quern_extremes quern_gen_is_stale__run_go_generate__extremes = extremes
+var quern_returnedFunctions quern_gen_is_stale__run_go_generate__returnedFunctions = returnedFunctions
+var quern_methodValues quern_gen_is_stale__run_go_generate__methodValues = methodValues
+var quern_positions quern_gen_is_stale__run_go_generate__positions = positions
+var quern_boxBlur quern_gen_is_stale__run_go_generate__boxBlur = boxBlur
+var quern_scale quern_gen_is_stale__run_go_generate__scale = scale
+var quern_transpose quern_gen_is_stale__run_go_generate__transpose = transpose
+var quern_histogram quern_gen_is_stale__run_go_generate__histogram = histogram
+var quern_extent quern_gen_is_stale__run_go_generate__extent = extent
+var quern_mark quern_gen_is_stale__run_go_generate__mark = mark
+var quern_insert quern_gen_is_stale__run_go_generate__insert = insert
+var quern_take quern_gen_is_stale__run_go_generate__take = take
+var quern_relay quern_gen_is_stale__run_go_generate__relay = relay
+var quern_total quern_gen_is_stale__run_go_generate__total = total
+var quern_spread quern_gen_is_stale__run_go_generate__spread = spread
+var quern_rows quern_gen_is_stale__run_go_generate__rows = rows
+var quern_blur quern_gen_is_stale__run_go_generate__blur = blur
+var quern_timed quern_gen_is_stale__run_go_generate__timed = timed
+var quern_increment quern_gen_is_stale__run_go_generate__increment = increment
+var quern_magnitudes quern_gen_is_stale__run_go_generate__magnitudes = magnitudes
+var quern_columnSums quern_gen_is_stale__run_go_generate__columnSums = columnSums
+var quern_polynomials quern_gen_is_stale__run_go_generate__polynomials = polynomials
+var quern_trace quern_gen_is_stale__run_go_generate__trace = trace
+var quern_roots quern_gen_is_stale__run_go_generate__roots = roots
+var quern_decode quern_gen_is_stale__run_go_generate__decode = decode
+var quern_piHits quern_gen_is_stale__run_go_generate__piHits = piHits
+var quern_noise quern_gen_is_stale__run_go_generate__noise = noise
+var quern_shuffledKeys quern_gen_is_stale__run_go_generate__shuffledKeys = shuffledKeys
+var quern_tensorProduct quern_gen_is_stale__run_go_generate__tensorProduct = tensorProduct
+var quern_similarities quern_gen_is_stale__run_go_generate__similarities = similarities
+var quern_moments quern_gen_is_stale__run_go_generate__moments = moments
+var quern_smallProduct quern_gen_is_stale__run_go_generate__smallProduct = smallProduct
+var quern_groupTiles quern_gen_is_stale__run_go_generate__groupTiles = groupTiles
+var quern_zoom quern_gen_is_stale__run_go_generate__zoom = zoom
+var quern_edges quern_gen_is_stale__run_go_generate__edges = edges
+var quern_addHalves quern_gen_is_stale__run_go_generate__addHalves = addHalves
+var quern_norm quern_gen_is_stale__run_go_generate__norm = norm
+var quern_limitHalves quern_gen_is_stale__run_go_generate__limitHalves = limitHalves
+var quern_scaleAny_float32 quern_gen_is_stale__run_go_generate__scaleAny_float32 = scaleAny[float32]
+var quern_julia quern_gen_is_stale__run_go_generate__julia = julia
+var quern_impedance quern_gen_is_stale__run_go_generate__impedance = impedance
+var quern_push quern_gen_is_stale__run_go_generate__push = push
+var quern_shade quern_gen_is_stale__run_go_generate__shade = shade
+var _ = (*quern_gen_is_stale__run_go_generate__sample)((*sample)(nil))
+var quern_widest quern_gen_is_stale__run_go_generate__widest = widest
+var quern_filter quern_gen_is_stale__run_go_generate__filter = filter
+var quern_quantize quern_gen_is_stale__run_go_generate__quantize = quantize
+var quern_warpSums quern_gen_is_stale__run_go_generate__warpSums = warpSums
+var quern_blockSum quern_gen_is_stale__run_go_generate__blockSum = blockSum
+var quern_compact quern_gen_is_stale__run_go_generate__compact = compact
+var quern_shuffles quern_gen_is_stale__run_go_generate__shuffles = shuffles
+var quern_agreements quern_gen_is_stale__run_go_generate__agreements = agreements
+var quern_bounds quern_gen_is_stale__run_go_generate__bounds = bounds
+var quern_reversed quern_gen_is_stale__run_go_generate__reversed = reversed
+var _ quern_gen_is_stale__run_go_generate__summarise = summarise
+var _ = (*quern_gen_is_stale__run_go_generate__summary)((*summary)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__samples)((*samples)(nil))
+var _ quern_gen_is_stale__run_go_generate__op_longerReduceParts = longer
 
 var quernDots = &gpu.Kernel{Declared: compiled.Declaration{Name: "dots", Code: &quernPTX, Host: quernHostDots, Plain: quernPlainDots}}
 
@@ -1313,7 +1300,7 @@ func quernRow1Dots(r *host2.Run, base int, out []uint32, a []uint32, b []uint32,
 			/*line assembly.go:21*/ sum := dot4(t1, t2, 0)
 			/*line assembly.go:21*/ out[i] = sum
 		}
-	} /*line quern_gen.go:1316:1*/
+	} /*line quern_gen.go:1303:1*/
 }
 
 func quernPlainAdler(r *host2.Run) {
@@ -1385,7 +1372,7 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width i
 			b = (b + a) % 65521
 		}
 		sums[row] = b<<16 | a
-	} /*line quern_gen.go:1388:1*/
+	} /*line quern_gen.go:1375:1*/
 }
 
 func quernPlainPopulation(r *host2.Run) {
@@ -1445,7 +1432,7 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones []int, hig
 			/*line basics.go:31*/ ones[i] = t5
 			/*line basics.go:31*/ highest[i] = t6
 		}
-	} /*line quern_gen.go:1448:1*/
+	} /*line quern_gen.go:1435:1*/
 }
 
 func quernPlainMidpoints(r *host2.Run) {
@@ -1495,7 +1482,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle []float64, a []float64, b
 		/*line basics.go:39*/ if i < len(middle) {
 			middle[i] = float64(0.5*a[i]) + float64(0.5*b[i])
 		}
-	} /*line quern_gen.go:1498:1*/
+	} /*line quern_gen.go:1485:1*/
 }
 
 func quernPlainReverseBlocks(r *host2.Run) {
@@ -1544,7 +1531,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		/*line basics.go:51*/ if i < len(x) {
 			tile[threadX] = x[i]
 		}
-	} /*line quern_gen.go:1547:1*/
+	} /*line quern_gen.go:1534:1*/
 }
 
 //go:noinline
@@ -1569,7 +1556,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		/*line basics.go:55*/ if i < len(x) {
 			x[i] = tile[255-threadX]
 		}
-	} /*line quern_gen.go:1572:1*/
+	} /*line quern_gen.go:1559:1*/
 }
 
 func quernPlainDiffuse(r *host2.Run) {
@@ -1611,7 +1598,7 @@ func quernHostDiffuse(r *host2.Run) {
 			}
 			/*line cluster.go:18:20000*/ r.SyncGrid()
 		}
-	} /*line quern_gen.go:1614:1*/
+	} /*line quern_gen.go:1601:1*/
 }
 
 //go:noinline
@@ -1621,7 +1608,7 @@ func quernRow1Diffuse(r *host2.Run, base int, size int, n int, y []float32, x []
 		/*line cluster.go:11*/ for i2 := base + threadX; i2 < n; i2 += size {
 			y[i2] = (x[max(i2-1, 0)] + 2*x[i2] + x[min(i2+1, n-1)]) / 4
 		}
-	} /*line quern_gen.go:1624:1*/
+	} /*line quern_gen.go:1611:1*/
 }
 
 //go:noinline
@@ -1631,7 +1618,7 @@ func quernRow2Diffuse(r *host2.Run, base int, size int, n int, x []float32, y []
 		/*line cluster.go:15:20000*/ for i3 := base + threadX; i3 < n; i3 += size {
 			x[i3] = y[i3]
 		}
-	} /*line quern_gen.go:1634:1*/
+	} /*line quern_gen.go:1621:1*/
 }
 
 func quernPlainClusterHistogram(r *host2.Run) {
@@ -1649,11 +1636,10 @@ func quernHostClusterHistogram(r *host2.Run) {
 	size2 := len(data) - gridX*128*3 - 128
 	size3 := gridX * 128 * 4
 	var at int
-	var at2 int
 	size4 := gridX * 128 * 1
-	var at3 int
+	var at2 int
 	size5 := gridX * 128 * 2
-	var at4 int
+	var at3 int
 	size6 := gridX * 128 * 3
 	var iFirst2 int
 	for r.Next() {
@@ -1667,21 +1653,20 @@ func quernHostClusterHistogram(r *host2.Run) {
 		/*line cluster.go:29*/ r.SyncCluster()
 		iFirst = blockX * 128
 		for ; 0 < size && size < 1099511627776 && 0 <= len(data) && iFirst < size2; iFirst += size3 {
-			at = iFirst
-			at2 = iFirst + size4
-			at3 = iFirst + size5
-			at4 = iFirst + size6
+			at = iFirst + size4
+			at2 = iFirst + size5
+			at3 = iFirst + size6
 			for threadZ := range 1 {
-				/*line cluster.go:37:20000*/ for threadY := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2ClusterHistogram(r, data, at, half, at2, at3, at4)
+					quernRow2ClusterHistogram(r, data, iFirst, half, at, at2, at3)
 				}
 			}
 		}
-		/*line cluster.go:43*/ iFirst2 = max(iFirst, blockX*128)
-		for ; iFirst2 < len(data); iFirst2 += size {
-			/*line cluster.go:45:20000*/ for threadZ := range 1 {
-				/*line cluster.go:46*/ for threadY := range 1 {
+		/*line cluster.go:42:20000*/ iFirst2 = max(iFirst, blockX*128)
+		/*line cluster.go:43*/ for ; iFirst2 < len(data); iFirst2 += size {
+			for threadZ := range 1 {
+				/*line cluster.go:45:20000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow3ClusterHistogram(r, iFirst2, data, half)
 				}
@@ -1694,21 +1679,21 @@ func quernHostClusterHistogram(r *host2.Run) {
 				quernRow4ClusterHistogram(r, base, counts, half)
 			}
 		}
-	} /*line quern_gen.go:1697:1*/
+	} /*line quern_gen.go:1682:1*/
 }
 
 //go:noinline
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
-	/*line cluster.go:28*/ clear(half[0:128]) /*line quern_gen.go:1702:1*/
+	/*line cluster.go:28*/ clear(half[0:128]) /*line quern_gen.go:1687:1*/
 }
 
 //go:noinline
-func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]int32, at2 int, at3 int, at4 int) {
-	if at >= 0 && 128 <= len(data)-at && at2 >= 0 && 128 <= len(data)-at2 && at3 >= 0 && 128 <= len(data)-at3 && at4 >= 0 && 128 <= len(data)-at4 {
-		row := (*[128]uint8)(data[at:])
-		row2 := (*[128]uint8)(data[at2:])
-		row3 := (*[128]uint8)(data[at3:])
-		row4 := (*[128]uint8)(data[at4:])
+func quernRow2ClusterHistogram(r *host2.Run, data []uint8, iFirst int, half *[128]int32, at int, at2 int, at3 int) {
+	if iFirst >= 0 && 128 <= len(data)-iFirst && at >= 0 && 128 <= len(data)-at && at2 >= 0 && 128 <= len(data)-at2 && at3 >= 0 && 128 <= len(data)-at3 {
+		row := (*[128]uint8)(data[iFirst:])
+		row2 := (*[128]uint8)(data[at:])
+		row3 := (*[128]uint8)(data[at2:])
+		row4 := (*[128]uint8)(data[at3:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
 			/*line cluster.go:31*/ bin := int(row[threadX])
@@ -1728,19 +1713,19 @@ func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]in
 	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		/*line cluster.go:31*/ bin := int(data[at+threadX])
+		/*line cluster.go:31*/ bin := int(data[iFirst+threadX])
 		t2 := host2.ClusterShared(r, half, bin/128)
 		/*line cluster.go:32*/ atomic.AddInt32(&t2[bin%128], 1)
-		/*line cluster.go:31*/ bin2 := int(data[at2+threadX])
+		/*line cluster.go:31*/ bin2 := int(data[at+threadX])
 		t22 := host2.ClusterShared(r, half, bin2/128)
 		/*line cluster.go:32*/ atomic.AddInt32(&t22[bin2%128], 1)
-		/*line cluster.go:31*/ bin3 := int(data[at3+threadX])
+		/*line cluster.go:31*/ bin3 := int(data[at2+threadX])
 		t23 := host2.ClusterShared(r, half, bin3/128)
 		/*line cluster.go:32*/ atomic.AddInt32(&t23[bin3%128], 1)
-		/*line cluster.go:31*/ bin4 := int(data[at4+threadX])
+		/*line cluster.go:31*/ bin4 := int(data[at3+threadX])
 		t24 := host2.ClusterShared(r, half, bin4/128)
 		/*line cluster.go:32*/ atomic.AddInt32(&t24[bin4%128], 1)
-	} /*line quern_gen.go:1743:1*/
+	} /*line quern_gen.go:1728:1*/
 }
 
 //go:noinline
@@ -1768,7 +1753,7 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 			t25 := host2.ClusterShared(r, half, bin5/128)
 			/*line cluster.go:32*/ atomic.AddInt32(&t25[bin5%128], 1)
 		}
-	} /*line quern_gen.go:1771:1*/
+	} /*line quern_gen.go:1756:1*/
 }
 
 //go:noinline
@@ -1777,7 +1762,7 @@ func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[12
 		r.ThreadIdx.X = threadX
 		bin6 := base + threadX
 		/*line cluster.go:36*/ atomic.AddInt32(&counts[bin6%256], half[threadX])
-	} /*line quern_gen.go:1780:1*/
+	} /*line quern_gen.go:1765:1*/
 }
 
 func quernPlainClampAll[T float32 | int32](r *host2.Run) {
@@ -1825,7 +1810,7 @@ func quernRow1ClampAll[T float32 | int32](r *host2.Run, base int, x []T, lo T, h
 		/*line functions.go:18:30000*/ if i < len(x) {
 			x[i] = min(max(x[i], lo), hi)
 		}
-	} /*line quern_gen.go:1828:1*/
+	} /*line quern_gen.go:1813:1*/
 }
 
 func quernPlainClampAll_meters(r *host2.Run) {
@@ -1873,7 +1858,7 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo meters, hi 
 		/*line functions.go:18:30000*/ if i < len(x) {
 			x[i] = min(max(x[i], lo), hi)
 		}
-	} /*line quern_gen.go:1876:1*/
+	} /*line quern_gen.go:1861:1*/
 }
 
 func quernPlainConvertAll[T float32 | float64, U int16 | int32](r *host2.Run) {
@@ -1922,7 +1907,7 @@ func quernRow1ConvertAll[T float32 | float64, U int16 | int32](r *host2.Run, bas
 		/*line functions.go:27:30000*/ if i < len(to) {
 			to[i] = host2.Narrow[U](scale * from[i])
 		}
-	} /*line quern_gen.go:1925:1*/
+	} /*line quern_gen.go:1910:1*/
 }
 
 func quernPlainExtremes(r *host2.Run) {
@@ -1969,12 +1954,10 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 				first := values[0]
 				/*line functions.go:34:30000*/ for i := 0; i < len(values); i++ {
 					/*line functions.go:34*/ v := values[i]
-					a := first
-					/*line functions.go:50*/ result := max(a, v)
-					/*line functions.go:35*/ first = result
+					/*line functions.go:50*/ first = max(first, v)
 				}
-				/*line functions.go:37:30000*/ result2 := first
-				/*line functions.go:50*/ row2[threadX] = result2
+				row2[threadX] = first
+//line functions.go:51
 				var count int32
 				/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
 					/*line functions.go:34*/ v2 := values[i2]
@@ -1992,19 +1975,16 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 		row := base + threadX
 		t1 := row * width
 		t2 := (row + 1) * width
-		/*line functions.go:46:30000*/ if row >= len(most) {
+		/*line functions.go:46*/ if row >= len(most) {
 			continue
 		}
-		/*line functions.go:49*/ values := x[t1:t2]
+		values := x[t1:t2]
 		first := values[0]
 		/*line functions.go:34:30000*/ for i := 0; i < len(values); i++ {
 			/*line functions.go:34*/ v := values[i]
-			a := first
-			/*line functions.go:50*/ result := max(a, v)
-			/*line functions.go:35*/ first = result
+			/*line functions.go:50*/ first = max(first, v)
 		}
-		/*line functions.go:37:30000*/ result2 := first
-		/*line functions.go:50*/ most[row] = result2
+		/*line functions.go:50*/ most[row] = first
 		var count int32
 		/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
 			/*line functions.go:34*/ v2 := values[i2]
@@ -2013,7 +1993,7 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 			}
 		}
 		/*line functions.go:58:30000*/ negatives[row] = count
-	} /*line quern_gen.go:2016:1*/
+	} /*line quern_gen.go:1996:1*/
 }
 
 func quernPlainReturnedFunctions(r *host2.Run) {
@@ -2053,15 +2033,13 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 				var y float32 = 1
 				/*line functions.go:66*/ y *= x2
 				y *= x2
-				result := y
 				/*line functions.go:78*/ x3 := row[threadX]
 //line functions.go:64
 				var y2 float32 = 1
 				/*line functions.go:66*/ y2 *= x3
 				y2 *= x3
 				y2 *= x3
-				/*line functions.go:68*/ result2 := y2
-				/*line functions.go:78*/ row[threadX] = result + result2
+				/*line functions.go:78*/ row[threadX] = y + y2
 			}
 			return
 		}
@@ -2075,17 +2053,15 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 			var y float32 = 1
 			/*line functions.go:66*/ y *= x2
 			y *= x2
-			result := y
 			/*line functions.go:78*/ x3 := x[i]
 //line functions.go:64
 			var y2 float32 = 1
 			/*line functions.go:66*/ y2 *= x3
 			y2 *= x3
 			y2 *= x3
-			/*line functions.go:68*/ result2 := y2
-			/*line functions.go:78*/ x[i] = result + result2
+			/*line functions.go:78*/ x[i] = y + y2
 		}
-	} /*line quern_gen.go:2088:1*/
+	} /*line quern_gen.go:2064:1*/
 }
 
 func quernPlainMethodValues(r *host2.Run) {
@@ -2136,7 +2112,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
 			/*line functions.go:88*/ result0 := t1.feet()
 			/*line functions.go:88*/ x[i] = result0
 		}
-	} /*line quern_gen.go:2139:1*/
+	} /*line quern_gen.go:2115:1*/
 }
 
 func quernPlainPositions(r *host2.Run) {
@@ -2151,21 +2127,20 @@ func quernHostPositions(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	n := len(sorted)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Positions(r, base, x, n, sorted, at, width)
+				quernRow1Positions(r, base, x, sorted, at, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []float32, at []int32, width int) {
+func quernRow1Positions(r *host2.Run, base int, x []float32, sorted []float32, at []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -2176,8 +2151,9 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 			row2 := at[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
+				/*line functions.go:97*/ j := len(sorted)
 				/*line sort/search.go:61*/ i2 := 0
-				for j := n; i2 < j; {
+				for i2 < j {
 					/*line sort/search.go:63:40000*/ if r.Halted() {
 						/*line sort/search.go:62*/ r.Halt()
 					}
@@ -2189,8 +2165,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 						j = h
 					}
 				}
-				/*line sort/search.go:72*/ result2 := i2
-				/*line functions.go:97*/ row2[threadX] = int32(result2)
+				/*line functions.go:97*/ row2[threadX] = int32(i2)
 			}
 			return
 		}
@@ -2199,8 +2174,9 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line functions.go:96*/ if i < len(x) {
+			j := len(sorted)
 			/*line sort/search.go:61*/ i2 := 0
-			for j := n; i2 < j; {
+			for i2 < j {
 				/*line sort/search.go:63:40000*/ if r.Halted() {
 					/*line sort/search.go:62*/ r.Halt()
 				}
@@ -2212,10 +2188,9 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 					j = h
 				}
 			}
-			/*line sort/search.go:72*/ result2 := i2
-			/*line functions.go:97*/ at[i] = int32(result2)
+			/*line functions.go:97*/ at[i] = int32(i2)
 		}
-	} /*line quern_gen.go:2218:1*/
+	} /*line quern_gen.go:2193:1*/
 }
 
 func quernPlainBoxBlur(r *host2.Run) {
@@ -2270,7 +2245,7 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			sum = 0
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2273:1*/
+	} /*line quern_gen.go:2248:1*/
 }
 
 //go:noinline
@@ -2301,7 +2276,7 @@ func quernRow2BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			/*line functions.go:112*/ sum += in[i+j]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2304:1*/
+	} /*line quern_gen.go:2279:1*/
 }
 
 //go:noinline
@@ -2330,7 +2305,7 @@ func quernRow3BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 		if i >= radius && i+radius < len(in) {
 			/*line functions.go:114*/ out[i] = sum / value
 		}
-	} /*line quern_gen.go:2333:1*/
+	} /*line quern_gen.go:2308:1*/
 }
 
 func quernHostBoxBlur_radius_1(r *host2.Run) {
@@ -2391,7 +2366,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i]
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2394:1*/
+	} /*line quern_gen.go:2369:1*/
 }
 
 func quernHostBoxBlur_radius_2(r *host2.Run) {
@@ -2460,7 +2435,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2463:1*/
+	} /*line quern_gen.go:2438:1*/
 }
 
 func quernHostBoxBlur_radius_3(r *host2.Run) {
@@ -2537,7 +2512,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:112*/ sum += in[i+3]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2540:1*/
+	} /*line quern_gen.go:2515:1*/
 }
 
 func quernPlainScale(r *host2.Run) {
@@ -2584,7 +2559,7 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, width int) {
 		/*line kernels.go:9*/ if i < len(x) {
 			x[i] *= a
 		}
-	} /*line quern_gen.go:2587:1*/
+	} /*line quern_gen.go:2562:1*/
 }
 
 func quernPlainTranspose(r *host2.Run) {
@@ -2626,7 +2601,7 @@ func quernRow1Transpose(r *host2.Run, base int, base2 int, w int, h int, tile *[
 				}
 			}
 		}
-	} /*line quern_gen.go:2629:1*/
+	} /*line quern_gen.go:2604:1*/
 }
 
 //go:noinline
@@ -2634,20 +2609,19 @@ func quernRow2Transpose(r *host2.Run, base2 int, base int, h int, w int, out []f
 	for threadZ := range 1 {
 		for threadY := range 32 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			t2 := base + threadY
+			start2 := base + threadY
 			{
 				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					t1 := base2 + threadX
-					/*line memory.go:20*/ x := t1
-					y := t2
+					/*line memory.go:20*/ x := base2 + threadX
+					y := start2
 					/*line memory.go:21:60000*/ if x < h && y < w {
 						out[y*h+x] = tile[threadX][threadY]
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:2650:1*/
+	} /*line quern_gen.go:2624:1*/
 }
 
 func quernPlainHistogram(r *host2.Run) {
@@ -2668,11 +2642,10 @@ func quernHostHistogram(r *host2.Run) {
 	size2 := len(x) - gridX*dimX*3 - dimX
 	size3 := gridX * dimX * 4
 	var at int
-	var at2 int
 	size4 := gridX * dimX * 1
-	var at3 int
+	var at2 int
 	size5 := gridX * dimX * 2
-	var at4 int
+	var at3 int
 	size6 := gridX * dimX * 3
 	var iFirst2 int
 	for r.Next() {
@@ -2685,37 +2658,36 @@ func quernHostHistogram(r *host2.Run) {
 		}
 		/*line memory.go:36:60000*/ iFirst = blockX * dimX
 		/*line memory.go:37:60000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
-			at = iFirst
-			at2 = iFirst + size4
-			at3 = iFirst + size5
-			at4 = iFirst + size6
+			at = iFirst + size4
+			at2 = iFirst + size5
+			at3 = iFirst + size6
 			count := dimX
-			same := at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3 && at4 >= 0 && count <= len(x)-at4
-			/*line memory.go:44:60000*/ for threadZ := range dimZ {
-				/*line memory.go:45:60000*/ for threadY := range dimY {
+			same := iFirst >= 0 && count <= len(x)-iFirst && at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3
+			/*line memory.go:43:60000*/ for threadZ := range dimZ {
+				/*line memory.go:44:60000*/ for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX, count, same)
+					quernRow2Histogram(r, bins, x, iFirst, at, at2, at3, dimX, count, same)
 				}
 			}
 		}
-		/*line memory.go:51:60000*/ iFirst2 = max(iFirst, blockX*dimX)
-		/*line memory.go:52*/ for ; iFirst2 < len(x); iFirst2 += size {
+		/*line memory.go:50:60000*/ iFirst2 = max(iFirst, blockX*dimX)
+		/*line memory.go:51:60000*/ for ; iFirst2 < len(x); iFirst2 += size {
 			count2 := min(dimX, len(x)-iFirst2)
 			same2 := iFirst2 >= 0 && count2 <= len(x)-iFirst2
-			/*line memory.go:55:60000*/ for threadZ := range dimZ {
-				/*line memory.go:56:60000*/ for threadY := range dimY {
+			/*line memory.go:54*/ for threadZ := range dimZ {
+				/*line memory.go:55:60000*/ for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2)
 				}
 			}
 		}
-		/*line memory.go:62:60000*/ for threadZ := range dimZ {
-			/*line memory.go:63:60000*/ for threadY := range dimY {
+		/*line memory.go:61:60000*/ for threadZ := range dimZ {
+			/*line memory.go:62:60000*/ for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow4Histogram(r, dimX, bins, out)
 			}
 		}
-	} /*line quern_gen.go:2718:1*/
+	} /*line quern_gen.go:2690:1*/
 }
 
 //go:noinline
@@ -2725,16 +2697,16 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 		/*line memory.go:32*/ for i := threadX; i < len(bins); i += dimX {
 			bins[i] = 0
 		}
-	} /*line quern_gen.go:2728:1*/
+	} /*line quern_gen.go:2700:1*/
 }
 
 //go:noinline
-func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at int, at2 int, at3 int, at4 int, dimX int, count int, same bool) {
+func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, iFirst int, at int, at2 int, at3 int, dimX int, count int, same bool) {
 	if same {
-		row := x[at:][:count]
-		row2 := x[at2:][:count]
-		row3 := x[at3:][:count]
-		row4 := x[at4:][:count]
+		row := x[iFirst:][:count]
+		row2 := x[at:][:count]
+		row3 := x[at2:][:count]
+		row4 := x[at3:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			/*line memory.go:37*/ bins[host2.Rem(int(row[threadX]), len(bins))] += 1
@@ -2746,11 +2718,11 @@ func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at int, at2 int,
 	}
 	/*line memory.go:41*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
+		/*line memory.go:37*/ bins[host2.Rem(int(x[iFirst+threadX]), len(bins))] += 1
 		/*line memory.go:37*/ bins[host2.Rem(int(x[at+threadX]), len(bins))] += 1
 		/*line memory.go:37*/ bins[host2.Rem(int(x[at2+threadX]), len(bins))] += 1
 		/*line memory.go:37*/ bins[host2.Rem(int(x[at3+threadX]), len(bins))] += 1
-		/*line memory.go:37*/ bins[host2.Rem(int(x[at4+threadX]), len(bins))] += 1
-	} /*line quern_gen.go:2753:1*/
+	} /*line quern_gen.go:2725:1*/
 }
 
 //go:noinline
@@ -2773,7 +2745,7 @@ func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dim
 		/*line memory.go:36:60000*/ if iFirst2+threadX < len(x) {
 			bins[host2.Rem(int(x[iFirst2+threadX]), len(bins))] += 1
 		}
-	} /*line quern_gen.go:2776:1*/
+	} /*line quern_gen.go:2748:1*/
 }
 
 //go:noinline
@@ -2783,7 +2755,7 @@ func quernRow4Histogram(r *host2.Run, dimX int, bins []uint32, out []uint32) {
 		/*line memory.go:40:60000*/ for i2 := threadX; i2 < len(bins); i2 += dimX {
 			atomic.AddUint32(&out[i2], bins[i2])
 		}
-	} /*line quern_gen.go:2786:1*/
+	} /*line quern_gen.go:2758:1*/
 }
 
 func quernPlainExtent(r *host2.Run) {
@@ -2833,7 +2805,7 @@ func quernRow1Extent(r *host2.Run, base int, x []float32, low []float32, high []
 			kernel.AtomicMin(&low[0], x[i])
 			kernel.AtomicMax(&high[0], x[i])
 		}
-	} /*line quern_gen.go:2836:1*/
+	} /*line quern_gen.go:2808:1*/
 }
 
 func quernPlainMark(r *host2.Run) {
@@ -2873,10 +2845,8 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set []uint32, l
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line memory.go:61*/ t1 := row[threadX] / 32
-				t2 := c << (row[threadX] % 32)
-				word := t1
-				bit := t2
+				/*line memory.go:61*/ word := row[threadX] / 32
+				bit := c << (row[threadX] % 32)
 				/*line memory.go:62*/ kernel.AtomicOr(&set[word], bit)
 				kernel.AtomicAnd(&left[word], ^bit)
 				kernel.AtomicXor(&odd[word], bit)
@@ -2888,15 +2858,13 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set []uint32, l
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line memory.go:60:60000*/ if i < len(x) {
-			t1 := x[i] / 32
-			/*line memory.go:61*/ t2 := c << (x[i] % 32)
-			word := t1
-			bit := t2
-			/*line memory.go:62*/ kernel.AtomicOr(&set[word], bit)
+			word := x[i] / 32
+			/*line memory.go:61*/ bit := c << (x[i] % 32)
+			kernel.AtomicOr(&set[word], bit)
 			kernel.AtomicAnd(&left[word], ^bit)
 			kernel.AtomicXor(&odd[word], bit)
 		}
-	} /*line quern_gen.go:2899:1*/
+	} /*line quern_gen.go:2867:1*/
 }
 
 func quernPlainInsert(r *host2.Run) {
@@ -2943,14 +2911,13 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 						/*line memory.go:79*/ r.Halt()
 					}
 					/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
-					old2 := old
-					/*line memory.go:81*/ if old2 == 0 || old2 == row[threadX] {
+					/*line memory.go:81*/ if old == 0 || old == row[threadX] {
 						break
 					}
 					at = (at + 1) % n
 				}
-				old3 := kernel.AtomicExchange(&newest[0], int32(i))
-				row2[threadX] = old3
+				old2 := kernel.AtomicExchange(&newest[0], int32(i))
+				row2[threadX] = old2
 			}
 			return
 		}
@@ -2966,15 +2933,14 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 				/*line memory.go:79*/ r.Halt()
 			}
 			/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
-			old2 := old
-			/*line memory.go:81*/ if old2 == 0 || old2 == keys[i] {
+			/*line memory.go:81*/ if old == 0 || old == keys[i] {
 				break
 			}
 			at = (at + 1) % n
 		}
-		old3 := kernel.AtomicExchange(&newest[0], int32(i))
-		/*line memory.go:86*/ previous[i] = old3
-	} /*line quern_gen.go:2977:1*/
+		old2 := kernel.AtomicExchange(&newest[0], int32(i))
+		/*line memory.go:86*/ previous[i] = old2
+	} /*line quern_gen.go:2943:1*/
 }
 
 func quernPlainTake(r *host2.Run) {
@@ -3013,17 +2979,17 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 				/*line memory.go:94*/ old := kernel.AtomicSub(&stock[0], 1)
 				row[threadX] = old > 0
 			}
-			return
+			/*line memory.go:97:60000*/ return
 		}
 	}
-	for threadX := range width {
+	/*line memory.go:100*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line memory.go:93*/ if i < len(got) {
 			old := kernel.AtomicSub(&stock[0], 1)
 			/*line memory.go:94*/ got[i] = old > 0
 		}
-	} /*line quern_gen.go:3026:1*/
+	} /*line quern_gen.go:2992:1*/
 }
 
 func quernPlainRelay(r *host2.Run) {
@@ -3103,7 +3069,7 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 		}
 		/*line memory.go:113:60000*/ sums[n] = sum
 		kernel.StoreRelease(&ready[n], 1)
-	} /*line quern_gen.go:3106:1*/
+	} /*line quern_gen.go:3072:1*/
 }
 
 func quernPlainTotal(r *host2.Run) {
@@ -3123,11 +3089,10 @@ func quernHostTotal(r *host2.Run) {
 	size2 := len(x) - gridX*128*3 - 128
 	size3 := gridX * 128 * 4
 	var at int
-	var at2 int
 	size4 := gridX * 128 * 1
-	var at3 int
+	var at2 int
 	size5 := gridX * 128 * 2
-	var at4 int
+	var at3 int
 	size6 := gridX * 128 * 3
 	var kFirst2 int
 	c := uint32(1)
@@ -3141,14 +3106,13 @@ func quernHostTotal(r *host2.Run) {
 			}
 		}
 		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && kFirst < size2; kFirst += size3 {
-			at = kFirst
-			at2 = kFirst + size4
-			at3 = kFirst + size5
-			at4 = kFirst + size6
+			at = kFirst + size4
+			at2 = kFirst + size5
+			at3 = kFirst + size6
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Total(r, sum, x, at, at2, at3, at4)
+					quernRow2Total(r, sum, x, kFirst, at, at2, at3)
 				}
 			}
 		}
@@ -3173,21 +3137,21 @@ func quernHostTotal(r *host2.Run) {
 				quernRow5Total(r, last, gridX, partial, out)
 			}
 		}
-	} /*line quern_gen.go:3176:1*/
+	} /*line quern_gen.go:3140:1*/
 }
 
 //go:noinline
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
-	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3181:1*/
+	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3145:1*/
 }
 
 //go:noinline
-func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at int, at2 int, at3 int, at4 int) {
-	if at >= 0 && 128 <= len(x)-at && at2 >= 0 && 128 <= len(x)-at2 && at3 >= 0 && 128 <= len(x)-at3 && at4 >= 0 && 128 <= len(x)-at4 {
-		row := (*[128]float64)(x[at:])
-		row2 := (*[128]float64)(x[at2:])
-		row3 := (*[128]float64)(x[at3:])
-		row4 := (*[128]float64)(x[at4:])
+func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, kFirst int, at int, at2 int, at3 int) {
+	if kFirst >= 0 && 128 <= len(x)-kFirst && at >= 0 && 128 <= len(x)-at && at2 >= 0 && 128 <= len(x)-at2 && at3 >= 0 && 128 <= len(x)-at3 {
+		row := (*[128]float64)(x[kFirst:])
+		row2 := (*[128]float64)(x[at:])
+		row3 := (*[128]float64)(x[at2:])
+		row4 := (*[128]float64)(x[at3:])
 		for threadX := range 128 {
 			/*line memory.go:126*/ sum[threadX] += row[threadX]
 			sum[threadX] += row2[threadX]
@@ -3198,11 +3162,11 @@ func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at int, at2 in
 	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
+		/*line memory.go:126*/ sum[threadX] += x[kFirst+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at2+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at3+threadX]
-		/*line memory.go:126*/ sum[threadX] += x[at4+threadX]
-	} /*line quern_gen.go:3205:1*/
+	} /*line quern_gen.go:3169:1*/
 }
 
 //go:noinline
@@ -3226,7 +3190,7 @@ func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 		/*line memory.go:125*/ if kFirst2+threadX < len(x) {
 			sum[threadX] += x[kFirst2+threadX]
 		}
-	} /*line quern_gen.go:3229:1*/
+	} /*line quern_gen.go:3193:1*/
 }
 
 //go:noinline
@@ -3268,7 +3232,7 @@ func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 			*last = old == uint32(gridX-1)
 			/*line memory.go:137*/ kernel.Fence()
 		}
-	} /*line quern_gen.go:3271:1*/
+	} /*line quern_gen.go:3235:1*/
 }
 
 //go:noinline
@@ -3282,7 +3246,7 @@ func quernRow5Total(r *host2.Run, last *bool, gridX int, partial []float64, out 
 			}
 			out[0] = s2
 		}
-	} /*line quern_gen.go:3285:1*/
+	} /*line quern_gen.go:3249:1*/
 }
 
 func quernPlainSpread(r *host2.Run) {
@@ -3338,7 +3302,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 			loaded := host2.Load(r, &flag[0])
 			/*line memory.go:158*/ saw[i] = loaded == 1
 		}
-	} /*line quern_gen.go:3341:1*/
+	} /*line quern_gen.go:3305:1*/
 }
 
 func quernPlainRows(r *host2.Run) {
@@ -3352,7 +3316,7 @@ func quernHostRows(r *host2.Run) {
 	gridX := r.GridDim.X
 	var stage int
 	var y int
-	t1 := len(a) / 256
+	n := len(a) / 256
 	row := host2.Shared[[2][256]float32](r, 0)
 	var next int
 	for r.Next() {
@@ -3363,10 +3327,10 @@ func quernHostRows(r *host2.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rows(r, blockX, t1, row, a, base)
+				quernRow1Rows(r, blockX, n, row, a, base)
 			}
 		}
-		for ; y < t1; y += gridX {
+		for ; y < n; y += gridX {
 			if r.Halted() {
 				/*line memory.go:174*/ r.Halt()
 			}
@@ -3376,24 +3340,23 @@ func quernHostRows(r *host2.Run) {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Rows(r, next, t1, row, t8, a, start)
+					quernRow2Rows(r, next, n, row, t8, a, start)
 				}
 			}
-			t14 := stage
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow3Rows(r, row, t14, out, y)
+					quernRow3Rows(r, row, stage, out, y)
 				}
 			}
 			/*line memory.go:189*/ stage = 1 - stage
 		}
-	} /*line quern_gen.go:3391:1*/
+	} /*line quern_gen.go:3354:1*/
 }
 
 //go:noinline
-func quernRow1Rows(r *host2.Run, blockX int, t1 int, row *[2][256]float32, a []float32, base int) {
-	if !(blockX < t1) {
+func quernRow1Rows(r *host2.Run, blockX int, n int, row *[2][256]float32, a []float32, base int) {
+	if !(blockX < n) {
 		return
 	}
 	for threadX := range 64 {
@@ -3404,12 +3367,12 @@ func quernRow1Rows(r *host2.Run, blockX int, t1 int, row *[2][256]float32, a []f
 		/*line memory.go:170*/ t6 := a[t5:]
 //line memory.go:170
 		*(*[4]float32)(t4) = *(*[4]float32)(t6)
-	} /*line quern_gen.go:3407:1*/
+	} /*line quern_gen.go:3370:1*/
 }
 
 //go:noinline
-func quernRow2Rows(r *host2.Run, next int, t1 int, row *[2][256]float32, t8 int, a []float32, start int) {
-	if !(next < t1) {
+func quernRow2Rows(r *host2.Run, next int, n int, row *[2][256]float32, t8 int, a []float32, start int) {
+	if !(next < n) {
 		return
 	}
 	if t8 >= 0 && t8 < 2 {
@@ -3429,31 +3392,31 @@ func quernRow2Rows(r *host2.Run, next int, t1 int, row *[2][256]float32, t8 int,
 		r.ThreadIdx.X = threadX
 		t9 := 4 * threadX
 		t11 := start + 4*threadX
-		/*line memory.go:175*/ if next < t1 {
+		/*line memory.go:175*/ if next < n {
 			_ = row[t8]
 			/*line memory.go:176*/ t10 := row[t8][t9:]
 			/*line memory.go:176*/ t12 := a[t11:]
 //line memory.go:176
 			*(*[4]float32)(t10) = *(*[4]float32)(t12)
 		}
-	} /*line quern_gen.go:3439:1*/
+	} /*line quern_gen.go:3402:1*/
 }
 
 //go:noinline
-func quernRow3Rows(r *host2.Run, row *[2][256]float32, t14 int, out []float32, y int) {
+func quernRow3Rows(r *host2.Run, row *[2][256]float32, stage int, out []float32, y int) {
 	firstX := 0
 	count3 := 1 - firstX
 	if count3 <= 0 {
 		return
 	}
-	if t14 >= 0 && t14 < 2 && y >= 0 && y < len(out) {
+	if stage >= 0 && stage < 2 && y >= 0 && y < len(out) {
 		for lane := range count3 {
 			threadX := firstX + lane
 			r.ThreadIdx.X = threadX
 //line memory.go:182
 			var sum float32
-			_ = row[t14]
-			t15 := row[t14]
+			_ = row[stage]
+			t15 := row[stage]
 			for i := 0; i < 256; i++ {
 				/*line memory.go:183*/ v := t15[i]
 				sum += v
@@ -3466,15 +3429,15 @@ func quernRow3Rows(r *host2.Run, row *[2][256]float32, t14 int, out []float32, y
 		r.ThreadIdx.X = threadX
 		/*line memory.go:181*/ if threadX == 0 {
 			var sum float32
-			_ = row[t14]
-			/*line memory.go:183*/ t15 := row[t14]
+			_ = row[stage]
+			/*line memory.go:183*/ t15 := row[stage]
 			for i := 0; i < 256; i++ {
 				/*line memory.go:183*/ v := t15[i]
 				sum += v
 			}
 			out[y] = sum
 		}
-	} /*line quern_gen.go:3477:1*/
+	} /*line quern_gen.go:3440:1*/
 }
 
 func quernPlainBlur(r *host2.Run) {
@@ -3494,7 +3457,6 @@ func quernHostBlur(r *host2.Run) {
 		base2 := blockX*256 - first - 1
 		base3 := blockX*256 - first
 		base4 := blockX*256 - first + 1
-		r.ThreadIdx = kernel.Dim3{}
 		/*line memory.go:201*/ t3 = part[:]
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3509,7 +3471,7 @@ func quernHostBlur(r *host2.Run) {
 				quernRow2Blur(r, base, x, out, part, first, base2, base3, base4)
 			}
 		}
-	} /*line quern_gen.go:3512:1*/
+	} /*line quern_gen.go:3474:1*/
 }
 
 //go:noinline
@@ -3526,7 +3488,7 @@ func quernRow1Blur(r *host2.Run, same bool, t3 []float32, x []float32, first int
 		threadX := firstX + lane
 		r.ThreadIdx.X = threadX
 		/*line memory.go:201*/ copy(t3, x[first:])
-	} /*line quern_gen.go:3529:1*/
+	} /*line quern_gen.go:3491:1*/
 }
 
 //go:noinline
@@ -3555,7 +3517,7 @@ func quernRow2Blur(r *host2.Run, base int, x []float32, out []float32, part *[26
 		/*line memory.go:203*/ if i > 0 && i < len(x)-1 {
 			/*line memory.go:205*/ out[i] = (part[at-1] + part[at] + part[at+1]) / 3
 		}
-	} /*line quern_gen.go:3558:1*/
+	} /*line quern_gen.go:3520:1*/
 }
 
 func quernPlainTimed(r *host2.Run) {
@@ -3592,13 +3554,9 @@ func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, 
 		row2 := cycles[base:][:count]
 		row3 := nanoseconds[base:][:count]
 		for threadX := range count {
-			/*line memory.go:215*/ now := kernel.Clock()
-			t2 := now
-			/*line memory.go:215*/ now2 := kernel.GlobalTimer()
-			t4 := now2
-			start := t2
-			begin := t4
-			/*line memory.go:216*/ v := row[threadX]
+			/*line memory.go:215*/ start := kernel.Clock()
+			/*line memory.go:215*/ begin := kernel.GlobalTimer()
+			v := row[threadX]
 			for i2 := 0; i2 < n; i2++ {
 				if r.Halted() {
 					/*line memory.go:217*/ r.Halt()
@@ -3606,23 +3564,19 @@ func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, 
 				/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1 - 0)))
 			}
 			row[threadX] = v
-			now3 := kernel.Clock()
-			row2[threadX] = now3 - start
-			/*line memory.go:222*/ now4 := kernel.GlobalTimer()
-			row3[threadX] = now4 - begin
+			now := kernel.Clock()
+			row2[threadX] = now - start
+			/*line memory.go:222*/ now2 := kernel.GlobalTimer()
+			row3[threadX] = now2 - begin
 		}
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line memory.go:215*/ now := kernel.Clock()
-		t2 := now
-		/*line memory.go:215*/ now2 := kernel.GlobalTimer()
-		t4 := now2
-		start := t2
-		begin := t4
-		/*line memory.go:216*/ v := x[i]
+		/*line memory.go:215*/ start := kernel.Clock()
+		/*line memory.go:215*/ begin := kernel.GlobalTimer()
+		v := x[i]
 		for i2 := 0; i2 < n; i2++ {
 			if r.Halted() {
 				/*line memory.go:217*/ r.Halt()
@@ -3630,11 +3584,11 @@ func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, 
 			/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1 - 0)))
 		}
 		x[i] = v
-		now3 := kernel.Clock()
-		/*line memory.go:221*/ cycles[i] = now3 - start
-		now4 := kernel.GlobalTimer()
-		/*line memory.go:222*/ nanoseconds[i] = now4 - begin
-	} /*line quern_gen.go:3637:1*/
+		now := kernel.Clock()
+		/*line memory.go:221*/ cycles[i] = now - start
+		now2 := kernel.GlobalTimer()
+		/*line memory.go:222*/ nanoseconds[i] = now2 - begin
+	} /*line quern_gen.go:3591:1*/
 }
 
 func quernPlainIncrement(r *host2.Run) {
@@ -3677,7 +3631,7 @@ func quernRow1Increment(r *host2.Run, base int, x []int32, width int) {
 		/*line options.go:10*/ if i < len(x) {
 			x[i]++
 		}
-	} /*line quern_gen.go:3680:1*/
+	} /*line quern_gen.go:3634:1*/
 }
 
 func quernPlainMagnitudes(r *host2.Run) {
@@ -3727,7 +3681,7 @@ func quernRow1Magnitudes(r *host2.Run, base int, out []float32, x []float32, y [
 		/*line options.go:19*/ if i < len(out) {
 			out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i] - 0)))
 		}
-	} /*line quern_gen.go:3730:1*/
+	} /*line quern_gen.go:3684:1*/
 }
 
 func quernPlainColumnSums(r *host2.Run) {
@@ -3792,7 +3746,7 @@ func quernRow1ColumnSums(r *host2.Run, base int, width int, matrix []float32, su
 			}
 			/*line options.go:35:70000*/ sums[col] = sum
 		}
-	} /*line quern_gen.go:3795:1*/
+	} /*line quern_gen.go:3749:1*/
 }
 
 func quernPlainPolynomials(r *host2.Run) {
@@ -3824,13 +3778,13 @@ func quernHostPolynomials(r *host2.Run) {
 			count := min(dimX, len(x)-iFirst)
 			same := iFirst >= 0 && count <= len(x)-iFirst
 			/*line options.go:49:70000*/ for threadZ := range dimZ {
-				/*line options.go:50*/ for threadY := range dimY {
+				/*line options.go:50:70000*/ for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same)
 				}
 			}
 		}
-	} /*line quern_gen.go:3833:1*/
+	} /*line quern_gen.go:3787:1*/
 }
 
 //go:noinline
@@ -3871,7 +3825,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c float32, c2 f
 			/*line options.go:49*/ y = y*x[iFirst+threadX] + c8
 			/*line options.go:51*/ x[iFirst+threadX] = y
 		}
-	} /*line quern_gen.go:3874:1*/
+	} /*line quern_gen.go:3828:1*/
 }
 
 func quernPlainTrace(r *host2.Run) {
@@ -3924,7 +3878,7 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 			t2 := x[i]
 			/*line output.go:10*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
 		}
-	} /*line quern_gen.go:3927:1*/
+	} /*line quern_gen.go:3881:1*/
 }
 
 func quernPlainRoots(r *host2.Run) {
@@ -3977,7 +3931,7 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
 			}
 			/*line output.go:20:80000*/ x[i] = math.Sqrt(x[i] - 0)
 		}
-	} /*line quern_gen.go:3980:1*/
+	} /*line quern_gen.go:3934:1*/
 }
 
 func quernPlainDecode(r *host2.Run) {
@@ -4039,7 +3993,7 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, width
 		} else {
 			/*line output.go:36:80000*/ host2.Fail(r, "not a digit")
 		}
-	} /*line quern_gen.go:4042:1*/
+	} /*line quern_gen.go:3996:1*/
 }
 
 func quernPlainPiHits(r *host2.Run) {
@@ -4087,12 +4041,8 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 					/*line random.go:17*/ if r.Halted() {
 						/*line random.go:16*/ r.Halt()
 					}
-					/*line random.go:17*/ result02 := random.Float32()
-					t6 := result02
-					/*line random.go:17*/ result03 := random.Float32()
-					t8 := result03
-					x := t6
-					y := t8
+					/*line random.go:17*/ x := random.Float32()
+					/*line random.go:17*/ y := random.Float32()
 					/*line random.go:18:90000*/ if x*x+y*y < 1 {
 						count++
 					}
@@ -4117,18 +4067,14 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 			/*line random.go:17*/ if r.Halted() {
 				/*line random.go:16*/ r.Halt()
 			}
-			/*line random.go:17*/ result02 := random.Float32()
-			t6 := result02
-			/*line random.go:17*/ result03 := random.Float32()
-			t8 := result03
-			x := t6
-			y := t8
+			/*line random.go:17*/ x := random.Float32()
+			/*line random.go:17*/ y := random.Float32()
 			/*line random.go:18:90000*/ if x*x+y*y < 1 {
 				count++
 			}
 		}
 		/*line random.go:22:90000*/ hits[i] = count
-	} /*line quern_gen.go:4131:1*/
+	} /*line quern_gen.go:4077:1*/
 }
 
 func quernPlainNoise(r *host2.Run) {
@@ -4162,7 +4108,7 @@ func quernHostNoise(r *host2.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:4165:1*/
+	} /*line quern_gen.go:4111:1*/
 }
 
 //go:noinline
@@ -4179,8 +4125,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 				/*line random.go:31*/ result0 := kernel.NewRandom(seed, t2)
 				random := result0
 				/*line random.go:32*/ x, _ := random.Normal()
-				x2 := x
-				/*line random.go:33*/ row[threadX] += sigma * x2
+				row[threadX] += sigma * x
 			}
 			/*line random.go:35:90000*/ return
 		}
@@ -4192,10 +4137,9 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 			result0 := kernel.NewRandom(seed, t2)
 			random := result0
 			/*line random.go:32*/ x, _ := random.Normal()
-			x2 := x
-			/*line random.go:33*/ signal[iFirst+threadX] += sigma * x2
+			signal[iFirst+threadX] += sigma * x
 		}
-	} /*line quern_gen.go:4198:1*/
+	} /*line quern_gen.go:4142:1*/
 }
 
 func quernPlainShuffledKeys(r *host2.Run) {
@@ -4209,11 +4153,6 @@ func quernHostShuffledKeys(r *host2.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	var t1_1 uint32
-	var t1_2 uint32
-	var t1_3 uint32
-	t5 := key[0]
-	t6 := key[1]
 	c2 := uint32(3528531795)
 	c3 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -4222,14 +4161,14 @@ func quernHostShuffledKeys(r *host2.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ShuffledKeys(r, base, keys, t1_1, t1_2, t1_3, t5, t6, c2, c3, width)
+				quernRow1ShuffledKeys(r, base, keys, key, c2, c3, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1 uint32, t1_2 uint32, t1_3 uint32, t5 uint32, t6 uint32, c2 uint32, c3 uint32, width int) {
+func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, key [2]uint32, c2 uint32, c3 uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(keys)-base, width)
 		if count <= 0 {
@@ -4239,312 +4178,200 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1 uint32, t
 			row := keys[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-				t1_0 := uint32(i)
-				/*line random.go:42*/ a := t1_0
-				b := t1_1
-				c := t1_2
-				d := t1_3
-				k0 := t5
-				k1 := t6
-				t7 := a
-				hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
-				lo0 := t7 * 3528531795
-				t8 := c
-				hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
-				lo1 := t8 * 3449720151
-				t9 := hi1 ^ b ^ k0
-				t10 := lo1
-				t11 := hi0 ^ d ^ k1
-				t12 := lo0
-				a = t9
-				b = t10
-				c = t11
-				d = t12
+				/*line random.go:42*/ a := uint32(i)
+				var b uint32
+				var c uint32
+				var d uint32
+				k0 := key[0]
+				k1 := key[1]
+				hi0 := uint32(uint64(c2) * uint64(a) >> 32)
+				lo0 := a * 3528531795
+				hi1 := uint32(uint64(c3) * uint64(c) >> 32)
+				lo1 := c * 3449720151
+				a = hi1 ^ b ^ k0
+				c = hi0 ^ d ^ k1
+				b = lo1
+				d = lo0
 				k0 += 2654435769
 				k1 += 3144134277
-				t72 := a
-				hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
-				lo02 := t72 * 3528531795
-				t82 := c
-				hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
-				lo12 := t82 * 3449720151
-				t92 := hi12 ^ b ^ k0
-				t102 := lo12
-				t112 := hi02 ^ d ^ k1
-				t122 := lo02
-				a = t92
-				b = t102
-				c = t112
-				d = t122
+				hi02 := uint32(uint64(c2) * uint64(a) >> 32)
+				lo02 := a * 3528531795
+				hi12 := uint32(uint64(c3) * uint64(c) >> 32)
+				lo12 := c * 3449720151
+				a = hi12 ^ b ^ k0
+				c = hi02 ^ d ^ k1
+				b = lo12
+				d = lo02
 				k0 += 2654435769
 				k1 += 3144134277
-				t73 := a
-				hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
-				lo03 := t73 * 3528531795
-				t83 := c
-				hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
-				lo13 := t83 * 3449720151
-				t93 := hi13 ^ b ^ k0
-				t103 := lo13
-				t113 := hi03 ^ d ^ k1
-				t123 := lo03
-				a = t93
-				b = t103
-				c = t113
-				d = t123
+				hi03 := uint32(uint64(c2) * uint64(a) >> 32)
+				lo03 := a * 3528531795
+				hi13 := uint32(uint64(c3) * uint64(c) >> 32)
+				lo13 := c * 3449720151
+				a = hi13 ^ b ^ k0
+				c = hi03 ^ d ^ k1
+				b = lo13
+				d = lo03
 				k0 += 2654435769
 				k1 += 3144134277
-				t74 := a
-				hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
-				lo04 := t74 * 3528531795
-				t84 := c
-				hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
-				lo14 := t84 * 3449720151
-				t94 := hi14 ^ b ^ k0
-				t104 := lo14
-				t114 := hi04 ^ d ^ k1
-				t124 := lo04
-				a = t94
-				b = t104
-				c = t114
-				d = t124
+				hi04 := uint32(uint64(c2) * uint64(a) >> 32)
+				lo04 := a * 3528531795
+				hi14 := uint32(uint64(c3) * uint64(c) >> 32)
+				lo14 := c * 3449720151
+				a = hi14 ^ b ^ k0
+				c = hi04 ^ d ^ k1
+				b = lo14
+				d = lo04
 				k0 += 2654435769
 				k1 += 3144134277
-				t75 := a
-				hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
-				lo05 := t75 * 3528531795
-				t85 := c
-				hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
-				lo15 := t85 * 3449720151
-				t95 := hi15 ^ b ^ k0
-				t105 := lo15
-				t115 := hi05 ^ d ^ k1
-				t125 := lo05
-				a = t95
-				b = t105
-				c = t115
-				d = t125
+				hi05 := uint32(uint64(c2) * uint64(a) >> 32)
+				lo05 := a * 3528531795
+				hi15 := uint32(uint64(c3) * uint64(c) >> 32)
+				lo15 := c * 3449720151
+				a = hi15 ^ b ^ k0
+				c = hi05 ^ d ^ k1
+				b = lo15
+				d = lo05
 				k0 += 2654435769
 				k1 += 3144134277
-				t76 := a
-				hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
-				lo06 := t76 * 3528531795
-				t86 := c
-				hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
-				lo16 := t86 * 3449720151
-				t96 := hi16 ^ b ^ k0
-				t106 := lo16
-				t116 := hi06 ^ d ^ k1
-				t126 := lo06
-				a = t96
-				b = t106
-				c = t116
-				d = t126
+				hi06 := uint32(uint64(c2) * uint64(a) >> 32)
+				lo06 := a * 3528531795
+				hi16 := uint32(uint64(c3) * uint64(c) >> 32)
+				lo16 := c * 3449720151
+				a = hi16 ^ b ^ k0
+				c = hi06 ^ d ^ k1
+				b = lo16
+				d = lo06
 				k0 += 2654435769
 				k1 += 3144134277
-				t77 := a
-				hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
-				lo07 := t77 * 3528531795
-				t87 := c
-				hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
-				lo17 := t87 * 3449720151
-				t97 := hi17 ^ b ^ k0
-				t107 := lo17
-				t117 := hi07 ^ d ^ k1
-				t127 := lo07
-				a = t97
-				b = t107
-				c = t117
-				d = t127
+				hi07 := uint32(uint64(c2) * uint64(a) >> 32)
+				lo07 := a * 3528531795
+				hi17 := uint32(uint64(c3) * uint64(c) >> 32)
+				lo17 := c * 3449720151
+				a = hi17 ^ b ^ k0
+				c = hi07 ^ d ^ k1
+				b = lo17
+				d = lo07
 				k0 += 2654435769
 				k1 += 3144134277
-				t78 := a
-				hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
-				lo08 := t78 * 3528531795
-				t88 := c
-				hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-				t98 := hi18 ^ b ^ k0
-				t118 := hi08 ^ d ^ k1
-				t128 := lo08
-				a = t98
-				c = t118
-				d = t128
+				hi08 := uint32(uint64(c2) * uint64(a) >> 32)
+				lo08 := a * 3528531795
+				hi18 := uint32(uint64(c3) * uint64(c) >> 32)
+				a = hi18 ^ b ^ k0
+				c = hi08 ^ d ^ k1
+				d = lo08
 				k0 += 2654435769
 				k1 += 3144134277
-				t79 := a
-				hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-				t89 := c
-				lo18 := t89 * 3449720151
-				t108 := lo18
-				t119 := hi09 ^ d ^ k1
-				b = t108
-				c = t119
+				hi09 := uint32(uint64(c2) * uint64(a) >> 32)
+				lo18 := c * 3449720151
+				c = hi09 ^ d ^ k1
+				b = lo18
 				k0 += 2654435769
-				t810 := c
-				hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
-				t99 := hi19 ^ b ^ k0
-				a = t99
-				result0_0 := a
-				t4_0 := result0_0
-				row[threadX] = t4_0
+				hi19 := uint32(uint64(c3) * uint64(c) >> 32)
+				a = hi19 ^ b ^ k0
+				row[threadX] = a
 			}
-			/*line random.go:190:90000*/ return
+			/*line random.go:135:90000*/ return
 		}
 	}
-	/*line random.go:193*/ for threadX := range width {
+	/*line random.go:138*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t1_0 := uint32(i)
 		/*line random.go:41:90000*/ if i < len(keys) {
-			a := t1_0
-			b := t1_1
-			c := t1_2
-			d := t1_3
-			k0 := t5
-			k1 := t6
-			t7 := a
-			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
-			lo0 := t7 * 3528531795
-			t8 := c
-			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
-			lo1 := t8 * 3449720151
-			t9 := hi1 ^ b ^ k0
-			t10 := lo1
-			t11 := hi0 ^ d ^ k1
-			t12 := lo0
-			a = t9
-			b = t10
-			c = t11
-			d = t12
+			a := uint32(i)
+			var b uint32
+			var c uint32
+			var d uint32
+			k0 := key[0]
+			k1 := key[1]
+			hi0 := uint32(uint64(c2) * uint64(a) >> 32)
+			lo0 := a * 3528531795
+			hi1 := uint32(uint64(c3) * uint64(c) >> 32)
+			lo1 := c * 3449720151
+			a = hi1 ^ b ^ k0
+			c = hi0 ^ d ^ k1
+			b = lo1
+			d = lo0
 			k0 += 2654435769
 			k1 += 3144134277
-			t72 := a
-			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
-			lo02 := t72 * 3528531795
-			t82 := c
-			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
-			lo12 := t82 * 3449720151
-			t92 := hi12 ^ b ^ k0
-			t102 := lo12
-			t112 := hi02 ^ d ^ k1
-			t122 := lo02
-			a = t92
-			b = t102
-			c = t112
-			d = t122
+			hi02 := uint32(uint64(c2) * uint64(a) >> 32)
+			lo02 := a * 3528531795
+			hi12 := uint32(uint64(c3) * uint64(c) >> 32)
+			lo12 := c * 3449720151
+			a = hi12 ^ b ^ k0
+			c = hi02 ^ d ^ k1
+			b = lo12
+			d = lo02
 			k0 += 2654435769
 			k1 += 3144134277
-			t73 := a
-			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
-			lo03 := t73 * 3528531795
-			t83 := c
-			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
-			lo13 := t83 * 3449720151
-			t93 := hi13 ^ b ^ k0
-			t103 := lo13
-			t113 := hi03 ^ d ^ k1
-			t123 := lo03
-			a = t93
-			b = t103
-			c = t113
-			d = t123
+			hi03 := uint32(uint64(c2) * uint64(a) >> 32)
+			lo03 := a * 3528531795
+			hi13 := uint32(uint64(c3) * uint64(c) >> 32)
+			lo13 := c * 3449720151
+			a = hi13 ^ b ^ k0
+			c = hi03 ^ d ^ k1
+			b = lo13
+			d = lo03
 			k0 += 2654435769
 			k1 += 3144134277
-			t74 := a
-			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
-			lo04 := t74 * 3528531795
-			t84 := c
-			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
-			lo14 := t84 * 3449720151
-			t94 := hi14 ^ b ^ k0
-			t104 := lo14
-			t114 := hi04 ^ d ^ k1
-			t124 := lo04
-			a = t94
-			b = t104
-			c = t114
-			d = t124
+			hi04 := uint32(uint64(c2) * uint64(a) >> 32)
+			lo04 := a * 3528531795
+			hi14 := uint32(uint64(c3) * uint64(c) >> 32)
+			lo14 := c * 3449720151
+			a = hi14 ^ b ^ k0
+			c = hi04 ^ d ^ k1
+			b = lo14
+			d = lo04
 			k0 += 2654435769
 			k1 += 3144134277
-			t75 := a
-			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
-			lo05 := t75 * 3528531795
-			t85 := c
-			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
-			lo15 := t85 * 3449720151
-			t95 := hi15 ^ b ^ k0
-			t105 := lo15
-			t115 := hi05 ^ d ^ k1
-			t125 := lo05
-			a = t95
-			b = t105
-			c = t115
-			d = t125
+			hi05 := uint32(uint64(c2) * uint64(a) >> 32)
+			lo05 := a * 3528531795
+			hi15 := uint32(uint64(c3) * uint64(c) >> 32)
+			lo15 := c * 3449720151
+			a = hi15 ^ b ^ k0
+			c = hi05 ^ d ^ k1
+			b = lo15
+			d = lo05
 			k0 += 2654435769
 			k1 += 3144134277
-			t76 := a
-			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
-			lo06 := t76 * 3528531795
-			t86 := c
-			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
-			lo16 := t86 * 3449720151
-			t96 := hi16 ^ b ^ k0
-			t106 := lo16
-			t116 := hi06 ^ d ^ k1
-			t126 := lo06
-			a = t96
-			b = t106
-			c = t116
-			d = t126
+			hi06 := uint32(uint64(c2) * uint64(a) >> 32)
+			lo06 := a * 3528531795
+			hi16 := uint32(uint64(c3) * uint64(c) >> 32)
+			lo16 := c * 3449720151
+			a = hi16 ^ b ^ k0
+			c = hi06 ^ d ^ k1
+			b = lo16
+			d = lo06
 			k0 += 2654435769
 			k1 += 3144134277
-			t77 := a
-			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
-			lo07 := t77 * 3528531795
-			t87 := c
-			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
-			lo17 := t87 * 3449720151
-			t97 := hi17 ^ b ^ k0
-			t107 := lo17
-			t117 := hi07 ^ d ^ k1
-			t127 := lo07
-			a = t97
-			b = t107
-			c = t117
-			d = t127
+			hi07 := uint32(uint64(c2) * uint64(a) >> 32)
+			lo07 := a * 3528531795
+			hi17 := uint32(uint64(c3) * uint64(c) >> 32)
+			lo17 := c * 3449720151
+			a = hi17 ^ b ^ k0
+			c = hi07 ^ d ^ k1
+			b = lo17
+			d = lo07
 			k0 += 2654435769
 			k1 += 3144134277
-			t78 := a
-			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
-			lo08 := t78 * 3528531795
-			t88 := c
-			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-			t98 := hi18 ^ b ^ k0
-			t118 := hi08 ^ d ^ k1
-			t128 := lo08
-			a = t98
-			c = t118
-			d = t128
+			hi08 := uint32(uint64(c2) * uint64(a) >> 32)
+			lo08 := a * 3528531795
+			hi18 := uint32(uint64(c3) * uint64(c) >> 32)
+			a = hi18 ^ b ^ k0
+			c = hi08 ^ d ^ k1
+			d = lo08
 			k0 += 2654435769
 			k1 += 3144134277
-			t79 := a
-			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-			t89 := c
-			lo18 := t89 * 3449720151
-			t108 := lo18
-			t119 := hi09 ^ d ^ k1
-			b = t108
-			c = t119
+			hi09 := uint32(uint64(c2) * uint64(a) >> 32)
+			lo18 := c * 3449720151
+			c = hi09 ^ d ^ k1
+			b = lo18
 			k0 += 2654435769
-			t810 := c
-			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
-			t99 := hi19 ^ b ^ k0
-			a = t99
-			result0_0 := a
-			t4_0 := result0_0
-			/*line random.go:42*/ keys[i] = t4_0
+			hi19 := uint32(uint64(c3) * uint64(c) >> 32)
+			a = hi19 ^ b ^ k0
+			/*line random.go:42*/ keys[i] = a
 		}
-	} /*line quern_gen.go:4547:1*/
+	} /*line quern_gen.go:4374:1*/
 }
 
 func quernPlainTensorProduct(r *host2.Run) {
@@ -4563,32 +4390,29 @@ func quernHostTensorProduct(r *host2.Run) {
 	t5 := k / 2
 	tileA := host2.Shared[[4][16][2][8]kernel.BFloat16](r, 0)
 	tileB := host2.Shared[[4][16][2][8]kernel.BFloat16](r, 1)
-	givens := host2.Scratch[*[8]kernel.BFloat16](r, 25, r.BlockDim.Count())
+	givens := host2.Scratch[*[8]kernel.BFloat16](r, 22, r.BlockDim.Count())
 	words := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
 	words2 := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words3 := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
 	words4 := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
 	fas := host2.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
-	givens2 := host2.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
+	givens2 := host2.Scratch[*[8]kernel.BFloat16](r, 23, r.BlockDim.Count())
 	words5 := host2.Scratch[uint32](r, 6, r.BlockDim.Count())
 	words6 := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
 	words7 := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
 	words8 := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
-	rights := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 10, r.BlockDim.Count())
-	t30s := host2.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 11, r.BlockDim.Count())
-	t31s := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 12, r.BlockDim.Count())
-	t32s := host2.Scratch[kernel.Accumulator[float32]](r, 13, r.BlockDim.Count())
-	sums2 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
-	sums3 := host2.Scratch[float32](r, 15, r.BlockDim.Count())
-	sums4 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums5 := host2.Scratch[float32](r, 17, r.BlockDim.Count())
-	t37s := host2.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 18, r.BlockDim.Count())
-	t38s := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 19, r.BlockDim.Count())
-	t39s := host2.Scratch[kernel.Accumulator[float32]](r, 20, r.BlockDim.Count())
-	sums6 := host2.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums7 := host2.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums8 := host2.Scratch[float32](r, 23, r.BlockDim.Count())
-	sums9 := host2.Scratch[float32](r, 24, r.BlockDim.Count())
+	lefts := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 10, r.BlockDim.Count())
+	rights := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 11, r.BlockDim.Count())
+	t32s := host2.Scratch[kernel.Accumulator[float32]](r, 12, r.BlockDim.Count())
+	sums2 := host2.Scratch[float32](r, 13, r.BlockDim.Count())
+	sums3 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
+	sums4 := host2.Scratch[float32](r, 15, r.BlockDim.Count())
+	sums5 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
+	t39s := host2.Scratch[kernel.Accumulator[float32]](r, 17, r.BlockDim.Count())
+	sums6 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
+	sums7 := host2.Scratch[float32](r, 19, r.BlockDim.Count())
+	sums8 := host2.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums9 := host2.Scratch[float32](r, 21, r.BlockDim.Count())
 	t44 := 0
 	size := t44 >> 1 << 3
 	t46 := 0
@@ -4616,7 +4440,7 @@ func quernHostTensorProduct(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		t3 := blockY * 16
+		row := blockY * 16
 		base := blockX * 64
 		/*line tensor.go:20*/ step = 0
 		/*line tensor.go:21:100000*/ for threadZ := range 1 {
@@ -4634,7 +4458,7 @@ func quernHostTensorProduct(r *host2.Run) {
 			/*line tensor.go:24:100000*/ for threadZ := range 1 {
 				/*line tensor.go:25:100000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2TensorProduct(r, tileA, a, t3, k, start, tileB, b, start2, n, base)
+					quernRow2TensorProduct(r, tileA, a, row, k, start, tileB, b, start2, n, base)
 				}
 			}
 			/*line tensor.go:30:100000*/ for threadZ := range 1 {
@@ -4656,17 +4480,17 @@ func quernHostTensorProduct(r *host2.Run) {
 			/*line tensor.go:28:100000*/ for threadZ := range 1 {
 				/*line tensor.go:29:100000*/ for threadY := range 1 {
 					first4 := (threadZ*1 + threadY) * 128
-					quernRow5TensorProduct(r, sumss, first4, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s)
+					quernRow5TensorProduct(r, sumss, first4, words5, words6, words7, words8, lefts, rights, t32s)
 				}
 			}
-			/*line tensor.go:28:100000*/ host2.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
+			/*line tensor.go:28:100000*/ host2.MMABFloat16(sums2, sums3, sums4, sums5, fas, lefts, t32s)
 			/*line tensor.go:29:100000*/ for threadZ := range 1 {
 				/*line tensor.go:30:100000*/ for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 128
-					quernRow6TensorProduct(r, sumss, first5, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s)
+					quernRow6TensorProduct(r, sumss, first5, sums2, sums3, sums4, sums5, t39s)
 				}
 			}
-			/*line tensor.go:29:100000*/ host2.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
+			/*line tensor.go:29:100000*/ host2.MMABFloat16(sums6, sums7, sums8, sums9, fas, rights, t39s)
 			/*line tensor.go:30:100000*/ for threadZ := range 1 {
 				/*line tensor.go:31:100000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 128
@@ -4678,10 +4502,10 @@ func quernHostTensorProduct(r *host2.Run) {
 			/*line tensor.go:38:100000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 128
-				quernRow8TensorProduct(r, sumss, first7, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
+				quernRow8TensorProduct(r, sumss, first7, c, row, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
 			}
 		}
-	} /*line quern_gen.go:4684:1*/
+	} /*line quern_gen.go:4508:1*/
 }
 
 //go:noinline
@@ -4691,22 +4515,22 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		sums := &sumsRow[threadX]
 //line tensor.go:19
 		*sums = [2]kernel.Accumulator[float32]{}
-	} /*line quern_gen.go:4694:1*/
+	} /*line quern_gen.go:4518:1*/
 }
 
 //go:noinline
-func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a [][8]kernel.BFloat16, t3 int, k int, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2 int, n int, base int) {
+func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a [][8]kernel.BFloat16, row int, k int, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2 int, n int, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		warp := threadX >> 5
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
-		t4 := base + warp*16
-		/*line tensor.go:21*/ _ = tileA[warp][t1][t2]
-		/*line tensor.go:21*/ tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
-		_ = tileB[warp][t1][t2]
-		/*line tensor.go:22*/ tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2]
-	} /*line quern_gen.go:4709:1*/
+		line := threadX & 31 % 16
+		half := threadX & 31 / 16
+		column := base + warp*16
+		/*line tensor.go:21*/ _ = tileA[warp][line][half]
+		/*line tensor.go:21*/ tileA[warp][line][half] = a[(row+line)*k+start+half]
+		_ = tileB[warp][line][half]
+		/*line tensor.go:22*/ tileB[warp][line][half] = b[(start2+line)*n+column/8+half]
+	} /*line quern_gen.go:4533:1*/
 }
 
 //go:noinline
@@ -4715,12 +4539,12 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first2 i
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		warp := threadX >> 5
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
-		/*line tensor.go:26*/ _ = tileA[warp][t1][t2]
-		/*line tensor.go:26*/ given := &tileA[warp][t1][t2]
+		line := threadX & 31 % 16
+		half := threadX & 31 / 16
+		/*line tensor.go:26*/ _ = tileA[warp][line][half]
+		/*line tensor.go:26*/ given := &tileA[warp][line][half]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:4723:1*/
+	} /*line quern_gen.go:4547:1*/
 }
 
 //go:noinline
@@ -4739,187 +4563,142 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2 []u
 		word4 := wordRow4[threadX]
 		fa := &faRow[threadX]
 		warp := threadX >> 5
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		line := threadX & 31 % 16
+		half := threadX & 31 / 16
 //line tensor.go:26
 		*fa = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
-		_ = tileB[warp][t1][t2]
-		/*line tensor.go:27*/ given2 := &tileB[warp][t1][t2]
+		_ = tileB[warp][line][half]
+		/*line tensor.go:27*/ given2 := &tileB[warp][line][half]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:4749:1*/
+	} /*line quern_gen.go:4573:1*/
 }
 
 //go:noinline
-func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first4 int, fas []kernel.MatrixA[kernel.BFloat16], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
+func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first4 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, lefts []kernel.MatrixB[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first4:])
-	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first4:])
 	wordRow5 := (*[128]uint32)(words5[first4:])
 	wordRow6 := (*[128]uint32)(words6[first4:])
 	wordRow7 := (*[128]uint32)(words7[first4:])
 	wordRow8 := (*[128]uint32)(words8[first4:])
+	leftRow := (*[128]kernel.MatrixB[kernel.BFloat16])(lefts[first4:])
 	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first4:])
-	t30Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t30s[first4:])
-	t31Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t31s[first4:])
 	t32Row := (*[128]kernel.Accumulator[float32])(t32s[first4:])
 	for threadX := 0; threadX < 128; threadX += 4 {
 		sums := &sumsRow[threadX]
-		fa := &faRow[threadX]
 		word5 := wordRow5[threadX]
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-		t30 := &t30Row[threadX]
-		t31 := &t31Row[threadX]
 		t32 := &t32Row[threadX]
-		/*line tensor.go:27*/ left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+//line tensor.go:27
+		*left = kernel.MatrixB[kernel.BFloat16]{word5, word6}
 		*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
 //line tensor.go:28
-		*t30 = *fa
-		*t31 = left
 		*t32 = sums[0]
-//line tensor.go:31:100000
+//line tensor.go:29:100000
 		{
 			threadX := threadX + 1
 			sums := &sumsRow[threadX]
-			fa := &faRow[threadX]
 			word5 := wordRow5[threadX]
 			word6 := wordRow6[threadX]
 			word7 := wordRow7[threadX]
 			word8 := wordRow8[threadX]
+			left := &leftRow[threadX]
 			right := &rightRow[threadX]
-			t30 := &t30Row[threadX]
-			t31 := &t31Row[threadX]
 			t32 := &t32Row[threadX]
-			left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+			*left = kernel.MatrixB[kernel.BFloat16]{word5, word6}
 			*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
-			*t30 = *fa
-			*t31 = left
 			*t32 = sums[0]
 		}
-//line tensor.go:49:100000
+//line tensor.go:43:100000
 		{
 			threadX := threadX + 2
 			sums := &sumsRow[threadX]
-			fa := &faRow[threadX]
 			word5 := wordRow5[threadX]
 			word6 := wordRow6[threadX]
 			word7 := wordRow7[threadX]
 			word8 := wordRow8[threadX]
+			left := &leftRow[threadX]
 			right := &rightRow[threadX]
-			t30 := &t30Row[threadX]
-			t31 := &t31Row[threadX]
 			t32 := &t32Row[threadX]
-			left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+			*left = kernel.MatrixB[kernel.BFloat16]{word5, word6}
 			*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
-			*t30 = *fa
-			*t31 = left
 			*t32 = sums[0]
 		}
-//line tensor.go:67:100000
+//line tensor.go:57
 		{
 			threadX := threadX + 3
 			sums := &sumsRow[threadX]
-			fa := &faRow[threadX]
 			word5 := wordRow5[threadX]
 			word6 := wordRow6[threadX]
 			word7 := wordRow7[threadX]
 			word8 := wordRow8[threadX]
+			left := &leftRow[threadX]
 			right := &rightRow[threadX]
-			t30 := &t30Row[threadX]
-			t31 := &t31Row[threadX]
 			t32 := &t32Row[threadX]
-			left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+			*left = kernel.MatrixB[kernel.BFloat16]{word5, word6}
 			*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
-			*t30 = *fa
-			*t31 = left
 			*t32 = sums[0]
 		}
-	} /*line quern_gen.go:4838:1*/
+	} /*line quern_gen.go:4645:1*/
 }
 
 //go:noinline
-func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
+func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, t39s []kernel.Accumulator[float32]) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first5:])
-	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first5:])
-	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first5:])
 	sumRow := (*[128]float32)(sums2[first5:])
 	sumRow2 := (*[128]float32)(sums3[first5:])
 	sumRow3 := (*[128]float32)(sums4[first5:])
 	sumRow4 := (*[128]float32)(sums5[first5:])
-	t37Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t37s[first5:])
-	t38Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t38s[first5:])
 	t39Row := (*[128]kernel.Accumulator[float32])(t39s[first5:])
 	for threadX := 0; threadX < 128; threadX += 4 {
 		sums := &sumsRow[threadX]
-		fa := &faRow[threadX]
-		right := &rightRow[threadX]
 		sum := sumRow[threadX]
 		sum2 := sumRow2[threadX]
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
-		t37 := &t37Row[threadX]
-		t38 := &t38Row[threadX]
 		t39 := &t39Row[threadX]
 		/*line tensor.go:28*/ sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-		*t37 = *fa
-		*t38 = *right
 		*t39 = sums[1]
-//line tensor.go:32:100000
+//line tensor.go:30:100000
 		{
 			threadX := threadX + 1
 			sums := &sumsRow[threadX]
-			fa := &faRow[threadX]
-			right := &rightRow[threadX]
 			sum := sumRow[threadX]
 			sum2 := sumRow2[threadX]
 			sum3 := sumRow3[threadX]
 			sum4 := sumRow4[threadX]
-			t37 := &t37Row[threadX]
-			t38 := &t38Row[threadX]
 			t39 := &t39Row[threadX]
 			sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-			*t37 = *fa
-			*t38 = *right
 			*t39 = sums[1]
 		}
-//line tensor.go:49:100000
+//line tensor.go:41:100000
 		{
 			threadX := threadX + 2
 			sums := &sumsRow[threadX]
-			fa := &faRow[threadX]
-			right := &rightRow[threadX]
 			sum := sumRow[threadX]
 			sum2 := sumRow2[threadX]
 			sum3 := sumRow3[threadX]
 			sum4 := sumRow4[threadX]
-			t37 := &t37Row[threadX]
-			t38 := &t38Row[threadX]
 			t39 := &t39Row[threadX]
 			sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-			*t37 = *fa
-			*t38 = *right
 			*t39 = sums[1]
 		}
-//line tensor.go:66:100000
+//line tensor.go:52:100000
 		{
 			threadX := threadX + 3
 			sums := &sumsRow[threadX]
-			fa := &faRow[threadX]
-			right := &rightRow[threadX]
 			sum := sumRow[threadX]
 			sum2 := sumRow2[threadX]
 			sum3 := sumRow3[threadX]
 			sum4 := sumRow4[threadX]
-			t37 := &t37Row[threadX]
-			t38 := &t38Row[threadX]
 			t39 := &t39Row[threadX]
 			sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-			*t37 = *fa
-			*t38 = *right
 			*t39 = sums[1]
 		}
-	} /*line quern_gen.go:4922:1*/
+	} /*line quern_gen.go:4701:1*/
 }
 
 //go:noinline
@@ -4966,18 +4745,18 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			sum8 := sumRow8[threadX]
 			sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 		}
-	} /*line quern_gen.go:4969:1*/
+	} /*line quern_gen.go:4748:1*/
 }
 
 //go:noinline
-func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, c []float32, t3 int, size int, n int, base int, t46 int, size2 int, t462 int, size3 int, t463 int, size4 int, t464 int, size5 int, t465 int, size6 int, t466 int, size7 int, t467 int, size8 int, t468 int) {
+func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, c []float32, row int, size int, n int, base int, t46 int, size2 int, t462 int, size3 int, t463 int, size4 int, t464 int, size5 int, t465 int, size6 int, t466 int, size7 int, t467 int, size8 int, t468 int) {
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first7:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
 		result0 := threadX&31>>2 + size
 		warp := threadX >> 5
-		t4 := base + warp*16
+		column := base + warp*16
 		result02 := threadX&31&3<<1 + t46&1
 		result03 := threadX&31>>2 + size2
 		result04 := threadX&31&3<<1 + t462&1
@@ -4995,23 +4774,23 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		result016 := threadX&31&3<<1 + t468&1
 		/*line tensor.go:32*/ sum9 := sums[0]
 		v := sum9[0]
-		c[(t3+result0)*n*8+t4+result02] = v
+		c[(row+result0)*n*8+column+result02] = v
 		/*line tensor.go:33*/ v2 := sum9[1]
-		c[(t3+result03)*n*8+t4+result04] = v2
+		c[(row+result03)*n*8+column+result04] = v2
 		/*line tensor.go:33*/ v3 := sum9[2]
-		c[(t3+result05)*n*8+t4+result06] = v3
+		c[(row+result05)*n*8+column+result06] = v3
 		/*line tensor.go:33*/ v4 := sum9[3]
-		c[(t3+result07)*n*8+t4+result08] = v4
+		c[(row+result07)*n*8+column+result08] = v4
 		/*line tensor.go:32*/ sum10 := sums[1]
 		v5 := sum10[0]
-		c[(t3+result09)*n*8+t4+8+result010] = v5
+		c[(row+result09)*n*8+column+8+result010] = v5
 		/*line tensor.go:33*/ v6 := sum10[1]
-		c[(t3+result011)*n*8+t4+8+result012] = v6
+		c[(row+result011)*n*8+column+8+result012] = v6
 		/*line tensor.go:33*/ v7 := sum10[2]
-		c[(t3+result013)*n*8+t4+8+result014] = v7
+		c[(row+result013)*n*8+column+8+result014] = v7
 		/*line tensor.go:33*/ v8 := sum10[3]
-		c[(t3+result015)*n*8+t4+8+result016] = v8
-	} /*line quern_gen.go:5014:1*/
+		c[(row+result015)*n*8+column+8+result016] = v8
+	} /*line quern_gen.go:4793:1*/
 }
 
 func quernPlainSimilarities(r *host2.Run) {
@@ -5027,33 +4806,28 @@ func quernHostSimilarities(r *host2.Run) {
 	rights := host2.Scratch[kernel.Accumulator[int32]](r, 1, r.BlockDim.Count())
 	chunks := len(vectors) / 16
 	tile := host2.Shared[[16][2][16]int8](r, 0)
-	givens := host2.Scratch[*[16]int8](r, 27, r.BlockDim.Count())
+	givens := host2.Scratch[*[16]int8](r, 22, r.BlockDim.Count())
 	words := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words2 := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
 	words3 := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
 	words4 := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
 	as := host2.Scratch[kernel.MatrixA[int8]](r, 6, r.BlockDim.Count())
-	givens2 := host2.Scratch[*[16]int8](r, 28, r.BlockDim.Count())
+	givens2 := host2.Scratch[*[16]int8](r, 23, r.BlockDim.Count())
 	words5 := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
 	words6 := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
 	words7 := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
 	words8 := host2.Scratch[uint32](r, 10, r.BlockDim.Count())
-	bRights := host2.Scratch[kernel.MatrixB[int8]](r, 11, r.BlockDim.Count())
-	t17s := host2.Scratch[kernel.MatrixA[int8]](r, 12, r.BlockDim.Count())
-	t18s := host2.Scratch[kernel.MatrixB[int8]](r, 13, r.BlockDim.Count())
-	t19s := host2.Scratch[kernel.Accumulator[int32]](r, 14, r.BlockDim.Count())
-	sums := host2.Scratch[int32](r, 15, r.BlockDim.Count())
-	sums2 := host2.Scratch[int32](r, 16, r.BlockDim.Count())
-	sums3 := host2.Scratch[int32](r, 17, r.BlockDim.Count())
-	sums4 := host2.Scratch[int32](r, 18, r.BlockDim.Count())
-	t24s := host2.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
-	t25s := host2.Scratch[kernel.MatrixA[int8]](r, 20, r.BlockDim.Count())
-	t26s := host2.Scratch[kernel.MatrixB[int8]](r, 21, r.BlockDim.Count())
-	t27s := host2.Scratch[kernel.Accumulator[int32]](r, 22, r.BlockDim.Count())
-	sums5 := host2.Scratch[int32](r, 23, r.BlockDim.Count())
-	sums6 := host2.Scratch[int32](r, 24, r.BlockDim.Count())
-	sums7 := host2.Scratch[int32](r, 25, r.BlockDim.Count())
-	sums8 := host2.Scratch[int32](r, 26, r.BlockDim.Count())
+	bLefts := host2.Scratch[kernel.MatrixB[int8]](r, 11, r.BlockDim.Count())
+	bRights := host2.Scratch[kernel.MatrixB[int8]](r, 12, r.BlockDim.Count())
+	sums := host2.Scratch[int32](r, 13, r.BlockDim.Count())
+	sums2 := host2.Scratch[int32](r, 14, r.BlockDim.Count())
+	sums3 := host2.Scratch[int32](r, 15, r.BlockDim.Count())
+	sums4 := host2.Scratch[int32](r, 16, r.BlockDim.Count())
+	t24s := host2.Scratch[kernel.Accumulator[int32]](r, 17, r.BlockDim.Count())
+	sums5 := host2.Scratch[int32](r, 18, r.BlockDim.Count())
+	sums6 := host2.Scratch[int32](r, 19, r.BlockDim.Count())
+	sums7 := host2.Scratch[int32](r, 20, r.BlockDim.Count())
+	sums8 := host2.Scratch[int32](r, 21, r.BlockDim.Count())
 	for r.Next() {
 		/*line tensor.go:49*/ at = 0
 		/*line tensor.go:50:100000*/ for threadZ := range 1 {
@@ -5078,27 +4852,27 @@ func quernHostSimilarities(r *host2.Run) {
 			}
 			/*line tensor.go:52:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
 			/*line tensor.go:53:100000*/ for threadZ := range 1 {
-				/*line tensor.go:54*/ for threadY := range 1 {
+				/*line tensor.go:54:100000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 32
 					quernRow4Similarities(r, words, first3, words2, words3, words4, as, givens2, tile)
 				}
 			}
 			/*line tensor.go:53:100000*/ host2.LoadMatrix(words5, words6, words7, words8, givens2)
-			/*line tensor.go:54*/ for threadZ := range 1 {
+			/*line tensor.go:54:100000*/ for threadZ := range 1 {
 				/*line tensor.go:55:100000*/ for threadY := range 1 {
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5Similarities(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
+					quernRow5Similarities(r, words5, first4, words6, words7, words8, bLefts, bRights)
 				}
 			}
-			/*line tensor.go:54*/ host2.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+			/*line tensor.go:54:100000*/ host2.MMAInt8(sums, sums2, sums3, sums4, as, bLefts, lefts)
 			/*line tensor.go:55:100000*/ for threadZ := range 1 {
 				/*line tensor.go:56:100000*/ for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow6Similarities(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
+					quernRow6Similarities(r, sums, first5, sums2, sums3, sums4, t24s)
 				}
 			}
-			/*line tensor.go:61:100000*/ host2.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+			/*line tensor.go:61:100000*/ host2.MMAInt8(sums5, sums6, sums7, sums8, as, bRights, rights)
 			/*line tensor.go:62:100000*/ for threadZ := range 1 {
 				/*line tensor.go:63:100000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 32
@@ -5113,7 +4887,7 @@ func quernHostSimilarities(r *host2.Run) {
 				quernRow8Similarities(r, lefts, first7, rights, c)
 			}
 		}
-	} /*line quern_gen.go:5116:1*/
+	} /*line quern_gen.go:4890:1*/
 }
 
 //go:noinline
@@ -5150,17 +4924,17 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*left = kernel.Accumulator[int32]{}
 			*right = kernel.Accumulator[int32]{}
 		}
-	} /*line quern_gen.go:5153:1*/
+	} /*line quern_gen.go:4927:1*/
 }
 
 //go:noinline
 func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]int8, chunks int, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
-		/*line tensor.go:50*/ tile[t1][t2] = vectors[t1*chunks+at+t2]
-	} /*line quern_gen.go:5163:1*/
+		line := threadX & 31 % 16
+		half := threadX & 31 / 16
+		/*line tensor.go:50*/ tile[line][half] = vectors[line*chunks+at+half]
+	} /*line quern_gen.go:4937:1*/
 }
 
 //go:noinline
@@ -5168,12 +4942,12 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[
 	givenRow := (*[32]*[16]int8)(givens[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
-		/*line tensor.go:52*/ _ = tile[t1][t2]
-		/*line tensor.go:52*/ given := &tile[t1][t2]
+		line := threadX & 31 % 16
+		half := threadX & 31 / 16
+		/*line tensor.go:52*/ _ = tile[line][half]
+		/*line tensor.go:52*/ given := &tile[line][half]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5176:1*/
+	} /*line quern_gen.go:4950:1*/
 }
 
 //go:noinline
@@ -5191,191 +4965,118 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2 []ui
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
 		a := &aRow[threadX]
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		line := threadX & 31 % 16
+		half := threadX & 31 / 16
 //line tensor.go:52
 		*a = kernel.MatrixA[int8]{word, word2, word3, word4}
-		_ = tile[t1][t2]
-		/*line tensor.go:53*/ given2 := &tile[t1][t2]
+		_ = tile[line][half]
+		/*line tensor.go:53*/ given2 := &tile[line][half]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5201:1*/
+	} /*line quern_gen.go:4975:1*/
 }
 
 //go:noinline
-func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first4 int, as []kernel.MatrixA[int8], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first4:])
-	aRow := (*[32]kernel.MatrixA[int8])(as[first4:])
+func quernRow5Similarities(r *host2.Run, words5 []uint32, first4 int, words6 []uint32, words7 []uint32, words8 []uint32, bLefts []kernel.MatrixB[int8], bRights []kernel.MatrixB[int8]) {
 	wordRow5 := (*[32]uint32)(words5[first4:])
 	wordRow6 := (*[32]uint32)(words6[first4:])
 	wordRow7 := (*[32]uint32)(words7[first4:])
 	wordRow8 := (*[32]uint32)(words8[first4:])
+	bLeftRow := (*[32]kernel.MatrixB[int8])(bLefts[first4:])
 	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first4:])
-	t17Row := (*[32]kernel.MatrixA[int8])(t17s[first4:])
-	t18Row := (*[32]kernel.MatrixB[int8])(t18s[first4:])
-	t19Row := (*[32]kernel.Accumulator[int32])(t19s[first4:])
 	for threadX := 0; threadX < 32; threadX += 4 {
-		left := &leftRow[threadX]
-		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		bLeft := &bLeftRow[threadX]
 		bRight := &bRightRow[threadX]
-		t17 := &t17Row[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		/*line tensor.go:53*/ bLeft := kernel.MatrixB[int8]{word5, word6}
+//line tensor.go:53
+		*bLeft = kernel.MatrixB[int8]{word5, word6}
 		*bRight = kernel.MatrixB[int8]{word7, word8}
-//line tensor.go:54
-		*t17 = *a
-		*t18 = bLeft
-		*t19 = *left
+//line tensor.go:55:100000
 		{
 			threadX := threadX + 1
-			left := &leftRow[threadX]
-			a := &aRow[threadX]
 			word5 := wordRow5[threadX]
 			word7 := wordRow6[threadX]
 			word6 := wordRow7[threadX]
 			word8 := wordRow8[threadX]
+			bLeft := &bLeftRow[threadX]
 			bRight := &bRightRow[threadX]
-			t17 := &t17Row[threadX]
-			t18 := &t18Row[threadX]
-			t19 := &t19Row[threadX]
-			bLeft := kernel.MatrixB[int8]{word5, word6}
+			*bLeft = kernel.MatrixB[int8]{word5, word6}
 			*bRight = kernel.MatrixB[int8]{word7, word8}
-			*t17 = *a
-			*t18 = bLeft
-			*t19 = *left
 		}
+//line tensor.go:66:100000
 		{
 			threadX := threadX + 2
-			left := &leftRow[threadX]
-			a := &aRow[threadX]
 			word5 := wordRow5[threadX]
 			word7 := wordRow6[threadX]
 			word6 := wordRow7[threadX]
 			word8 := wordRow8[threadX]
+			bLeft := &bLeftRow[threadX]
 			bRight := &bRightRow[threadX]
-			t17 := &t17Row[threadX]
-			t18 := &t18Row[threadX]
-			t19 := &t19Row[threadX]
-			bLeft := kernel.MatrixB[int8]{word5, word6}
+			*bLeft = kernel.MatrixB[int8]{word5, word6}
 			*bRight = kernel.MatrixB[int8]{word7, word8}
-			*t17 = *a
-			*t18 = bLeft
-			*t19 = *left
 		}
-//line tensor.go:93:100000
+//line tensor.go:77:100000
 		{
 			threadX := threadX + 3
-			left := &leftRow[threadX]
-			a := &aRow[threadX]
 			word5 := wordRow5[threadX]
 			word7 := wordRow6[threadX]
 			word6 := wordRow7[threadX]
 			word8 := wordRow8[threadX]
+			bLeft := &bLeftRow[threadX]
 			bRight := &bRightRow[threadX]
-			t17 := &t17Row[threadX]
-			t18 := &t18Row[threadX]
-			t19 := &t19Row[threadX]
-			bLeft := kernel.MatrixB[int8]{word5, word6}
+			*bLeft = kernel.MatrixB[int8]{word5, word6}
 			*bRight = kernel.MatrixB[int8]{word7, word8}
-			*t17 = *a
-			*t18 = bLeft
-			*t19 = *left
 		}
-	} /*line quern_gen.go:5288:1*/
+	} /*line quern_gen.go:5032:1*/
 }
 
 //go:noinline
-func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums []int32, sums2 []int32, sums3 []int32, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first5:])
-	aRow := (*[32]kernel.MatrixA[int8])(as[first5:])
-	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first5:])
+func quernRow6Similarities(r *host2.Run, sums []int32, first5 int, sums2 []int32, sums3 []int32, sums4 []int32, t24s []kernel.Accumulator[int32]) {
 	sumRow := (*[32]int32)(sums[first5:])
 	sumRow2 := (*[32]int32)(sums2[first5:])
 	sumRow3 := (*[32]int32)(sums3[first5:])
 	sumRow4 := (*[32]int32)(sums4[first5:])
 	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first5:])
-	t25Row := (*[32]kernel.MatrixA[int8])(t25s[first5:])
-	t26Row := (*[32]kernel.MatrixB[int8])(t26s[first5:])
-	t27Row := (*[32]kernel.Accumulator[int32])(t27s[first5:])
 	for threadX := 0; threadX < 32; threadX += 4 {
-		right := &rightRow[threadX]
-		a := &aRow[threadX]
-		bRight := &bRightRow[threadX]
 		sum := sumRow[threadX]
 		sum2 := sumRow2[threadX]
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		t24 := &t24Row[threadX]
-		t25 := &t25Row[threadX]
-		t26 := &t26Row[threadX]
-		t27 := &t27Row[threadX]
 //line tensor.go:54
 		*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
-		*t25 = *a
-		*t26 = *bRight
-		*t27 = *right
-//line tensor.go:58:100000
+//line tensor.go:55:100000
 		{
 			threadX := threadX + 1
-			right := &rightRow[threadX]
-			a := &aRow[threadX]
-			bRight := &bRightRow[threadX]
 			sum := sumRow[threadX]
 			sum2 := sumRow2[threadX]
 			sum3 := sumRow3[threadX]
 			sum4 := sumRow4[threadX]
 			t24 := &t24Row[threadX]
-			t25 := &t25Row[threadX]
-			t26 := &t26Row[threadX]
-			t27 := &t27Row[threadX]
 			*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
-			*t25 = *a
-			*t26 = *bRight
-			*t27 = *right
 		}
-//line tensor.go:76
+//line tensor.go:64
 		{
 			threadX := threadX + 2
-			right := &rightRow[threadX]
-			a := &aRow[threadX]
-			bRight := &bRightRow[threadX]
 			sum := sumRow[threadX]
 			sum2 := sumRow2[threadX]
 			sum3 := sumRow3[threadX]
 			sum4 := sumRow4[threadX]
 			t24 := &t24Row[threadX]
-			t25 := &t25Row[threadX]
-			t26 := &t26Row[threadX]
-			t27 := &t27Row[threadX]
 			*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
-			*t25 = *a
-			*t26 = *bRight
-			*t27 = *right
 		}
-//line tensor.go:94:100000
 		{
 			threadX := threadX + 3
-			right := &rightRow[threadX]
-			a := &aRow[threadX]
-			bRight := &bRightRow[threadX]
 			sum := sumRow[threadX]
 			sum2 := sumRow2[threadX]
 			sum3 := sumRow3[threadX]
 			sum4 := sumRow4[threadX]
 			t24 := &t24Row[threadX]
-			t25 := &t25Row[threadX]
-			t26 := &t26Row[threadX]
-			t27 := &t27Row[threadX]
 			*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
-			*t25 = *a
-			*t26 = *bRight
-			*t27 = *right
 		}
-	} /*line quern_gen.go:5378:1*/
+	} /*line quern_gen.go:5079:1*/
 }
 
 //go:noinline
@@ -5395,9 +5096,10 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-		/*line tensor.go:54*/ t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+//line tensor.go:54
+		*right = kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 		*left = *t24
-		*right = t32
+//line tensor.go:56:100000
 		{
 			threadX := threadX + 1
 			left := &leftRow[threadX]
@@ -5407,10 +5109,10 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			sum6 := sumRow6[threadX]
 			sum7 := sumRow7[threadX]
 			sum8 := sumRow8[threadX]
-			t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+			*right = kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 			*left = *t24
-			*right = t32
 		}
+//line tensor.go:68:100000
 		{
 			threadX := threadX + 2
 			left := &leftRow[threadX]
@@ -5420,11 +5122,10 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			sum6 := sumRow6[threadX]
 			sum7 := sumRow7[threadX]
 			sum8 := sumRow8[threadX]
-			t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+			*right = kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 			*left = *t24
-			*right = t32
 		}
-//line tensor.go:83:100000
+//line tensor.go:80:100000
 		{
 			threadX := threadX + 3
 			left := &leftRow[threadX]
@@ -5434,11 +5135,10 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			sum6 := sumRow6[threadX]
 			sum7 := sumRow7[threadX]
 			sum8 := sumRow8[threadX]
-			t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+			*right = kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 			*left = *t24
-			*right = t32
 		}
-	} /*line quern_gen.go:5441:1*/
+	} /*line quern_gen.go:5141:1*/
 }
 
 //go:noinline
@@ -5451,21 +5151,18 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		right := &rightRow[threadX]
 		at2 := threadX & 31 & 3 << 1
 		/*line tensor.go:57*/ for i := 0; i < 4; i++ {
-			t33 := i
-			result0 := threadX&31>>2 + t33>>1<<3
-			t35 := i
-			result02 := at2 + t35&1
+			result0 := threadX&31>>2 + i>>1<<3
+			result02 := at2 + i&1
 			at3 := result0*16 + result02
-			/*line tensor.go:59*/ t38 := at3
-			/*line tensor.go:59*/ _ = c[t38]
+			/*line tensor.go:59*/ _ = c[at3]
 			t40 := at3 + 8
 			/*line tensor.go:59*/ _ = c[t40]
 			/*line tensor.go:59*/ t41 := left[i]
 			/*line tensor.go:59*/ t42 := right[i]
-			/*line tensor.go:59*/ c[t38] = t41
+			/*line tensor.go:59*/ c[at3] = t41
 			/*line tensor.go:59*/ c[t40] = t42
 		}
-	} /*line quern_gen.go:5468:1*/
+	} /*line quern_gen.go:5165:1*/
 }
 
 func quernPlainMoments(r *host2.Run) {
@@ -5480,33 +5177,28 @@ func quernHostMoments(r *host2.Run) {
 	lefts := host2.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
 	rights := host2.Scratch[kernel.Accumulator[float32]](r, 1, r.BlockDim.Count())
 	tile := host2.Shared[[16][2][8]kernel.Float16](r, 0)
-	givens := host2.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
+	givens := host2.Scratch[*[8]kernel.Float16](r, 22, r.BlockDim.Count())
 	words := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words2 := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
 	words3 := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
 	words4 := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
 	as := host2.Scratch[kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
-	givens2 := host2.Scratch[*[8]kernel.Float16](r, 28, r.BlockDim.Count())
+	givens2 := host2.Scratch[*[8]kernel.Float16](r, 23, r.BlockDim.Count())
 	words5 := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
 	words6 := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
 	words7 := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
 	words8 := host2.Scratch[uint32](r, 10, r.BlockDim.Count())
-	bRights := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 11, r.BlockDim.Count())
-	t17s := host2.Scratch[kernel.MatrixA[kernel.Float16]](r, 12, r.BlockDim.Count())
-	t18s := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 13, r.BlockDim.Count())
-	t19s := host2.Scratch[kernel.Accumulator[float32]](r, 14, r.BlockDim.Count())
-	sums := host2.Scratch[float32](r, 15, r.BlockDim.Count())
-	sums2 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host2.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
-	t24s := host2.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	t25s := host2.Scratch[kernel.MatrixA[kernel.Float16]](r, 20, r.BlockDim.Count())
-	t26s := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 21, r.BlockDim.Count())
-	t27s := host2.Scratch[kernel.Accumulator[float32]](r, 22, r.BlockDim.Count())
-	sums5 := host2.Scratch[float32](r, 23, r.BlockDim.Count())
-	sums6 := host2.Scratch[float32](r, 24, r.BlockDim.Count())
-	sums7 := host2.Scratch[float32](r, 25, r.BlockDim.Count())
-	sums8 := host2.Scratch[float32](r, 26, r.BlockDim.Count())
+	bLefts := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 11, r.BlockDim.Count())
+	bRights := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 12, r.BlockDim.Count())
+	sums := host2.Scratch[float32](r, 13, r.BlockDim.Count())
+	sums2 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
+	sums3 := host2.Scratch[float32](r, 15, r.BlockDim.Count())
+	sums4 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
+	t24s := host2.Scratch[kernel.Accumulator[float32]](r, 17, r.BlockDim.Count())
+	sums5 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
+	sums6 := host2.Scratch[float32](r, 19, r.BlockDim.Count())
+	sums7 := host2.Scratch[float32](r, 20, r.BlockDim.Count())
+	sums8 := host2.Scratch[float32](r, 21, r.BlockDim.Count())
 	for r.Next() {
 		/*line tensor.go:72*/ at = 0
 		for threadZ := range 1 {
@@ -5541,17 +5233,17 @@ func quernHostMoments(r *host2.Run) {
 			/*line tensor.go:77:100000*/ for threadZ := range 1 {
 				/*line tensor.go:78*/ for threadY := range 1 {
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5Moments(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
+					quernRow5Moments(r, words5, first4, words6, words7, words8, bLefts, bRights)
 				}
 			}
-			/*line tensor.go:77:100000*/ host2.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+			/*line tensor.go:77:100000*/ host2.MMAFloat16(sums, sums2, sums3, sums4, as, bLefts, lefts)
 			/*line tensor.go:78*/ for threadZ := range 1 {
 				/*line tensor.go:79:100000*/ for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow6Moments(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
+					quernRow6Moments(r, sums, first5, sums2, sums3, sums4, t24s)
 				}
 			}
-			/*line tensor.go:84:100000*/ host2.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+			/*line tensor.go:84:100000*/ host2.MMAFloat16(sums5, sums6, sums7, sums8, as, bRights, rights)
 			/*line tensor.go:85*/ for threadZ := range 1 {
 				/*line tensor.go:86:100000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 32
@@ -5566,7 +5258,7 @@ func quernHostMoments(r *host2.Run) {
 				quernRow8Moments(r, lefts, first7, rights, c)
 			}
 		}
-	} /*line quern_gen.go:5569:1*/
+	} /*line quern_gen.go:5261:1*/
 }
 
 //go:noinline
@@ -5602,17 +5294,17 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 			*left = kernel.Accumulator[float32]{}
 			*right = kernel.Accumulator[float32]{}
 		}
-	} /*line quern_gen.go:5605:1*/
+	} /*line quern_gen.go:5297:1*/
 }
 
 //go:noinline
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
-		/*line tensor.go:73*/ tile[t1][t2] = samples[at+t1][t2]
-	} /*line quern_gen.go:5615:1*/
+		line := threadX & 31 % 16
+		half := threadX & 31 / 16
+		/*line tensor.go:73*/ tile[line][half] = samples[at+line][half]
+	} /*line quern_gen.go:5307:1*/
 }
 
 //go:noinline
@@ -5620,12 +5312,12 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, til
 	givenRow := (*[32]*[8]kernel.Float16)(givens[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
-		/*line tensor.go:75*/ _ = tile[t1][t2]
-		/*line tensor.go:75*/ given := &tile[t1][t2]
+		line := threadX & 31 % 16
+		half := threadX & 31 / 16
+		/*line tensor.go:75*/ _ = tile[line][half]
+		/*line tensor.go:75*/ given := &tile[line][half]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5628:1*/
+	} /*line quern_gen.go:5320:1*/
 }
 
 //go:noinline
@@ -5643,193 +5335,117 @@ func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2 []uint32,
 		word2 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
 		a := &aRow[threadX]
-		t1 := threadX & 31 % 16
-		t2 := threadX & 31 / 16
+		line := threadX & 31 % 16
+		half := threadX & 31 / 16
 //line tensor.go:75
 		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
-		_ = tile[t1][t2]
-		/*line tensor.go:76*/ given2 := &tile[t1][t2]
+		_ = tile[line][half]
+		/*line tensor.go:76*/ given2 := &tile[line][half]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5653:1*/
+	} /*line quern_gen.go:5345:1*/
 }
 
 //go:noinline
-func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first4 int, as []kernel.MatrixA[kernel.Float16], words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first4:])
-	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first4:])
+func quernRow5Moments(r *host2.Run, words5 []uint32, first4 int, words6 []uint32, words7 []uint32, words8 []uint32, bLefts []kernel.MatrixB[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16]) {
 	wordRow5 := (*[32]uint32)(words5[first4:])
 	wordRow6 := (*[32]uint32)(words6[first4:])
 	wordRow7 := (*[32]uint32)(words7[first4:])
 	wordRow8 := (*[32]uint32)(words8[first4:])
+	bLeftRow := (*[32]kernel.MatrixB[kernel.Float16])(bLefts[first4:])
 	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first4:])
-	t17Row := (*[32]kernel.MatrixA[kernel.Float16])(t17s[first4:])
-	t18Row := (*[32]kernel.MatrixB[kernel.Float16])(t18s[first4:])
-	t19Row := (*[32]kernel.Accumulator[float32])(t19s[first4:])
 	for threadX := 0; threadX < 32; threadX += 4 {
-		left := &leftRow[threadX]
-		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		bLeft := &bLeftRow[threadX]
 		bRight := &bRightRow[threadX]
-		t17 := &t17Row[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		/*line tensor.go:76*/ bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+//line tensor.go:76
+		*bLeft = kernel.MatrixB[kernel.Float16]{word5, word6}
 		*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
-//line tensor.go:77
-		*t17 = *a
-		*t18 = bLeft
-		*t19 = *left
-//line tensor.go:80:100000
 		{
 			threadX := threadX + 1
-			left := &leftRow[threadX]
-			a := &aRow[threadX]
 			word5 := wordRow5[threadX]
 			word6 := wordRow6[threadX]
 			word7 := wordRow7[threadX]
 			word8 := wordRow8[threadX]
+			bLeft := &bLeftRow[threadX]
 			bRight := &bRightRow[threadX]
-			t17 := &t17Row[threadX]
-			t18 := &t18Row[threadX]
-			t19 := &t19Row[threadX]
-			bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+			*bLeft = kernel.MatrixB[kernel.Float16]{word5, word6}
 			*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
-			*t17 = *a
-			*t18 = bLeft
-			*t19 = *left
 		}
-//line tensor.go:98
+//line tensor.go:89:100000
 		{
 			threadX := threadX + 2
-			left := &leftRow[threadX]
-			a := &aRow[threadX]
 			word5 := wordRow5[threadX]
 			word6 := wordRow6[threadX]
 			word7 := wordRow7[threadX]
 			word8 := wordRow8[threadX]
+			bLeft := &bLeftRow[threadX]
 			bRight := &bRightRow[threadX]
-			t17 := &t17Row[threadX]
-			t18 := &t18Row[threadX]
-			t19 := &t19Row[threadX]
-			bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+			*bLeft = kernel.MatrixB[kernel.Float16]{word5, word6}
 			*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
-			*t17 = *a
-			*t18 = bLeft
-			*t19 = *left
 		}
-//line tensor.go:116:100000
+//line tensor.go:100:100000
 		{
 			threadX := threadX + 3
-			left := &leftRow[threadX]
-			a := &aRow[threadX]
 			word5 := wordRow5[threadX]
 			word6 := wordRow6[threadX]
 			word7 := wordRow7[threadX]
 			word8 := wordRow8[threadX]
+			bLeft := &bLeftRow[threadX]
 			bRight := &bRightRow[threadX]
-			t17 := &t17Row[threadX]
-			t18 := &t18Row[threadX]
-			t19 := &t19Row[threadX]
-			bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+			*bLeft = kernel.MatrixB[kernel.Float16]{word5, word6}
 			*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
-			*t17 = *a
-			*t18 = bLeft
-			*t19 = *left
 		}
-	} /*line quern_gen.go:5742:1*/
+	} /*line quern_gen.go:5401:1*/
 }
 
 //go:noinline
-func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums []float32, sums2 []float32, sums3 []float32, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first5:])
-	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first5:])
-	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first5:])
+func quernRow6Moments(r *host2.Run, sums []float32, first5 int, sums2 []float32, sums3 []float32, sums4 []float32, t24s []kernel.Accumulator[float32]) {
 	sumRow := (*[32]float32)(sums[first5:])
 	sumRow2 := (*[32]float32)(sums2[first5:])
 	sumRow3 := (*[32]float32)(sums3[first5:])
 	sumRow4 := (*[32]float32)(sums4[first5:])
 	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first5:])
-	t25Row := (*[32]kernel.MatrixA[kernel.Float16])(t25s[first5:])
-	t26Row := (*[32]kernel.MatrixB[kernel.Float16])(t26s[first5:])
-	t27Row := (*[32]kernel.Accumulator[float32])(t27s[first5:])
 	for threadX := 0; threadX < 32; threadX += 4 {
-		right := &rightRow[threadX]
-		a := &aRow[threadX]
-		bRight := &bRightRow[threadX]
 		sum := sumRow[threadX]
 		sum2 := sumRow2[threadX]
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		t24 := &t24Row[threadX]
-		t25 := &t25Row[threadX]
-		t26 := &t26Row[threadX]
-		t27 := &t27Row[threadX]
 //line tensor.go:77
 		*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-		*t25 = *a
-		*t26 = *bRight
-		*t27 = *right
-//line tensor.go:81:100000
 		{
 			threadX := threadX + 1
-			right := &rightRow[threadX]
-			a := &aRow[threadX]
-			bRight := &bRightRow[threadX]
 			sum := sumRow[threadX]
 			sum2 := sumRow2[threadX]
 			sum3 := sumRow3[threadX]
 			sum4 := sumRow4[threadX]
 			t24 := &t24Row[threadX]
-			t25 := &t25Row[threadX]
-			t26 := &t26Row[threadX]
-			t27 := &t27Row[threadX]
 			*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-			*t25 = *a
-			*t26 = *bRight
-			*t27 = *right
 		}
-//line tensor.go:99:100000
+//line tensor.go:87:100000
 		{
 			threadX := threadX + 2
-			right := &rightRow[threadX]
-			a := &aRow[threadX]
-			bRight := &bRightRow[threadX]
 			sum := sumRow[threadX]
 			sum2 := sumRow2[threadX]
 			sum3 := sumRow3[threadX]
 			sum4 := sumRow4[threadX]
 			t24 := &t24Row[threadX]
-			t25 := &t25Row[threadX]
-			t26 := &t26Row[threadX]
-			t27 := &t27Row[threadX]
 			*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-			*t25 = *a
-			*t26 = *bRight
-			*t27 = *right
 		}
-//line tensor.go:117
+//line tensor.go:96:100000
 		{
 			threadX := threadX + 3
-			right := &rightRow[threadX]
-			a := &aRow[threadX]
-			bRight := &bRightRow[threadX]
 			sum := sumRow[threadX]
 			sum2 := sumRow2[threadX]
 			sum3 := sumRow3[threadX]
 			sum4 := sumRow4[threadX]
 			t24 := &t24Row[threadX]
-			t25 := &t25Row[threadX]
-			t26 := &t26Row[threadX]
-			t27 := &t27Row[threadX]
 			*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-			*t25 = *a
-			*t26 = *bRight
-			*t27 = *right
 		}
-	} /*line quern_gen.go:5832:1*/
+	} /*line quern_gen.go:5448:1*/
 }
 
 //go:noinline
@@ -5849,10 +5465,10 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-		/*line tensor.go:77*/ t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+//line tensor.go:77
+		*right = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 		*left = *t24
-		*right = t32
-//line tensor.go:80:100000
+//line tensor.go:79:100000
 		{
 			threadX := threadX + 1
 			left := &leftRow[threadX]
@@ -5862,11 +5478,10 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 			sum6 := sumRow6[threadX]
 			sum7 := sumRow7[threadX]
 			sum8 := sumRow8[threadX]
-			t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+			*right = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 			*left = *t24
-			*right = t32
 		}
-//line tensor.go:93:100000
+//line tensor.go:91:100000
 		{
 			threadX := threadX + 2
 			left := &leftRow[threadX]
@@ -5876,11 +5491,10 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 			sum6 := sumRow6[threadX]
 			sum7 := sumRow7[threadX]
 			sum8 := sumRow8[threadX]
-			t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+			*right = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 			*left = *t24
-			*right = t32
 		}
-//line tensor.go:106:100000
+//line tensor.go:103:100000
 		{
 			threadX := threadX + 3
 			left := &leftRow[threadX]
@@ -5890,11 +5504,10 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 			sum6 := sumRow6[threadX]
 			sum7 := sumRow7[threadX]
 			sum8 := sumRow8[threadX]
-			t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+			*right = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 			*left = *t24
-			*right = t32
 		}
-	} /*line quern_gen.go:5897:1*/
+	} /*line quern_gen.go:5510:1*/
 }
 
 //go:noinline
@@ -5907,21 +5520,18 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 		right := &rightRow[threadX]
 		at2 := threadX & 31 & 3 << 1
 		/*line tensor.go:80:100000*/ for i := 0; i < 4; i++ {
-			t33 := i
-			result0 := threadX&31>>2 + t33>>1<<3
-			t35 := i
-			result02 := at2 + t35&1
+			result0 := threadX&31>>2 + i>>1<<3
+			result02 := at2 + i&1
 			at3 := result0*16 + result02
-			/*line tensor.go:82*/ t38 := at3
-			/*line tensor.go:82*/ _ = c[t38]
+			/*line tensor.go:82*/ _ = c[at3]
 			t40 := at3 + 8
 			/*line tensor.go:82*/ _ = c[t40]
 			/*line tensor.go:82*/ t41 := left[i]
 			/*line tensor.go:82*/ t42 := right[i]
-			/*line tensor.go:82*/ c[t38] = t41
+			/*line tensor.go:82*/ c[at3] = t41
 			/*line tensor.go:82*/ c[t40] = t42
 		}
-	} /*line quern_gen.go:5924:1*/
+	} /*line quern_gen.go:5534:1*/
 }
 
 func quernPlainSmallProduct(r *host2.Run) {
@@ -5936,25 +5546,22 @@ func quernHostSmallProduct(r *host2.Run) {
 	var at int
 	sums := host2.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
 	k := len(a) / 16
-	var t1 int
 	var t2 []float32
 	var t5 int
-	fas := host2.Scratch[kernel.MatrixA[float32]](r, 1, r.BlockDim.Count())
+	result0s := host2.Scratch[kernel.MatrixA[float32]](r, 1, r.BlockDim.Count())
 	n := 1
 	n2 := 1
 	t9 := 1
-	var t62 []float32
-	t8s := host2.Scratch[kernel.MatrixA[float32]](r, 2, r.BlockDim.Count())
-	t9s := host2.Scratch[kernel.MatrixB[float32]](r, 3, r.BlockDim.Count())
-	t10s := host2.Scratch[kernel.Accumulator[float32]](r, 4, r.BlockDim.Count())
+	var t6 []float32
+	result0s2 := host2.Scratch[kernel.MatrixB[float32]](r, 2, r.BlockDim.Count())
 	n3 := 1
 	n4 := 1
-	t72 := 8
-	sums2 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
-	sums3 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
-	sums4 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
-	sums5 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
-	result05 := 8
+	t7 := 8
+	sums2 := host2.Scratch[float32](r, 3, r.BlockDim.Count())
+	sums3 := host2.Scratch[float32](r, 4, r.BlockDim.Count())
+	sums4 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
+	sums5 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
+	result03 := 8
 	t16 := 0
 	size := t16 >> 1 << 3
 	t18 := 0
@@ -5979,34 +5586,33 @@ func quernHostSmallProduct(r *host2.Run) {
 			/*line tensor.go:101*/ if r.Halted() {
 				/*line tensor.go:93*/ r.Halt()
 			}
-			/*line tensor.go:94:100000*/ t1 = at
 			r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:94*/ t2 = a[t1:]
+			/*line tensor.go:94*/ t2 = a[at:]
 			t5 = at * 8
 			/*line tensor.go:96:100000*/ for threadZ := range 1 {
 				/*line tensor.go:97:100000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow2SmallProduct(r, fas, first2, n, t2, k, n2, t9)
+					quernRow2SmallProduct(r, result0s, first2, n, t2, k, n2, t9)
 				}
 			}
 			/*line tensor.go:103:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:95*/ t62 = b[t5:]
+			/*line tensor.go:95*/ t6 = b[t5:]
 			/*line tensor.go:96:100000*/ for threadZ := range 1 {
 				/*line tensor.go:97:100000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 32
-					quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, n3, t62, n4, t72)
+					quernRow3SmallProduct(r, result0s2, first3, n3, t6, n4, t7)
 				}
 			}
-			/*line tensor.go:96:100000*/ host2.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
+			/*line tensor.go:96:100000*/ host2.MMATF32(sums2, sums3, sums4, sums5, result0s, result0s2, sums)
 			/*line tensor.go:97:100000*/ for threadZ := range 1 {
 				/*line tensor.go:98*/ for threadY := range 1 {
 					first4 := (threadZ*1 + threadY) * 32
 					quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5)
 				}
 			}
-			/*line tensor.go:93:100000*/ at += result05
+			/*line tensor.go:93:100000*/ at += result03
 		}
 		/*line tensor.go:95*/ for threadZ := range 1 {
 			/*line tensor.go:96:100000*/ for threadY := range 1 {
@@ -6015,7 +5621,7 @@ func quernHostSmallProduct(r *host2.Run) {
 				quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184)
 			}
 		}
-	} /*line quern_gen.go:6018:1*/
+	} /*line quern_gen.go:5624:1*/
 }
 
 //go:noinline
@@ -6043,97 +5649,78 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 			sum := &sumRow[threadX]
 			*sum = kernel.Accumulator[float32]{}
 		}
-	} /*line quern_gen.go:6046:1*/
+	} /*line quern_gen.go:5652:1*/
 }
 
 //go:noinline
-func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, n int, t2 []float32, k int, n2 int, t9 int) {
-	faRow := (*[32]kernel.MatrixA[float32])(fas[first2:])
+func quernRow2SmallProduct(r *host2.Run, result0s []kernel.MatrixA[float32], first2 int, n int, t2 []float32, k int, n2 int, t9 int) {
+	result0Row := (*[32]kernel.MatrixA[float32])(result0s[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
+		result0 := &result0Row[threadX]
 		at2 := threadX & 31 & 3 * 1
-		t52 := threadX & 31 >> 2
-		t6 := threadX & 31 & 3 * n
+		i2 := threadX & 31 >> 2
+		k2 := threadX & 31 & 3 * n
 		/*line tensor.go:94*/ m := kernel.MatrixA[float32]{}
-		var result0 kernel.MatrixA[float32]
-		/*line tensor.go:96:100000*/ if n == 0 {
-			/*line tensor.go:97:100000*/ for i := 0; i < 2; i++ {
+		if n == 0 {
+			/*line tensor.go:96:100000*/ for i := 0; i < 2; i++ {
 				/*line tensor.go:94*/ bits := uint64(math.Float32bits(t2[(threadX&31>>2+i*8)*k+at2]))
-				t12 := i
-				/*line tensor.go:94*/ _ = m[t12]
+				/*line tensor.go:94*/ _ = m[i]
 				t22 := i + 2
 				/*line tensor.go:94*/ _ = m[t22]
 				t3 := uint32(bits)
 				t4 := uint32(bits >> 32)
-				/*line tensor.go:94*/ m[t12] = t3
+				/*line tensor.go:94*/ m[i] = t3
 				/*line tensor.go:94*/ m[t22] = t4
 			}
-			/*line tensor.go:96:100000*/ result0 = m
+//line tensor.go:96:100000
+			*result0 = m
 //line tensor.go:97:100000
 		} else {
 			/*line tensor.go:98*/ for w := 0; w < 4; w++ {
-				t7 := t2
-				t8 := (t52+w&1*8)*k + (t6+w>>1*4*n)*1
+				t8 := (i2+w&1*8)*k + (k2+w>>1*4*n)*1
 				var word uint32
-				/*line tensor.go:102:100000*/ for i2 := 0; i2 < n2; i2++ {
-					/*line tensor.go:94*/ word |= uint32(uint64(math.Float32bits(t7[t8+i2*t9]))) << host2.Div(i2*32, n2)
+				for i3 := 0; i3 < n2; i3++ {
+					/*line tensor.go:94*/ word |= uint32(uint64(math.Float32bits(t2[t8+i3*t9]))) << host2.Div(i3*32, n2)
 				}
-				/*line tensor.go:96:100000*/ result02 := word
-				/*line tensor.go:94*/ m[w] = result02
+				/*line tensor.go:94:100000*/ m[w] = word
 			}
-			/*line tensor.go:96:100000*/ result0 = m
+//line tensor.go:96:100000
+			*result0 = m
 		}
-//line tensor.go:98
-		*fa = result0
-	} /*line quern_gen.go:6089:1*/
+	} /*line quern_gen.go:5691:1*/
 }
 
 //go:noinline
-func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas []kernel.MatrixA[float32], t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], n3 int, t62 []float32, n4 int, t72 int) {
-	sumRow := (*[32]kernel.Accumulator[float32])(sums[first3:])
-	faRow := (*[32]kernel.MatrixA[float32])(fas[first3:])
-	t8Row := (*[32]kernel.MatrixA[float32])(t8s[first3:])
-	t9Row := (*[32]kernel.MatrixB[float32])(t9s[first3:])
-	t10Row := (*[32]kernel.Accumulator[float32])(t10s[first3:])
+func quernRow3SmallProduct(r *host2.Run, result0s2 []kernel.MatrixB[float32], first3 int, n3 int, t6 []float32, n4 int, t7 int) {
+	result0Row2 := (*[32]kernel.MatrixB[float32])(result0s2[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		t82 := &t8Row[threadX]
-		t92 := &t9Row[threadX]
-		t10 := &t10Row[threadX]
-		t32 := threadX & 31 >> 2
-		at3 := t32 * 1
-		t42 := threadX & 31 & 3 * n3
+		result02 := &result0Row2[threadX]
+		j := threadX & 31 >> 2
+		at3 := j * 1
+		k3 := threadX & 31 & 3 * n3
 		/*line tensor.go:95*/ m2 := kernel.MatrixB[float32]{}
-		var result03 kernel.MatrixB[float32]
-		/*line tensor.go:97:100000*/ if n3 == 0 {
-			/*line tensor.go:95*/ bits2 := uint64(math.Float32bits(t62[threadX&31>>2*1+threadX&31&3*8]))
-			t13 := uint32(bits2)
+		/*line tensor.go:96:100000*/ if n3 == 0 {
+			/*line tensor.go:95*/ bits2 := uint64(math.Float32bits(t6[threadX&31>>2*1+threadX&31&3*8]))
+			t1 := uint32(bits2)
 			t23 := uint32(bits2 >> 32)
-			m2[0] = t13
+			m2[0] = t1
 			m2[1] = t23
-			result03 = m2
+			*result02 = m2
 		} else {
 			/*line tensor.go:102:100000*/ for w2 := 0; w2 < 2; w2++ {
-				t53 := t62
-				t63 := at3 + (t42+w2*4*n3)*8
+				t62 := at3 + (k3+w2*4*n3)*8
 				var word2 uint32
-				/*line tensor.go:106:100000*/ for i3 := 0; i3 < n4; i3++ {
-					/*line tensor.go:95*/ word2 |= uint32(uint64(math.Float32bits(t53[t63+i3*t72]))) << host2.Div(i3*32, n4)
+				/*line tensor.go:105*/ for i4 := 0; i4 < n4; i4++ {
+					/*line tensor.go:95*/ word2 |= uint32(uint64(math.Float32bits(t6[t62+i4*t7]))) << host2.Div(i4*32, n4)
 				}
-				/*line tensor.go:97:100000*/ result04 := word2
-				/*line tensor.go:95*/ m2[w2] = result04
+				/*line tensor.go:95*/ m2[w2] = word2
 			}
-			/*line tensor.go:97:100000*/ result03 = m2
+//line tensor.go:97:100000
+			*result02 = m2
 		}
-		/*line tensor.go:99:100000*/ fb := result03
-//line tensor.go:96
-		*t82 = *fa
-		*t92 = fb
-		*t10 = *sum
-	} /*line quern_gen.go:6136:1*/
+	} /*line quern_gen.go:5723:1*/
 }
 
 //go:noinline
@@ -6181,7 +5768,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 			sum5 := sumRow5[threadX]
 			*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 		}
-	} /*line quern_gen.go:6184:1*/
+	} /*line quern_gen.go:5771:1*/
 }
 
 //go:noinline
@@ -6190,23 +5777,23 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
-		result06 := threadX&31>>2 + size
-		result07 := threadX&31&3<<1 + t18&1
-		result08 := threadX&31>>2 + size2
-		result09 := threadX&31&3<<1 + t182&1
-		result010 := threadX&31>>2 + size3
-		result011 := threadX&31&3<<1 + t183&1
-		result012 := threadX&31>>2 + size4
-		result013 := threadX&31&3<<1 + t184&1
+		result04 := threadX&31>>2 + size
+		result05 := threadX&31&3<<1 + t18&1
+		result06 := threadX&31>>2 + size2
+		result07 := threadX&31&3<<1 + t182&1
+		result08 := threadX&31>>2 + size3
+		result09 := threadX&31&3<<1 + t183&1
+		result010 := threadX&31>>2 + size4
+		result011 := threadX&31&3<<1 + t184&1
 		/*line tensor.go:98*/ v := sum[0]
-		c[result06*8+result07] = v
+		c[result04*8+result05] = v
 		/*line tensor.go:98*/ v2 := sum[1]
-		c[result08*8+result09] = v2
+		c[result06*8+result07] = v2
 		/*line tensor.go:98*/ v3 := sum[2]
-		c[result010*8+result011] = v3
+		c[result08*8+result09] = v3
 		/*line tensor.go:98*/ v4 := sum[3]
-		c[result012*8+result013] = v4
-	} /*line quern_gen.go:6209:1*/
+		c[result010*8+result011] = v4
+	} /*line quern_gen.go:5796:1*/
 }
 
 func quernPlainGroupTiles(r *host2.Run) {
@@ -6227,10 +5814,8 @@ func quernHostGroupTiles(r *host2.Run) {
 	sums := host2.Scratch[[8]kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
 	var t17 [][8]kernel.BFloat16
 	tileA := host2.Shared[[1024][8]kernel.BFloat16](r, 1)
-	var t25 int
 	var t28 [][8]kernel.BFloat16
 	tileB := host2.Shared[[512][8]kernel.BFloat16](r, 2)
-	var t36 int
 	givens := host2.Scratch[*[8]kernel.BFloat16](r, 33, r.BlockDim.Count())
 	givens2 := host2.Scratch[*[8]kernel.BFloat16](r, 34, r.BlockDim.Count())
 	sums2 := host2.Scratch[float32](r, 1, r.BlockDim.Count())
@@ -6284,9 +5869,9 @@ func quernHostGroupTiles(r *host2.Run) {
 		t4 := 2 * block
 		t10 := 2*block + 1
 		t19 := 2 * block
-		t1 := blockY * 128
+		row := blockY * 128
 		t30 := 2*block + 1
-		t2 := blockX * 64
+		column := blockX * 64
 		r.ThreadIdx = kernel.Dim3{}
 		/*line tensor.go:113*/ _ = maps[t4]
 		r.ThreadIdx = kernel.Dim3{}
@@ -6302,32 +5887,28 @@ func quernHostGroupTiles(r *host2.Run) {
 			/*line tensor.go:125:100000*/ if r.Halted() {
 				/*line tensor.go:117*/ r.Halt()
 			}
-			/*line tensor.go:119:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:118*/ t17 = tileA[:]
+			/*line tensor.go:118:100000*/ t17 = tileA[:]
 			r.ThreadIdx = kernel.Dim3{}
 			/*line tensor.go:118*/ _ = maps[t19]
-			t25 = at
+			t28 = tileB[:]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					same := threadY == 0 && threadZ == 0
-					quernRow2GroupTiles(r, same, maps, t19, t17, a, m, k, t1, t25)
+					quernRow2GroupTiles(r, same, maps, t19, t17, a, m, k, row, at)
 				}
 			}
 			/*line tensor.go:127:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:119*/ t28 = tileB[:]
-			r.ThreadIdx = kernel.Dim3{}
 			/*line tensor.go:119*/ _ = maps[t30]
-			t36 = at
 			for threadZ := range 1 {
-				/*line tensor.go:122:100000*/ for threadY := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					same2 := threadY == 0 && threadZ == 0
-					quernRow3GroupTiles(r, same2, maps, t30, t28, b, n, k, t2, t36, threadY, threadZ)
+					quernRow3GroupTiles(r, same2, maps, t30, t28, b, n, k, column, at, threadY, threadZ)
 				}
 			}
-			/*line tensor.go:128:100000*/ for threadZ := range 1 {
-				/*line tensor.go:129:100000*/ for threadY := range 1 {
+			/*line tensor.go:127:100000*/ for threadZ := range 1 {
+				/*line tensor.go:128:100000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
 					quernRow4GroupTiles(r, givens, first2, givens2, tileA, tileB)
@@ -6345,10 +5926,10 @@ func quernHostGroupTiles(r *host2.Run) {
 			/*line tensor.go:130*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 256
-				quernRow6GroupTiles(r, sums, first4, t2, t78, t1, size, m, n, c, t782, size2, t783, size3, t784, size4)
+				quernRow6GroupTiles(r, sums, first4, column, t78, row, size, m, n, c, t782, size2, t783, size3, t784, size4)
 			}
 		}
-	} /*line quern_gen.go:6351:1*/
+	} /*line quern_gen.go:5932:1*/
 }
 
 //go:noinline
@@ -6375,21 +5956,21 @@ func quernRow1GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 			sum := &sumRow[threadX]
 			*sum = [8]kernel.Accumulator[float32]{}
 		}
-	} /*line quern_gen.go:6378:1*/
+	} /*line quern_gen.go:5959:1*/
 }
 
 //go:noinline
-func quernRow2GroupTiles(r *host2.Run, same bool, maps []kernel.TileMap, t19 int, t17 [][8]kernel.BFloat16, a []kernel.BFloat16, m int, k int, t1 int, t25 int) {
+func quernRow2GroupTiles(r *host2.Run, same bool, maps []kernel.TileMap, t19 int, t17 [][8]kernel.BFloat16, a []kernel.BFloat16, m int, k int, row int, at int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line tensor.go:118:100000*/ if same && threadX == 0 {
-			/*line tensor.go:118*/ host2.CopyTile(&maps[t19], t17, a, m, k, k, t1, t25)
+			/*line tensor.go:118*/ host2.CopyTile(&maps[t19], t17, a, m, k, k, row, at)
 		}
-	} /*line quern_gen.go:6388:1*/
+	} /*line quern_gen.go:5969:1*/
 }
 
 //go:noinline
-func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 int, t28 [][8]kernel.BFloat16, b []kernel.BFloat16, n int, k int, t2 int, t36 int, threadY int, threadZ int) {
+func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 int, t28 [][8]kernel.BFloat16, b []kernel.BFloat16, n int, k int, column int, at int, threadY int, threadZ int) {
 	if !(threadY == 0 && threadZ == 0) {
 		return
 	}
@@ -6399,19 +5980,17 @@ func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 in
 		return
 	}
 	if t30 >= 0 && t30 < len(maps) {
-		for lane := range count {
-			threadX := firstX + lane
-			r.ThreadIdx.X = threadX
-			/*line tensor.go:119*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36)
+		for range count {
+			/*line tensor.go:119*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, column, at)
 		}
 		return
 	}
 	/*line tensor.go:123:100000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line tensor.go:125:100000*/ if same2 && threadX == 0 {
-			/*line tensor.go:119*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36)
+			/*line tensor.go:119*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, column, at)
 		}
-	} /*line quern_gen.go:6414:1*/
+	} /*line quern_gen.go:5993:1*/
 }
 
 //go:noinline
@@ -6423,10 +6002,10 @@ func quernRow4GroupTiles(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int,
 		/*line tensor.go:121*/ t39 := threadX >> 5 / 4 * 64 * 8
 		/*line tensor.go:121*/ _ = tileA[t39]
 		/*line tensor.go:121*/ given := &tileA[t39]
-		/*line tensor.go:121*/ given2 := &tileB[0]
+		given2 := &tileB[0]
 		givenRow[threadX] = given
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:6429:1*/
+	} /*line quern_gen.go:6008:1*/
 }
 
 //go:noinline
@@ -6530,73 +6109,68 @@ func quernRow5GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 		sum[7][1] = sum31
 		sum[7][2] = sum32
 		sum[7][3] = sum33
-	} /*line quern_gen.go:6533:1*/
+	} /*line quern_gen.go:6112:1*/
 }
 
 //go:noinline
-func quernRow6GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], first4 int, t2 int, t78 int, t1 int, size int, m int, n int, c []float32, t782 int, size2 int, t783 int, size3 int, t784 int, size4 int) {
+func quernRow6GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], first4 int, column int, t78 int, row int, size int, m int, n int, c []float32, t782 int, size2 int, t783 int, size3 int, t784 int, size4 int) {
 	sumRow := (*[256][8]kernel.Accumulator[float32])(sums[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
 		result0 := threadX&31&3<<1 + t78&1
-		at2 := t2 + result0
+		at2 := column + result0
 		result02 := threadX&31>>2 + size
-		t77 := t1 + threadX>>5*16 + result02
-		at3 := t77 * n
+		y := row + threadX>>5*16 + result02
+		at3 := y * n
 		result03 := threadX&31&3<<1 + t782&1
-		at4 := t2 + result03
+		at4 := column + result03
 		result04 := threadX&31>>2 + size2
-		t772 := t1 + threadX>>5*16 + result04
-		at5 := t772 * n
+		y2 := row + threadX>>5*16 + result04
+		at5 := y2 * n
 		result05 := threadX&31&3<<1 + t783&1
-		at6 := t2 + result05
+		at6 := column + result05
 		result06 := threadX&31>>2 + size3
-		t773 := t1 + threadX>>5*16 + result06
-		at7 := t773 * n
+		y3 := row + threadX>>5*16 + result06
+		at7 := y3 * n
 		result07 := threadX&31&3<<1 + t784&1
-		at8 := t2 + result07
+		at8 := column + result07
 		result08 := threadX&31>>2 + size4
-		t774 := t1 + threadX>>5*16 + result08
-		at9 := t774 * n
+		y4 := row + threadX>>5*16 + result08
+		at9 := y4 * n
 		/*line tensor.go:125:100000*/ for j := 0; j < 8; j++ {
-			t73 := j
-			/*line tensor.go:126*/ _ = sum[t73]
-			/*line tensor.go:126*/ t74 := sum[t73]
+			_ = sum[j]
+			/*line tensor.go:126*/ t74 := sum[j]
 			v := t74[0]
 			/*line tensor.go:127*/ _ = sum[j]
 			/*line tensor.go:127*/ _ = sum[j]
-			t80 := at2 + j*8
-			x := t80
-			/*line tensor.go:128:100000*/ if t77 < m && x < n {
+			x := at2 + j*8
+			/*line tensor.go:128:100000*/ if y < m && x < n {
 				c[at3+x] = v
 			}
 			/*line tensor.go:126:100000*/ v2 := t74[1]
 			_ = sum[j]
 			/*line tensor.go:127*/ _ = sum[j]
-			t802 := at4 + j*8
-			x2 := t802
-			/*line tensor.go:128:100000*/ if t772 < m && x2 < n {
+			x2 := at4 + j*8
+			/*line tensor.go:128:100000*/ if y2 < m && x2 < n {
 				c[at5+x2] = v2
 			}
 			/*line tensor.go:126:100000*/ v3 := t74[2]
 			_ = sum[j]
 			/*line tensor.go:127*/ _ = sum[j]
-			t803 := at6 + j*8
-			x3 := t803
-			/*line tensor.go:128:100000*/ if t773 < m && x3 < n {
+			x3 := at6 + j*8
+			/*line tensor.go:128:100000*/ if y3 < m && x3 < n {
 				c[at7+x3] = v3
 			}
 			/*line tensor.go:126:100000*/ v4 := t74[3]
 			_ = sum[j]
 			/*line tensor.go:127*/ _ = sum[j]
-			t804 := at8 + j*8
-			x4 := t804
-			/*line tensor.go:128:100000*/ if t774 < m && x4 < n {
+			x4 := at8 + j*8
+			/*line tensor.go:128:100000*/ if y4 < m && x4 < n {
 				c[at9+x4] = v4
 			}
 		}
-	} /*line quern_gen.go:6599:1*/
+	} /*line quern_gen.go:6173:1*/
 }
 
 func quernPlainZoom(r *host2.Run) {
@@ -6652,9 +6226,7 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 				u := float32(result0)/2 + (float32(x)+0.5-value)/factor
 				/*line texture.go:14*/ result02 := image.Height()
 				v := float32(result02)/2 + value3
-				/*line texture.go:15*/ t3 := u
-				t4 := v
-				/*line texture.go:15*/ result := image.Sample(t3, t4)
+				/*line texture.go:15*/ result := image.Sample(u, v)
 				row[threadX] = result
 			}
 			/*line texture.go:18:110000*/ return
@@ -6670,11 +6242,9 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 		u := float32(result0)/2 + (float32(x)+0.5-value)/factor
 		/*line texture.go:14*/ result02 := image.Height()
 		v := float32(result02)/2 + value3
-		/*line texture.go:15*/ t3 := u
-		t4 := v
-		/*line texture.go:15*/ result := image.Sample(t3, t4)
+		/*line texture.go:15*/ result := image.Sample(u, v)
 		/*line texture.go:15*/ out[start+x] = result
-	} /*line quern_gen.go:6677:1*/
+	} /*line quern_gen.go:6247:1*/
 }
 
 func quernPlainEdges(r *host2.Run) {
@@ -6722,7 +6292,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base int, y i
 			/*line texture.go:24*/ result05 := image.Fetch(t8, y)
 			/*line texture.go:24*/ out[y*result03+x] = result04 - result05
 		}
-	} /*line quern_gen.go:6725:1*/
+	} /*line quern_gen.go:6295:1*/
 }
 
 func quernPlainAddHalves(r *host2.Run) {
@@ -6776,7 +6346,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.F
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
 			/*line types.go:14*/ y[i] = result0
 		}
-	} /*line quern_gen.go:6779:1*/
+	} /*line quern_gen.go:6349:1*/
 }
 
 func quernPlainNorm(r *host2.Run) {
@@ -6840,7 +6410,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 			}
 			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum - 0))))
 		}
-	} /*line quern_gen.go:6843:1*/
+	} /*line quern_gen.go:6413:1*/
 }
 
 func quernPlainLimitHalves(r *host2.Run) {
@@ -6884,9 +6454,8 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 				} else {
 					/*line types.go:42:120000*/ x3 := row[threadX]
 					result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-					t3 := result02
-					result03 := limit.Float32() < t3.Float32()
-					/*line types.go:46:120000*/ if result03 {
+					result03 := limit.Float32() < result02.Float32()
+					/*line types.go:45:120000*/ if result03 {
 						/*line types.go:43*/ row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
 					}
 				}
@@ -6908,13 +6477,12 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 		} else {
 			/*line types.go:42:120000*/ x3 := x[i]
 			result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-			t3 := result02
-			result03 := limit.Float32() < t3.Float32()
-			/*line types.go:46:120000*/ if result03 {
+			result03 := limit.Float32() < result02.Float32()
+			/*line types.go:45:120000*/ if result03 {
 				/*line types.go:43*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
 			}
 		}
-	} /*line quern_gen.go:6917:1*/
+	} /*line quern_gen.go:6485:1*/
 }
 
 func quernPlainScaleAny_float32(r *host2.Run) {
@@ -6966,7 +6534,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 			/*line types.go:57*/ result0 := scaled[float32](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:6969:1*/
+	} /*line quern_gen.go:6537:1*/
 }
 
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
@@ -7018,7 +6586,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 			/*line types.go:57*/ result0 := scaled[kernel.Float16](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:7021:1*/
+	} /*line quern_gen.go:6589:1*/
 }
 
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
@@ -7070,7 +6638,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 			/*line types.go:57*/ result0 := scaled[kernel.BFloat16](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:7073:1*/
+	} /*line quern_gen.go:6641:1*/
 }
 
 func quernPlainJulia(r *host2.Run) {
@@ -7112,17 +6680,15 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 					/*line types.go:70:120000*/ if r.Halted() {
 						/*line types.go:69*/ r.Halt()
 					}
-					/*line types.go:70:120000*/ t1 := v
-					t2 := v
-					t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
-					t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+					/*line types.go:70:120000*/ t3 := float64(real(v)*real(v)) - float64(imag(v)*imag(v))
+					t4 := float64(real(v)*imag(v)) + float64(imag(v)*real(v))
 					v = complex(t3+real(c), t4+imag(c))
 				}
 			}
-			/*line types.go:77:120000*/ return
+			/*line types.go:75:120000*/ return
 		}
 	}
-	/*line types.go:80:120000*/ for threadX := range width {
+	/*line types.go:78:120000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line types.go:66:120000*/ if i >= len(z) || i >= len(steps) {
@@ -7132,13 +6698,11 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 			/*line types.go:70:120000*/ if r.Halted() {
 				/*line types.go:69*/ r.Halt()
 			}
-			/*line types.go:70:120000*/ t1 := v
-			t2 := v
-			t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
-			t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+			/*line types.go:70:120000*/ t3 := float64(real(v)*real(v)) - float64(imag(v)*imag(v))
+			t4 := float64(real(v)*imag(v)) + float64(imag(v)*real(v))
 			v = complex(t3+real(c), t4+imag(c))
 		}
-	} /*line quern_gen.go:7141:1*/
+	} /*line quern_gen.go:6705:1*/
 }
 
 func quernPlainImpedance(r *host2.Run) {
@@ -7182,37 +6746,33 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 				/*line types.go:79*/ t2 := row[threadX]
 				t3 := complex(float64(real(t2)), float64(imag(t2)))
 				/*line types.go:79*/ quotient := host2.DivideComplex(t1, t3)
-				t5 := quotient
-				t6 := float32(real(t5))
-				t7 := float32(imag(t5))
+				t6 := float32(real(quotient))
+				t7 := float32(imag(quotient))
 				t10 := t6 + 0
 				t11 := t7 + omega
 				t12 := complex(float64(t10), float64(t11))
 				/*line types.go:79*/ quotient2 := host2.DivideComplex(t9, t12)
-				t14 := quotient2
-				row[threadX] = complex(float32(real(t14)), float32(imag(t14)))
+				row[threadX] = complex(float32(real(quotient2)), float32(imag(quotient2)))
 			}
-			/*line types.go:83:120000*/ return
+			return
 		}
 	}
-	/*line types.go:86:120000*/ for threadX := range width {
+	/*line types.go:85:120000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line types.go:78:120000*/ if i < len(z) {
 			t2 := z[i]
 			t3 := complex(float64(real(t2)), float64(imag(t2)))
 			/*line types.go:79*/ quotient := host2.DivideComplex(t1, t3)
-			t5 := quotient
-			t6 := float32(real(t5))
-			t7 := float32(imag(t5))
+			t6 := float32(real(quotient))
+			t7 := float32(imag(quotient))
 			t10 := t6 + 0
 			t11 := t7 + omega
 			t12 := complex(float64(t10), float64(t11))
 			/*line types.go:79*/ quotient2 := host2.DivideComplex(t9, t12)
-			t14 := quotient2
-			/*line types.go:79*/ z[i] = complex(float32(real(t14)), float32(imag(t14)))
+			/*line types.go:79*/ z[i] = complex(float32(real(quotient2)), float32(imag(quotient2)))
 		}
-	} /*line quern_gen.go:7215:1*/
+	} /*line quern_gen.go:6775:1*/
 }
 
 func quernPlainPush(r *host2.Run) {
@@ -7266,7 +6826,7 @@ func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velo
 			/*line types.go:88*/ result0 := position[i].AddScaled(dt, t2)
 			/*line types.go:88*/ position[i] = result0
 		}
-	} /*line quern_gen.go:7269:1*/
+	} /*line quern_gen.go:6829:1*/
 }
 
 func quernPlainShade(r *host2.Run) {
@@ -7306,8 +6866,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				/*line types.go:97*/ n := row[threadX]
-				t1 := n
-				/*line types.go:98*/ result0 := n.Dot(t1)
+				result0 := n.Dot(n)
 				length := float32(math.Sqrt(float64(result0 - 0)))
 				/*line types.go:99*/ t3 := 1 / length
 				/*line types.go:99*/ result02 := n.Scale(t3)
@@ -7317,20 +6876,19 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 			/*line types.go:102:120000*/ return
 		}
 	}
-	/*line types.go:105*/ for threadX := range width {
+	/*line types.go:105:120000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line types.go:96:120000*/ if i < len(normals) && i < len(out) {
 			n := normals[i]
-			t1 := n
-			/*line types.go:98*/ result0 := n.Dot(t1)
+			result0 := n.Dot(n)
 			length := float32(math.Sqrt(float64(result0 - 0)))
 			/*line types.go:99*/ t3 := 1 / length
 			/*line types.go:99*/ result02 := n.Scale(t3)
 			/*line types.go:99*/ result03 := result02.Dot(light)
 			/*line types.go:99*/ out[i] = max(0, result03)
 		}
-	} /*line quern_gen.go:7333:1*/
+	} /*line quern_gen.go:6891:1*/
 }
 
 func quernPlainWidest(r *host2.Run) {
@@ -7354,10 +6912,7 @@ func quernHostWidest(r *host2.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1Widest(r, bests, width, base, rows, out)
 				for k := 1; k < whole; k += 4 {
-					t5 := k + 1
-					t52 := k + 2
-					t53 := k + 3
-					quernRow2Widest(r, bests, width, base, rows, out, k, t5, t52, t53)
+					quernRow2Widest(r, bests, width, base, rows, out, k)
 				}
 				for k2 := whole; k2 < 4; k2++ {
 					quernRow3Widest(r, bests, width, base, rows, out, k2)
@@ -7396,18 +6951,18 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:121*/ best = &rows[i][0]
 		}
 		/*line types.go:123:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:7399:1*/
+	} /*line quern_gen.go:6954:1*/
 }
 
 //go:noinline
-func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample, k int, t5 int, t52 int, t53 int) {
+func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample, k int) {
 	bestRow := bests[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(out)-base, len(rows)-base, width)
 		if count2 <= 0 {
 			return
 		}
-		if k >= 0 && k < 4 && base >= 0 && count2 <= len(rows)-base && t5 >= 0 && t5 < 4 && t52 >= 0 && t52 < 4 && t53 >= 0 && t53 < 4 {
+		if k >= 0 && k < 4 && base >= 0 && count2 <= len(rows)-base && k+1 >= 0 && k+1 < 4 && k+2 >= 0 && k+2 < 4 && k+3 >= 0 && k+3 < 4 {
 			row2 := rows[base:][:count2]
 			bestRow3 := bestRow[:][:count2]
 			for threadX := range count2 {
@@ -7424,8 +6979,8 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:126:120000*/ if t8 {
 					/*line types.go:124*/ best = s
 				}
-				/*line types.go:123:120000*/ _ = row2[threadX][t5]
-				s2 := &row2[threadX][t5]
+				/*line types.go:123:120000*/ _ = row2[threadX][k+1]
+				s2 := &row2[threadX][k+1]
 				t82 := s2.Valid
 				/*line types.go:126:120000*/ if t82 {
 					/*line types.go:123*/ result03 := s2.width()
@@ -7435,8 +6990,8 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:126:120000*/ if t82 {
 					/*line types.go:124*/ best = s2
 				}
-				/*line types.go:123:120000*/ _ = row2[threadX][t52]
-				s3 := &row2[threadX][t52]
+				/*line types.go:123:120000*/ _ = row2[threadX][k+2]
+				s3 := &row2[threadX][k+2]
 				t83 := s3.Valid
 				/*line types.go:126:120000*/ if t83 {
 					/*line types.go:123*/ result05 := s3.width()
@@ -7446,8 +7001,8 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:126:120000*/ if t83 {
 					/*line types.go:124*/ best = s3
 				}
-				/*line types.go:123:120000*/ _ = row2[threadX][t53]
-				s4 := &row2[threadX][t53]
+				/*line types.go:123:120000*/ _ = row2[threadX][k+3]
+				s4 := &row2[threadX][k+3]
 				t84 := s4.Valid
 				/*line types.go:126:120000*/ if t84 {
 					/*line types.go:123*/ result07 := s4.width()
@@ -7466,7 +7021,7 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 		r.ThreadIdx.X = threadX
 		best := bestRow[threadX]
 		i := base + threadX
-		/*line types.go:135*/ if i < len(rows) && i < len(out) {
+		/*line types.go:135:120000*/ if i < len(rows) && i < len(out) {
 			/*line types.go:123*/ _ = rows[i][k]
 			/*line types.go:123*/ s := &rows[i][k]
 			t8 := s.Valid
@@ -7478,8 +7033,8 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:126:120000*/ if t8 {
 				/*line types.go:124*/ best = s
 			}
-			/*line types.go:123:120000*/ _ = rows[i][t5]
-			/*line types.go:123*/ s2 := &rows[i][t5]
+			/*line types.go:123:120000*/ _ = rows[i][k+1]
+			/*line types.go:123*/ s2 := &rows[i][k+1]
 			t82 := s2.Valid
 			/*line types.go:125:120000*/ if t82 {
 				/*line types.go:123*/ result03 := s2.width()
@@ -7489,8 +7044,8 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:126:120000*/ if t82 {
 				/*line types.go:124*/ best = s2
 			}
-			/*line types.go:123:120000*/ _ = rows[i][t52]
-			/*line types.go:123*/ s3 := &rows[i][t52]
+			/*line types.go:123:120000*/ _ = rows[i][k+2]
+			/*line types.go:123*/ s3 := &rows[i][k+2]
 			t83 := s3.Valid
 			/*line types.go:125:120000*/ if t83 {
 				/*line types.go:123*/ result05 := s3.width()
@@ -7500,8 +7055,8 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:126:120000*/ if t83 {
 				/*line types.go:124*/ best = s3
 			}
-			/*line types.go:123:120000*/ _ = rows[i][t53]
-			/*line types.go:123*/ s4 := &rows[i][t53]
+			/*line types.go:123:120000*/ _ = rows[i][k+3]
+			/*line types.go:123*/ s4 := &rows[i][k+3]
 			t84 := s4.Valid
 			/*line types.go:125:120000*/ if t84 {
 				/*line types.go:123*/ result07 := s4.width()
@@ -7513,7 +7068,7 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			}
 		}
 		/*line types.go:127:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:7516:1*/
+	} /*line quern_gen.go:7071:1*/
 }
 
 //go:noinline
@@ -7550,7 +7105,7 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 		r.ThreadIdx.X = threadX
 		best := bestRow[threadX]
 		i := base + threadX
-		/*line types.go:135*/ if i < len(rows) && i < len(out) {
+		/*line types.go:135:120000*/ if i < len(rows) && i < len(out) {
 			/*line types.go:123*/ _ = rows[i][k2]
 			/*line types.go:123*/ s5 := &rows[i][k2]
 			t85 := s5.Valid
@@ -7564,7 +7119,7 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			}
 		}
 		/*line types.go:127:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:7567:1*/
+	} /*line quern_gen.go:7122:1*/
 }
 
 //go:noinline
@@ -7591,11 +7146,11 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 		r.ThreadIdx.X = threadX
 		best := bestRow[threadX]
 		i := base + threadX
-		/*line types.go:137:120000*/ if i < len(rows) && i < len(out) {
+		/*line types.go:137*/ if i < len(rows) && i < len(out) {
 			/*line types.go:127*/ out[i] = *best
 			out[i].Counts[2]++
 		}
-	} /*line quern_gen.go:7598:1*/
+	} /*line quern_gen.go:7153:1*/
 }
 
 func quernPlainFilter(r *host2.Run) {
@@ -7644,11 +7199,11 @@ func quernRow1Filter(r *host2.Run, sums []float32, width int, base int, radius i
 	for threadX := range width {
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line types.go:159:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
+		if i >= radius && i < len(in)-radius && i < len(out) {
 			sum = 0
 		}
-		/*line types.go:162*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:7651:1*/
+		sumRow[threadX] = sum
+	} /*line quern_gen.go:7206:1*/
 }
 
 //go:noinline
@@ -7680,8 +7235,8 @@ func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius i
 		/*line types.go:165*/ if i >= radius && i < len(in)-radius && i < len(out) {
 			/*line types.go:155*/ sum += taps[k+2] * in[i+k]
 		}
-		sumRow[threadX] = sum
-	} /*line quern_gen.go:7684:1*/
+		/*line types.go:157:120000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:7239:1*/
 }
 
 //go:noinline
@@ -7701,15 +7256,15 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 //line types.go:157
 				var gain float32 = 1
 				l := levels[0]
-				/*line types.go:159:120000*/ if sum >= l.From {
+				if sum >= l.From {
 					gain = l.Gain.Float32()
 				}
 				/*line types.go:158:120000*/ l2 := levels[1]
-				/*line types.go:159:120000*/ if sum >= l2.From {
+				/*line types.go:159*/ if sum >= l2.From {
 					gain = l2.Gain.Float32()
 				}
 				/*line types.go:158:120000*/ l3 := levels[2]
-				/*line types.go:159:120000*/ if sum >= l3.From {
+				/*line types.go:159*/ if sum >= l3.From {
 					gain = l3.Gain.Float32()
 				}
 				/*line types.go:163*/ row2[lane3] = gain * sum
@@ -7725,20 +7280,20 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 //line types.go:157
 			var gain float32 = 1
 			l := levels[0]
-			/*line types.go:159:120000*/ if sum >= l.From {
+			if sum >= l.From {
 				gain = l.Gain.Float32()
 			}
 			/*line types.go:158:120000*/ l2 := levels[1]
-			/*line types.go:159:120000*/ if sum >= l2.From {
+			/*line types.go:159*/ if sum >= l2.From {
 				gain = l2.Gain.Float32()
 			}
 			/*line types.go:158:120000*/ l3 := levels[2]
-			/*line types.go:159:120000*/ if sum >= l3.From {
+			/*line types.go:159*/ if sum >= l3.From {
 				gain = l3.Gain.Float32()
 			}
 			/*line types.go:163*/ out[i] = gain * sum
 		}
-	} /*line quern_gen.go:7741:1*/
+	} /*line quern_gen.go:7296:1*/
 }
 
 func quernPlainQuantize(r *host2.Run) {
@@ -7792,7 +7347,7 @@ func quernRow1Quantize(r *host2.Run, base int, x []float32, out []kernel.Float8E
 			/*line types.go:171*/ result0 := kernel.ToFloat8E4M3[float32](t1)
 			/*line types.go:171*/ out[i] = result0
 		}
-	} /*line quern_gen.go:7795:1*/
+	} /*line quern_gen.go:7350:1*/
 }
 
 func quernPlainWarpSums(r *host2.Run) {
@@ -7808,9 +7363,8 @@ func quernHostWarpSums(r *host2.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	vs := host2.Scratch[float32](r, 0, r.BlockDim.Count())
-	reduceAdds := host2.Scratch[float32](r, 1, r.BlockDim.Count())
-	t2s := host2.Scratch[float32](r, 2, r.BlockDim.Count())
-	scanAdds := host2.Scratch[float32](r, 3, r.BlockDim.Count())
+	sums := host2.Scratch[float32](r, 1, r.BlockDim.Count())
+	prefixs := host2.Scratch[float32](r, 2, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
@@ -7823,24 +7377,18 @@ func quernHostWarpSums(r *host2.Run) {
 				quernRow1WarpSums(r, vs, first, dimX, base, x, count, same)
 			}
 		}
-		/*line warp.go:18:130000*/ host2.ReduceAdd(reduceAdds, vs)
-		/*line warp.go:19:130000*/ for threadZ := range dimZ {
-			/*line warp.go:20:130000*/ for threadY := range dimY {
-				first2 := (threadZ*dimY + threadY) * dimX
-				quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s)
-			}
-		}
-		/*line warp.go:25:130000*/ host2.ScanAdd(scanAdds, vs)
-		count2 := dimX
+		/*line warp.go:18:130000*/ host2.ReduceAdd(sums, vs)
+		host2.ScanAdd(prefixs, vs)
+		count2 := min(dimX, len(x)-base)
 		same2 := base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base
-		/*line warp.go:28:130000*/ for threadZ := range dimZ {
-			/*line warp.go:29:130000*/ for threadY := range dimY {
+		/*line warp.go:22:130000*/ for threadZ := range dimZ {
+			/*line warp.go:23:130000*/ for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*dimY + threadY) * dimX
-				quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2)
+				first2 := (threadZ*dimY + threadY) * dimX
+				quernRow2WarpSums(r, sums, first2, dimX, prefixs, base, x, all, upTo, count2, same2)
 			}
 		}
-	} /*line quern_gen.go:7843:1*/
+	} /*line quern_gen.go:7391:1*/
 }
 
 //go:noinline
@@ -7869,60 +7417,45 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 			v = x[i]
 		}
 		/*line warp.go:18:130000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7872:1*/
+	} /*line quern_gen.go:7420:1*/
 }
 
 //go:noinline
-func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2 int, dimX int, t2s []float32) {
-	reduceAddRow := reduceAdds[first2:][:dimX]
-	t2Row := t2s[first2:][:dimX]
-	/*line warp.go:18*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:7879:1*/
-}
-
-//go:noinline
-func quernRow3WarpSums(r *host2.Run, t2s []float32, first3 int, dimX int, scanAdds []float32, base int, x []float32, all []float32, upTo []float32, count2 int, same2 bool) {
-	t2Row := t2s[first3:][:dimX]
-	scanAddRow := scanAdds[first3:][:dimX]
-	if same2 {
-		row2 := all[base:][:count2]
-		row3 := upTo[base:][:count2]
-		t2Row2 := t2Row[:][:count2]
-		scanAddRow2 := scanAddRow[:][:count2]
-		for threadX := range count2 {
-			t2 := t2Row2[threadX]
-			scanAdd := scanAddRow2[threadX]
-			i := base + threadX
-			/*line warp.go:18*/ t4 := scanAdd
-			sum := t2
-			prefix := t4
-			/*line warp.go:19:130000*/ if i < len(x) {
-				_ = row2[threadX]
-				/*line warp.go:20*/ _ = row3[threadX]
-				t9 := sum
-				t10 := prefix
-				row2[threadX] = t9
-				row3[threadX] = t10
-			}
+func quernRow2WarpSums(r *host2.Run, sums []float32, first2 int, dimX int, prefixs []float32, base int, x []float32, all []float32, upTo []float32, count2 int, same2 bool) {
+	sumRow := sums[first2:][:dimX]
+	prefixRow := prefixs[first2:][:dimX]
+	if base >= -1<<61 && base <= 1<<61 {
+		if count2 <= 0 {
+			return
 		}
-		/*line warp.go:27:130000*/ return
+		if same2 {
+			row2 := all[base:][:count2]
+			row3 := upTo[base:][:count2]
+			sumRow2 := sumRow[:][:count2]
+			prefixRow2 := prefixRow[:][:count2]
+			for threadX := range count2 {
+				sum := sumRow2[threadX]
+				prefix := prefixRow2[threadX]
+				/*line warp.go:20*/ _ = row2[threadX]
+				/*line warp.go:20*/ _ = row3[threadX]
+				row2[threadX] = sum
+				row3[threadX] = prefix
+			}
+			/*line warp.go:24:130000*/ return
+		}
 	}
-	/*line warp.go:29:130000*/ for threadX := range dimX {
+	/*line warp.go:27:130000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		t2 := t2Row[threadX]
-		scanAdd := scanAddRow[threadX]
+		sum := sumRow[threadX]
+		prefix := prefixRow[threadX]
 		i := base + threadX
-		/*line warp.go:18*/ t4 := scanAdd
-		sum := t2
-		prefix := t4
 		/*line warp.go:19:130000*/ if i < len(x) {
 			_ = all[i]
 			/*line warp.go:20*/ _ = upTo[i]
-			t9 := sum
-			t10 := prefix
-			/*line warp.go:20*/ all[i] = t9
-			/*line warp.go:20*/ upTo[i] = t10
+			/*line warp.go:20*/ all[i] = sum
+			/*line warp.go:20*/ upTo[i] = prefix
 		}
-	} /*line quern_gen.go:7925:1*/
+	} /*line quern_gen.go:7458:1*/
 }
 
 func quernPlainBlockSum(r *host2.Run) {
@@ -7940,18 +7473,16 @@ func quernHostBlockSum(r *host2.Run) {
 	size2 := len(x) - gridX*256*3 - 256
 	size3 := gridX * 256 * 4
 	var at int
-	var at2 int
 	size4 := gridX * 256 * 1
-	var at3 int
+	var at2 int
 	size5 := gridX * 256 * 2
-	var at4 int
+	var at3 int
 	size6 := gridX * 256 * 3
 	var iFirst2 int
-	reduceAdds := host2.Scratch[float32](r, 1, r.BlockDim.Count())
+	ss2 := host2.Scratch[float32](r, 1, r.BlockDim.Count())
 	partial := host2.Shared[[8]float32](r, 0)
 	ps := host2.Scratch[float32](r, 2, r.BlockDim.Count())
-	var reduceAddOf [1]float32
-	var reduceAdd2 float32
+	var pOf [1]float32
 	var p2 float32
 	threads11 := r.BlockDim.Count()
 	for r.Next() {
@@ -7964,33 +7495,32 @@ func quernHostBlockSum(r *host2.Run) {
 			}
 		}
 		/*line warp.go:38:130000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
-			at = iFirst
-			at2 = iFirst + size4
-			at3 = iFirst + size5
-			at4 = iFirst + size6
-			/*line warp.go:43:130000*/ for threadZ := range 1 {
-				/*line warp.go:44:130000*/ for threadY := range 1 {
+			at = iFirst + size4
+			at2 = iFirst + size5
+			at3 = iFirst + size6
+			/*line warp.go:42:130000*/ for threadZ := range 1 {
+				/*line warp.go:43:130000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4)
+					quernRow2BlockSum(r, ss, first2, x, iFirst, at, at2, at3)
 				}
 			}
 		}
-		/*line warp.go:51:130000*/ iFirst2 = max(iFirst, blockX*256)
-		/*line warp.go:52:130000*/ for ; iFirst2 < len(x); iFirst2 += size {
-			/*line warp.go:53:130000*/ for threadZ := range 1 {
-				/*line warp.go:54:130000*/ for threadY := range 1 {
+		/*line warp.go:50:130000*/ iFirst2 = max(iFirst, blockX*256)
+		/*line warp.go:51:130000*/ for ; iFirst2 < len(x); iFirst2 += size {
+			/*line warp.go:52:130000*/ for threadZ := range 1 {
+				/*line warp.go:53:130000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
 					quernRow3BlockSum(r, ss, first3, iFirst2, x)
 				}
 			}
 		}
-		/*line warp.go:34:130000*/ host2.ReduceAdd(reduceAdds, ss)
+		/*line warp.go:34:130000*/ host2.ReduceAdd(ss2, ss)
 		/*line warp.go:35:130000*/ for threadZ := range 1 {
 			/*line warp.go:36:130000*/ for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
-				quernRow4BlockSum(r, reduceAdds, first4, partial)
+				quernRow4BlockSum(r, ss2, first4, partial)
 			}
 		}
 		/*line warp.go:41:130000*/ for first5 := 0; first5 < threads11; first5 += 32 {
@@ -7998,22 +7528,21 @@ func quernHostBlockSum(r *host2.Run) {
 			/*line warp.go:39:130000*/ if first5>>5 == 0 {
 //line warp.go:40:130000
 				{
-					at5, n, startX := first5, lanes, first5
-					_, _, _ = at5, n, startX
+					at4, n, startX := first5, lanes, first5
+					_, _, _ = at4, n, startX
 					threadY := 0 // no constant, by which Go would not divide
 					_ = threadY
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow5BlockSum(r, ps, at5, partial, startX)
+					quernRow5BlockSum(r, ps, at4, partial, startX)
 				}
-				/*line warp.go:44:130000*/ host2.ReduceAdd(reduceAddOf[:], ps[first5:][:lanes])
-				reduceAdd2 = reduceAddOf[0]
-				p2 = reduceAdd2
-//line warp.go:47:130000
+				/*line warp.go:44:130000*/ host2.ReduceAdd(pOf[:], ps[first5:][:lanes])
+				p2 = pOf[0]
+//line warp.go:46:130000
 				{
-					at5, n, startX := first5, lanes, first5
-					_, _, _ = at5, n, startX
+					at4, n, startX := first5, lanes, first5
+					_, _, _ = at4, n, startX
 					threadY := 0 // no constant, by which Go would not divide
 					_ = threadY
 					threadZ := 0 // no constant, by which Go would not divide
@@ -8023,24 +7552,24 @@ func quernHostBlockSum(r *host2.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:8026:1*/
+	} /*line quern_gen.go:7555:1*/
 }
 
 //go:noinline
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30
-	*sRow = [256]float32{} /*line quern_gen.go:8033:1*/
+	*sRow = [256]float32{} /*line quern_gen.go:7562:1*/
 }
 
 //go:noinline
-func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at int, at2 int, at3 int, at4 int) {
+func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, iFirst int, at int, at2 int, at3 int) {
 	sRow := (*[256]float32)(ss[first2:])
-	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
-		row := (*[256]float32)(x[at:])
-		row2 := (*[256]float32)(x[at2:])
-		row3 := (*[256]float32)(x[at3:])
-		row4 := (*[256]float32)(x[at4:])
+	if iFirst >= 0 && 256 <= len(x)-iFirst && at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 {
+		row := (*[256]float32)(x[iFirst:])
+		row2 := (*[256]float32)(x[at:])
+		row3 := (*[256]float32)(x[at2:])
+		row4 := (*[256]float32)(x[at3:])
 		for threadX := range 256 {
 			s := sRow[threadX]
 			/*line warp.go:32*/ s += row[threadX]
@@ -8054,12 +7583,12 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at i
 	/*line warp.go:40:130000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		s := sRow[threadX]
+		/*line warp.go:32*/ s += x[iFirst+threadX]
 		/*line warp.go:32*/ s += x[at+threadX]
 		/*line warp.go:32*/ s += x[at2+threadX]
 		/*line warp.go:32*/ s += x[at3+threadX]
-		/*line warp.go:32*/ s += x[at4+threadX]
 		sRow[threadX] = s
-	} /*line quern_gen.go:8062:1*/
+	} /*line quern_gen.go:7591:1*/
 }
 
 //go:noinline
@@ -8088,24 +7617,23 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3 int, iFirst2 int, x []
 			s += x[iFirst2+threadX]
 		}
 		/*line warp.go:34:130000*/ sRow[threadX] = s
-	} /*line quern_gen.go:8091:1*/
+	} /*line quern_gen.go:7620:1*/
 }
 
 //go:noinline
-func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *[8]float32) {
-	reduceAddRow := (*[256]float32)(reduceAdds[first4:])
+func quernRow4BlockSum(r *host2.Run, ss2 []float32, first4 int, partial *[8]float32) {
+	sRow3 := (*[256]float32)(ss2[first4:])
 	for threadX := range 256 {
-		reduceAdd := reduceAddRow[threadX]
-		/*line warp.go:34*/ s2 := reduceAdd
+		s2 := sRow3[threadX]
 		/*line warp.go:35:130000*/ if threadX&31 == 0 {
 			partial[threadX>>5] = s2
 		}
-	} /*line quern_gen.go:8103:1*/
+	} /*line quern_gen.go:7631:1*/
 }
 
 //go:noinline
-func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, partial *[8]float32, startX int) {
-	pRow := (*[32]float32)(ps[at5:])
+func quernRow5BlockSum(r *host2.Run, ps []float32, at4 int, partial *[8]float32, startX int) {
+	pRow := (*[32]float32)(ps[at4:])
 	for lane := range 32 {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
@@ -8115,7 +7643,7 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, partial *[8]float32,
 			p = partial[lane]
 		}
 		/*line warp.go:44:130000*/ pRow[lane] = p
-	} /*line quern_gen.go:8118:1*/
+	} /*line quern_gen.go:7646:1*/
 }
 
 //go:noinline
@@ -8124,7 +7652,7 @@ func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, startX int) {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		/*line warp.go:46*/ kernel.AtomicAdd(&sum[0], p2)
-	} /*line quern_gen.go:8127:1*/
+	} /*line quern_gen.go:7655:1*/
 }
 
 func quernPlainCompact(r *host2.Run) {
@@ -8140,10 +7668,9 @@ func quernHostCompact(r *host2.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	keeps := host2.Scratch[bool](r, 0, r.BlockDim.Count())
-	ballots := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
-	masks := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
-	t3s := host2.Scratch[int32](r, 3, r.BlockDim.Count())
-	shuffles := host2.Scratch[int32](r, 4, r.BlockDim.Count())
+	masks := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
+	bases := host2.Scratch[int32](r, 2, r.BlockDim.Count())
+	bases2 := host2.Scratch[int32](r, 3, r.BlockDim.Count())
 	c := uint32(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -8157,25 +7684,25 @@ func quernHostCompact(r *host2.Run) {
 				quernRow1Compact(r, keeps, first, dimX, base, x, count2, same)
 			}
 		}
-		/*line warp.go:58:130000*/ host2.Ballot(ballots, keeps)
+		/*line warp.go:58:130000*/ host2.Ballot(masks, keeps)
 		/*line warp.go:59*/ for threadZ := range dimZ {
 			/*line warp.go:60:130000*/ for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*dimY + threadY) * dimX
-				quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count)
+				quernRow2Compact(r, masks, first2, dimX, bases, count)
 			}
 		}
-		/*line warp.go:63:130000*/ host2.Shuffle(shuffles, t3s, 0)
+		/*line warp.go:63:130000*/ host2.Shuffle(bases2, bases, 0)
 		count3 := dimX
 		same2 := base >= 0 && count3 <= len(x)-base
 		/*line warp.go:66:130000*/ for threadZ := range dimZ {
 			/*line warp.go:67:130000*/ for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*dimY + threadY) * dimX
-				quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2)
+				quernRow3Compact(r, keeps, first3, dimX, masks, bases2, c, out, x, base, count3, same2)
 			}
 		}
-	} /*line quern_gen.go:8178:1*/
+	} /*line quern_gen.go:7705:1*/
 }
 
 //go:noinline
@@ -8196,45 +7723,41 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first int, dimX int, base int,
 		i := base + threadX
 		/*line warp.go:57*/ keep := i < len(x) && x[i] >= 0
 		keepRow[threadX] = keep
-	} /*line quern_gen.go:8199:1*/
+	} /*line quern_gen.go:7726:1*/
 }
 
 //go:noinline
-func quernRow2Compact(r *host2.Run, ballots []uint32, first2 int, dimX int, masks []uint32, t3s []int32, count []int32) {
-	ballotRow := ballots[first2:][:dimX]
+func quernRow2Compact(r *host2.Run, masks []uint32, first2 int, dimX int, bases []int32, count []int32) {
 	maskRow := masks[first2:][:dimX]
-	t3Row := t3s[first2:][:dimX]
+	baseRow := bases[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		ballot := ballotRow[threadX]
-		/*line warp.go:58*/ mask := ballot
+		mask := maskRow[threadX]
+//line warp.go:59
 		var base2 int32
 		/*line warp.go:60:130000*/ if (threadX+first2)&31 == 0 {
 			old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
 			base2 = old
 		}
-		/*line warp.go:63:130000*/ t3 := base2
-		maskRow[threadX] = mask
-		t3Row[threadX] = t3
-	} /*line quern_gen.go:8219:1*/
+		/*line warp.go:64:130000*/ baseRow[threadX] = base2
+	} /*line quern_gen.go:7743:1*/
 }
 
 //go:noinline
-func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []uint32, shuffles []int32, c uint32, out []int32, x []int32, base int, count3 int, same2 bool) {
+func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []uint32, bases2 []int32, c uint32, out []int32, x []int32, base int, count3 int, same2 bool) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
-	shuffleRow := shuffles[first3:][:dimX]
+	baseRow2 := bases2[first3:][:dimX]
 	if same2 {
 		row2 := x[base:][:count3]
 		keepRow3 := keepRow[:][:count3]
 		maskRow2 := maskRow[:][:count3]
-		shuffleRow2 := shuffleRow[:][:count3]
+		baseRow22 := baseRow2[:][:count3]
 		for threadX := range count3 {
 			r.ThreadIdx.X = threadX
 			keep := keepRow3[threadX]
 			mask := maskRow2[threadX]
-			shuffle := shuffleRow2[threadX]
-			/*line warp.go:63*/ base3 := shuffle
+			base3 := baseRow22[threadX]
 			/*line warp.go:64:130000*/ if keep {
 				below := mask & (c<<((threadX+first3)&31) - 1)
 				out[int(base3)+bits.OnesCount32(below)] = row2[threadX]
@@ -8246,14 +7769,13 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 		r.ThreadIdx.X = threadX
 		keep := keepRow[threadX]
 		mask := maskRow[threadX]
-		shuffle := shuffleRow[threadX]
+		base3 := baseRow2[threadX]
 		i := base + threadX
-		/*line warp.go:63*/ base3 := shuffle
 		/*line warp.go:64:130000*/ if keep {
 			below := mask & (c<<((threadX+first3)&31) - 1)
 			out[int(base3)+bits.OnesCount32(below)] = x[i]
 		}
-	} /*line quern_gen.go:8256:1*/
+	} /*line quern_gen.go:7778:1*/
 }
 
 func quernPlainShuffles(r *host2.Run) {
@@ -8266,58 +7788,53 @@ func quernHostShuffles(r *host2.Run) {
 	out := host2.Slice[int32](r, 1)
 	vs := host2.Scratch[int32](r, 0, r.BlockDim.Count())
 	os := host2.Scratch[[]int32](r, 1, r.BlockDim.Count())
-	t4s := host2.Scratch[int32](r, 2, r.BlockDim.Count())
-	shuffles := host2.Scratch[int32](r, 3, r.BlockDim.Count())
-	t6s := host2.Scratch[int32](r, 4, r.BlockDim.Count())
-	shuffleUps := host2.Scratch[int32](r, 5, r.BlockDim.Count())
-	t8s := host2.Scratch[int32](r, 6, r.BlockDim.Count())
-	shuffleDowns := host2.Scratch[int32](r, 7, r.BlockDim.Count())
-	t10s := host2.Scratch[int32](r, 8, r.BlockDim.Count())
-	shuffleXors := host2.Scratch[int32](r, 9, r.BlockDim.Count())
-	t12s := host2.Scratch[int32](r, 10, r.BlockDim.Count())
-	givens := host2.Scratch[int](r, 12, r.BlockDim.Count())
-	shuffles2 := host2.Scratch[int32](r, 11, r.BlockDim.Count())
+	shuffles := host2.Scratch[int32](r, 2, r.BlockDim.Count())
+	shuffleUps := host2.Scratch[int32](r, 3, r.BlockDim.Count())
+	shuffleDowns := host2.Scratch[int32](r, 4, r.BlockDim.Count())
+	shuffleXors := host2.Scratch[int32](r, 5, r.BlockDim.Count())
+	givens := host2.Scratch[int](r, 7, r.BlockDim.Count())
+	shuffles2 := host2.Scratch[int32](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1Shuffles(r, vs, first, os, t4s, x, out)
+				quernRow1Shuffles(r, vs, first, os, x, out)
 			}
 		}
-		/*line warp.go:75:130000*/ host2.Shuffle(shuffles, t4s, 5)
+		/*line warp.go:75:130000*/ host2.Shuffle(shuffles, vs, 5)
 		/*line warp.go:76:130000*/ for threadZ := range 1 {
 			/*line warp.go:77:130000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
-				quernRow2Shuffles(r, vs, first2, os, shuffles, t6s)
+				quernRow2Shuffles(r, os, first2, shuffles)
 			}
 		}
-		/*line warp.go:76:130000*/ host2.ShuffleUp(shuffleUps, t6s, 1)
+		/*line warp.go:76:130000*/ host2.ShuffleUp(shuffleUps, vs, 1)
 		/*line warp.go:77:130000*/ for threadZ := range 1 {
 			/*line warp.go:78:130000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
-				quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s)
+				quernRow3Shuffles(r, os, first3, shuffleUps)
 			}
 		}
-		/*line warp.go:77:130000*/ host2.ShuffleDown(shuffleDowns, t8s, 2)
+		/*line warp.go:77:130000*/ host2.ShuffleDown(shuffleDowns, vs, 2)
 		/*line warp.go:78:130000*/ for threadZ := range 1 {
 			/*line warp.go:79:130000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 32
-				quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s)
+				quernRow4Shuffles(r, os, first4, shuffleDowns)
 			}
 		}
-		/*line warp.go:78:130000*/ host2.ShuffleXor(shuffleXors, t10s, 1)
+		/*line warp.go:78:130000*/ host2.ShuffleXor(shuffleXors, vs, 1)
 		/*line warp.go:79:130000*/ for threadZ := range 1 {
 			/*line warp.go:80:130000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 32
-				quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens)
+				quernRow5Shuffles(r, vs, first5, os, shuffleXors, givens)
 			}
 		}
-		/*line warp.go:79:130000*/ host2.Gather(shuffles2, t12s, givens)
+		/*line warp.go:79:130000*/ host2.Gather(shuffles2, vs, givens)
 		/*line warp.go:80:130000*/ for threadZ := range 1 {
 			/*line warp.go:81:130000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -8325,101 +7842,76 @@ func quernHostShuffles(r *host2.Run) {
 				quernRow6Shuffles(r, os, first6, shuffles2)
 			}
 		}
-	} /*line quern_gen.go:8328:1*/
+	} /*line quern_gen.go:7845:1*/
 }
 
 //go:noinline
-func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s []int32, x []int32, out []int32) {
+func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, x []int32, out []int32) {
 	vRow := (*[32]int32)(vs[first:])
 	oRow := (*[32][]int32)(os[first:])
-	t4Row := (*[32]int32)(t4s[first:])
 	if 32 <= len(x) {
 		row := (*[32]int32)(x[0:])
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
 			t2 := 5 * threadX
-			/*line warp.go:74*/ t1 := row[threadX]
-			/*line warp.go:74*/ t3 := out[t2:]
-			v := t1
-			o := t3
-			/*line warp.go:75*/ t4 := v
+			/*line warp.go:74*/ v := row[threadX]
+			/*line warp.go:74*/ o := out[t2:]
 			vRow[threadX] = v
 			oRow[threadX] = o
-			t4Row[threadX] = t4
 		}
-		/*line warp.go:80:130000*/ return
+		/*line warp.go:78:130000*/ return
 	}
-	/*line warp.go:82*/ for threadX := range 32 {
+	/*line warp.go:80:130000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := 5 * threadX
-		/*line warp.go:74*/ t1 := x[threadX]
-		/*line warp.go:74*/ t3 := out[t2:]
-		v := t1
-		o := t3
-		/*line warp.go:75*/ t4 := v
+		/*line warp.go:74*/ v := x[threadX]
+		/*line warp.go:74*/ o := out[t2:]
 		vRow[threadX] = v
 		oRow[threadX] = o
-		t4Row[threadX] = t4
-	} /*line quern_gen.go:8363:1*/
+	} /*line quern_gen.go:7871:1*/
 }
 
 //go:noinline
-func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles []int32, t6s []int32) {
-	vRow := (*[32]int32)(vs[first2:])
+func quernRow2Shuffles(r *host2.Run, os [][]int32, first2 int, shuffles []int32) {
 	oRow := (*[32][]int32)(os[first2:])
 	shuffleRow := (*[32]int32)(shuffles[first2:])
-	t6Row := (*[32]int32)(t6s[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
 		/*line warp.go:75*/ o[0] = shuffle
-		t6 := v
-		t6Row[threadX] = t6
-	} /*line quern_gen.go:8380:1*/
+	} /*line quern_gen.go:7883:1*/
 }
 
 //go:noinline
-func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps []int32, t8s []int32) {
-	vRow := (*[32]int32)(vs[first3:])
+func quernRow3Shuffles(r *host2.Run, os [][]int32, first3 int, shuffleUps []int32) {
 	oRow := (*[32][]int32)(os[first3:])
 	shuffleUpRow := (*[32]int32)(shuffleUps[first3:])
-	t8Row := (*[32]int32)(t8s[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
 		/*line warp.go:76*/ o[1] = shuffleUp
-		t8 := v
-		t8Row[threadX] = t8
-	} /*line quern_gen.go:8397:1*/
+	} /*line quern_gen.go:7895:1*/
 }
 
 //go:noinline
-func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns []int32, t10s []int32) {
-	vRow := (*[32]int32)(vs[first4:])
+func quernRow4Shuffles(r *host2.Run, os [][]int32, first4 int, shuffleDowns []int32) {
 	oRow := (*[32][]int32)(os[first4:])
 	shuffleDownRow := (*[32]int32)(shuffleDowns[first4:])
-	t10Row := (*[32]int32)(t10s[first4:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		/*line warp.go:77*/ o[2] = shuffleDown
-		t10 := v
-		t10Row[threadX] = t10
-	} /*line quern_gen.go:8414:1*/
+	} /*line quern_gen.go:7907:1*/
 }
 
 //go:noinline
-func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors []int32, t12s []int32, givens []int) {
+func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors []int32, givens []int) {
 	vRow := (*[32]int32)(vs[first5:])
 	oRow := (*[32][]int32)(os[first5:])
 	shuffleXorRow := (*[32]int32)(shuffleXors[first5:])
-	t12Row := (*[32]int32)(t12s[first5:])
 	givenRow := (*[32]int)(givens[first5:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -8427,12 +7919,10 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		/*line warp.go:78*/ o[3] = shuffleXor
-		t12 := v
 		t13 := int(v) % 32
 		given := t13 & 31
-		t12Row[threadX] = t12
 		givenRow[threadX] = given
-	} /*line quern_gen.go:8435:1*/
+	} /*line quern_gen.go:7925:1*/
 }
 
 //go:noinline
@@ -8444,7 +7934,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
 		/*line warp.go:79*/ o[4] = shuffle2
-	} /*line quern_gen.go:8447:1*/
+	} /*line quern_gen.go:7937:1*/
 }
 
 func quernPlainAgreements(r *host2.Run) {
@@ -8536,7 +8026,7 @@ func quernHostAgreements(r *host2.Run) {
 				quernRow7Agreements(r, t8s, at, zero, base, startX)
 			}
 		}
-	} /*line quern_gen.go:8539:1*/
+	} /*line quern_gen.go:8029:1*/
 }
 
 //go:noinline
@@ -8552,7 +8042,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 		i := base + threadX
 		/*line warp.go:88*/ given := keys[i]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:8555:1*/
+	} /*line quern_gen.go:8045:1*/
 }
 
 //go:noinline
@@ -8580,7 +8070,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 		_ = single[i]
 		/*line warp.go:89*/ given2 := keys[i]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:8583:1*/
+	} /*line quern_gen.go:8073:1*/
 }
 
 //go:noinline
@@ -8629,14 +8119,14 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 		/*line warp.go:89*/ single[i] = matchAll
 		given3 := keys[i] == 0
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:8632:1*/
+	} /*line quern_gen.go:8122:1*/
 }
 
 //go:noinline
 func quernRow4Agreements(r *host2.Run, anys []bool, at int, t8s []bool) {
 	anyRow := (*[32]bool)(anys[at:])
 	t8Row := (*[32]bool)(t8s[at:])
-	/*line warp.go:90*/ copy(t8Row[:], anyRow[:]) /*line quern_gen.go:8639:1*/
+	/*line warp.go:90*/ copy(t8Row[:], anyRow[:]) /*line quern_gen.go:8129:1*/
 }
 
 //go:noinline
@@ -8648,7 +8138,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, keys []uint32, ba
 		i := base + threadX
 		/*line warp.go:90*/ given4 := keys[i] == 0
 		givenRow4[lane] = given4
-	} /*line quern_gen.go:8651:1*/
+	} /*line quern_gen.go:8141:1*/
 }
 
 //go:noinline
@@ -8675,7 +8165,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at int, all bool) {
 			t8 := !all
 			t8Row[lane] = t8
 		}
-	} /*line quern_gen.go:8678:1*/
+	} /*line quern_gen.go:8168:1*/
 }
 
 //go:noinline
@@ -8687,7 +8177,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at int, zero []bool, base int
 		t8 := t8Row[lane]
 		i := base + threadX
 		/*line warp.go:90*/ zero[i] = t8
-	} /*line quern_gen.go:8690:1*/
+	} /*line quern_gen.go:8180:1*/
 }
 
 func quernPlainBounds(r *host2.Run) {
@@ -8699,20 +8189,12 @@ func quernHostBounds(r *host2.Run) {
 	x := host2.Slice[uint32](r, 0)
 	out := host2.Slice[uint32](r, 1)
 	vs := host2.Scratch[uint32](r, 0, r.BlockDim.Count())
-	reduceMins := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
-	t2s := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
-	reduceMaxs := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
-	lows := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
-	highs := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
-	reduceAnds := host2.Scratch[uint32](r, 6, r.BlockDim.Count())
-	t6s := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
-	reduceOrs := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
-	t8s := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
-	reduceXors := host2.Scratch[uint32](r, 10, r.BlockDim.Count())
-	ands := host2.Scratch[uint32](r, 11, r.BlockDim.Count())
-	ors := host2.Scratch[uint32](r, 12, r.BlockDim.Count())
-	xors := host2.Scratch[uint32](r, 13, r.BlockDim.Count())
-	scanExclusiveAdds := host2.Scratch[uint32](r, 14, r.BlockDim.Count())
+	lows := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
+	highs := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
+	ands := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
+	ors := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
+	xors := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
+	befores := host2.Scratch[uint32](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -8721,50 +8203,20 @@ func quernHostBounds(r *host2.Run) {
 				quernRow1Bounds(r, vs, first, x)
 			}
 		}
-		/*line warp.go:98:130000*/ host2.ReduceMin(reduceMins, vs)
-		/*line warp.go:99:130000*/ for threadZ := range 1 {
-			/*line warp.go:100:130000*/ for threadY := range 1 {
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow2Bounds(r, reduceMins, first2, t2s)
-			}
-		}
-		/*line warp.go:105:130000*/ host2.ReduceMax(reduceMaxs, vs)
-		/*line warp.go:106:130000*/ for threadZ := range 1 {
-			/*line warp.go:107:130000*/ for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 32
-				quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs)
-			}
-		}
-		/*line warp.go:99:130000*/ host2.ReduceAnd(reduceAnds, vs)
-		/*line warp.go:100:130000*/ for threadZ := range 1 {
-			/*line warp.go:101:130000*/ for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 32
-				quernRow4Bounds(r, reduceAnds, first4, t6s)
-			}
-		}
-		/*line warp.go:106:130000*/ host2.ReduceOr(reduceOrs, vs)
-		/*line warp.go:107:130000*/ for threadZ := range 1 {
-			/*line warp.go:108:130000*/ for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 32
-				quernRow5Bounds(r, reduceOrs, first5, t8s)
-			}
-		}
-		/*line warp.go:113:130000*/ host2.ReduceXor(reduceXors, vs)
-		/*line warp.go:114:130000*/ for threadZ := range 1 {
-			/*line warp.go:115:130000*/ for threadY := range 1 {
-				first6 := (threadZ*1 + threadY) * 32
-				quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors)
-			}
-		}
-		/*line warp.go:100:130000*/ host2.ScanExclusiveAdd(scanExclusiveAdds, vs)
+		/*line warp.go:98:130000*/ host2.ReduceMin(lows, vs)
+		host2.ReduceMax(highs, vs)
+		/*line warp.go:99*/ host2.ReduceAnd(ands, vs)
+		host2.ReduceOr(ors, vs)
+		host2.ReduceXor(xors, vs)
+		/*line warp.go:100*/ host2.ScanExclusiveAdd(befores, vs)
 		/*line warp.go:101:130000*/ for threadZ := range 1 {
 			/*line warp.go:102:130000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 32
-				quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out)
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2Bounds(r, lows, first2, highs, ands, ors, xors, befores, out)
 			}
 		}
-	} /*line quern_gen.go:8767:1*/
+	} /*line quern_gen.go:8219:1*/
 }
 
 //go:noinline
@@ -8779,152 +8231,17 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 		r.ThreadIdx.X = threadX
 		/*line warp.go:97*/ v := x[threadX]
 		vRow[threadX] = v
-	} /*line quern_gen.go:8782:1*/
+	} /*line quern_gen.go:8234:1*/
 }
 
 //go:noinline
-func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
-	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
-	t2Row := (*[32]uint32)(t2s[first2:])
-	/*line warp.go:98*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:8789:1*/
-}
-
-//go:noinline
-func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32, lows []uint32, highs []uint32) {
-	t2Row := (*[32]uint32)(t2s[first3:])
-	reduceMaxRow := (*[32]uint32)(reduceMaxs[first3:])
-	lowRow := (*[32]uint32)(lows[first3:])
-	highRow := (*[32]uint32)(highs[first3:])
-	for threadX := 0; threadX < 32; threadX += 4 {
-		t2 := t2Row[threadX]
-		reduceMax := reduceMaxRow[threadX]
-		/*line warp.go:98*/ t4 := reduceMax
-		low := t2
-		high := t4
-		lowRow[threadX] = low
-		highRow[threadX] = high
-//line warp.go:103:130000
-		{
-			threadX := threadX + 1
-			t2 := t2Row[threadX]
-			reduceMax := reduceMaxRow[threadX]
-			t4 := reduceMax
-			low := t2
-			high := t4
-			lowRow[threadX] = low
-			highRow[threadX] = high
-		}
-//line warp.go:113:130000
-		{
-			threadX := threadX + 2
-			t2 := t2Row[threadX]
-			reduceMax := reduceMaxRow[threadX]
-			t4 := reduceMax
-			low := t2
-			high := t4
-			lowRow[threadX] = low
-			highRow[threadX] = high
-		}
-//line warp.go:123:130000
-		{
-			threadX := threadX + 3
-			t2 := t2Row[threadX]
-			reduceMax := reduceMaxRow[threadX]
-			t4 := reduceMax
-			low := t2
-			high := t4
-			lowRow[threadX] = low
-			highRow[threadX] = high
-		}
-	} /*line quern_gen.go:8839:1*/
-}
-
-//go:noinline
-func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
-	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
-	t6Row := (*[32]uint32)(t6s[first4:])
-	/*line warp.go:99*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:8846:1*/
-}
-
-//go:noinline
-func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
-	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
-	t8Row := (*[32]uint32)(t8s[first5:])
-	/*line warp.go:99*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:8853:1*/
-}
-
-//go:noinline
-func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s []uint32, reduceXors []uint32, ands []uint32, ors []uint32, xors []uint32) {
-	t6Row := (*[32]uint32)(t6s[first6:])
-	t8Row := (*[32]uint32)(t8s[first6:])
-	reduceXorRow := (*[32]uint32)(reduceXors[first6:])
-	andRow := (*[32]uint32)(ands[first6:])
-	orRow := (*[32]uint32)(ors[first6:])
-	xorRow := (*[32]uint32)(xors[first6:])
-	for threadX := 0; threadX < 32; threadX += 4 {
-		t6 := t6Row[threadX]
-		t8 := t8Row[threadX]
-		reduceXor := reduceXorRow[threadX]
-		/*line warp.go:99*/ t10 := reduceXor
-		and := t6
-		or := t8
-		xor := t10
-		andRow[threadX] = and
-		orRow[threadX] = or
-		xorRow[threadX] = xor
-//line warp.go:106:130000
-		{
-			threadX := threadX + 1
-			t6 := t6Row[threadX]
-			t8 := t8Row[threadX]
-			reduceXor := reduceXorRow[threadX]
-			t10 := reduceXor
-			and := t6
-			or := t8
-			xor := t10
-			andRow[threadX] = and
-			orRow[threadX] = or
-			xorRow[threadX] = xor
-		}
-//line warp.go:119:130000
-		{
-			threadX := threadX + 2
-			t6 := t6Row[threadX]
-			t8 := t8Row[threadX]
-			reduceXor := reduceXorRow[threadX]
-			t10 := reduceXor
-			and := t6
-			or := t8
-			xor := t10
-			andRow[threadX] = and
-			orRow[threadX] = or
-			xorRow[threadX] = xor
-		}
-//line warp.go:132:130000
-		{
-			threadX := threadX + 3
-			t6 := t6Row[threadX]
-			t8 := t8Row[threadX]
-			reduceXor := reduceXorRow[threadX]
-			t10 := reduceXor
-			and := t6
-			or := t8
-			xor := t10
-			andRow[threadX] = and
-			orRow[threadX] = or
-			xorRow[threadX] = xor
-		}
-	} /*line quern_gen.go:8917:1*/
-}
-
-//go:noinline
-func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, ands []uint32, ors []uint32, xors []uint32, scanExclusiveAdds []uint32, out []uint32) {
-	lowRow := (*[32]uint32)(lows[first7:])
-	highRow := (*[32]uint32)(highs[first7:])
-	andRow := (*[32]uint32)(ands[first7:])
-	orRow := (*[32]uint32)(ors[first7:])
-	xorRow := (*[32]uint32)(xors[first7:])
-	scanExclusiveAddRow := (*[32]uint32)(scanExclusiveAdds[first7:])
+func quernRow2Bounds(r *host2.Run, lows []uint32, first2 int, highs []uint32, ands []uint32, ors []uint32, xors []uint32, befores []uint32, out []uint32) {
+	lowRow := (*[32]uint32)(lows[first2:])
+	highRow := (*[32]uint32)(highs[first2:])
+	andRow := (*[32]uint32)(ands[first2:])
+	orRow := (*[32]uint32)(ors[first2:])
+	xorRow := (*[32]uint32)(xors[first2:])
+	beforeRow := (*[32]uint32)(befores[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		low := lowRow[threadX]
@@ -8932,8 +8249,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, an
 		and := andRow[threadX]
 		or := orRow[threadX]
 		xor := xorRow[threadX]
-		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-		/*line warp.go:100*/ before := scanExclusiveAdd
+		before := beforeRow[threadX]
 		/*line warp.go:101:130000*/ if threadX&31 == 31 {
 			_ = out[0]
 			/*line warp.go:102*/ _ = out[1]
@@ -8941,20 +8257,14 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, an
 			/*line warp.go:102*/ _ = out[3]
 			/*line warp.go:102*/ _ = out[4]
 			/*line warp.go:102*/ _ = out[5]
-			t18 := low
-			t19 := high
-			t20 := and
-			t21 := or
-			t22 := xor
-			t23 := before
-			/*line warp.go:102*/ out[0] = t18
-			/*line warp.go:102*/ out[1] = t19
-			/*line warp.go:102*/ out[2] = t20
-			/*line warp.go:102*/ out[3] = t21
-			/*line warp.go:102*/ out[4] = t22
-			/*line warp.go:102*/ out[5] = t23
+			/*line warp.go:102*/ out[0] = low
+			/*line warp.go:102*/ out[1] = high
+			/*line warp.go:102*/ out[2] = and
+			/*line warp.go:102*/ out[3] = or
+			/*line warp.go:102*/ out[4] = xor
+			/*line warp.go:102*/ out[5] = before
 		}
-	} /*line quern_gen.go:8957:1*/
+	} /*line quern_gen.go:8267:1*/
 }
 
 func quernPlainReversed(r *host2.Run) {
@@ -8994,7 +8304,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:112*/ tile[threadX] = x[i]
-	} /*line quern_gen.go:8997:1*/
+	} /*line quern_gen.go:8307:1*/
 }
 
 //go:noinline
@@ -9011,7 +8321,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:114*/ x[i] = tile[threadX^31]
-	} /*line quern_gen.go:9014:1*/
+	} /*line quern_gen.go:8324:1*/
 }
 
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
@@ -9030,9 +8340,9 @@ func quernPlainSummarise(r *host2.Run, state *summary, in *samples, out *summary
 
 func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary, action *kernel.Action) {
 	givens := host2.Scratch[float32](r, 1, r.BlockDim.Count())
-	reduceAdds := host2.Scratch[float32](r, 0, r.BlockDim.Count())
-	sums := host2.Shared[[2]float32](r, 0)
-	var result0 kernel.Action = 1
+	sums := host2.Scratch[float32](r, 0, r.BlockDim.Count())
+	sums2 := host2.Shared[[2]float32](r, 0)
+	var result kernel.Action = 1
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -9040,19 +8350,19 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 			quernRow1Summarise(r, givens, first, in)
 		}
 	}
-	/*line actor.go:26:140000*/ host2.ReduceAdd(reduceAdds, givens)
+	/*line actor.go:26:140000*/ host2.ReduceAdd(sums, givens)
 	/*line actor.go:27:140000*/ for threadZ := range 1 {
 		/*line actor.go:28:140000*/ for threadY := range 1 {
 			first2 := (threadZ*1 + threadY) * 64
-			quernRow2Summarise(r, reduceAdds, first2, sums)
+			quernRow2Summarise(r, sums, first2, sums2)
 		}
 	}
 	/*line actor.go:33:140000*/ for threadZ := range 1 {
 		/*line actor.go:34:140000*/ for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow3Summarise(r, state, sums, out, result0, action)
+			quernRow3Summarise(r, state, sums2, out, result, action)
 		}
-	} /*line quern_gen.go:9055:1*/
+	} /*line quern_gen.go:8365:1*/
 }
 
 //go:noinline
@@ -9062,38 +8372,37 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 		r.ThreadIdx.X = threadX
 		/*line actor.go:26*/ given := in.Values[threadX]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:9065:1*/
+	} /*line quern_gen.go:8375:1*/
 }
 
 //go:noinline
-func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
-	reduceAddRow := (*[64]float32)(reduceAdds[first2:])
+func quernRow2Summarise(r *host2.Run, sums []float32, first2 int, sums2 *[2]float32) {
+	sumRow := (*[64]float32)(sums[first2:])
 	for threadX := range 64 {
-		reduceAdd := reduceAddRow[threadX]
-		/*line actor.go:26*/ sum := reduceAdd
+		sum := sumRow[threadX]
 		/*line actor.go:27:140000*/ if threadX&31 == 0 {
-			sums[threadX>>5] = sum
+			sums2[threadX>>5] = sum
 		}
-	} /*line quern_gen.go:9077:1*/
+	} /*line quern_gen.go:8386:1*/
 }
 
 //go:noinline
-func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *summary, result0 kernel.Action, action *kernel.Action) {
+func quernRow3Summarise(r *host2.Run, state *summary, sums2 *[2]float32, out *summary, result kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		/*line actor.go:31:140000*/ if threadX == 0 {
-			state.Sum += float64(sums[0]) + float64(sums[1])
+			state.Sum += float64(sums2[0]) + float64(sums2[1])
 			state.Count += 64
 			*out = *state
 		}
-		/*line actor.go:24:140000*/ if result0 > 4 {
+		/*line actor.go:24:140000*/ if result > 4 {
 			/*line actor.go:24*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		/*line actor.go:26:140000*/ if threadX == 0 {
 //line actor.go:24
-			*action = result0
+			*action = result
 		}
-	} /*line quern_gen.go:9096:1*/
+	} /*line quern_gen.go:8405:1*/
 }
 
 func quernHostLongerReducePartsInTurn(r *host2.Run) {
@@ -9137,19 +8446,16 @@ func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], b
 				vectors := len(in2) / 4
 				active := min(vectors, 256)
 				sums := [256]kernel.Vec2[float32]{}
-				t3 := active
-				/*line :93:160000*/ for i := 0; i < t3; i++ {
-					/*line :93:160000*/ t4 := 4 * i
+				/*line :92:160000*/ for i := 0; i < active; i++ {
+					t4 := 4 * i
 					/*line :93:160000*/ v := in2[t4:][:c]
 					t5 := v[0]
 					/*line :94:160000*/ t6 := v[1]
 					/*line :94:160000*/ result0 := longer(t5, t6)
-					t8 := result0
 					/*line :94:160000*/ t9 := v[2]
 					/*line :94:160000*/ t10 := v[3]
 					/*line :94:160000*/ result02 := longer(t9, t10)
-					t12 := result02
-					/*line :94:160000*/ result03 := longer(t8, t12)
+					/*line :94:160000*/ result03 := longer(result0, result02)
 					/*line :94:160000*/ sums[i] = result03
 				}
 				/*line :96:160000*/ for j := 256; j < vectors; j += 256 {
@@ -9167,14 +8473,11 @@ func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], b
 						/*line :100:160000*/ t19 := v2[0]
 						/*line :100:160000*/ t20 := v2[1]
 						/*line :100:160000*/ result04 := longer(t19, t20)
-						t22 := result04
 						/*line :100:160000*/ t23 := v2[2]
 						/*line :100:160000*/ t24 := v2[3]
 						/*line :100:160000*/ result05 := longer(t23, t24)
-						t26 := result05
-						/*line :100:160000*/ result06 := longer(t22, t26)
-						t28 := result06
-						/*line :100:160000*/ result07 := longer(t18, t28)
+						/*line :100:160000*/ result06 := longer(result04, result05)
+						/*line :100:160000*/ result07 := longer(t18, result06)
 						/*line :100:160000*/ sums[i2] = result07
 					}
 				}
@@ -9184,8 +8487,7 @@ func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], b
 					/*line :103:160000*/ v3 := t31[i3]
 					/*line :104:160000*/ if i3 < active {
 						t32 := sums[i3]
-						t33 := v3
-						/*line :105:160000*/ result08 := longer(t32, t33)
+						/*line :105:160000*/ result08 := longer(t32, v3)
 						/*line :105:160000*/ sums[i3] = result08
 //line :106:160000
 					} else {
@@ -9227,19 +8529,16 @@ func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], b
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]kernel.Vec2[float32]{}
-			t3 := active
-			/*line :93:160000*/ for i := 0; i < t3; i++ {
-				/*line :93:160000*/ t4 := 4 * i
+			/*line :92:160000*/ for i := 0; i < active; i++ {
+				t4 := 4 * i
 				/*line :93:160000*/ v := in2[t4:][:c]
 				t5 := v[0]
 				/*line :94:160000*/ t6 := v[1]
 				/*line :94:160000*/ result0 := longer(t5, t6)
-				t8 := result0
 				/*line :94:160000*/ t9 := v[2]
 				/*line :94:160000*/ t10 := v[3]
 				/*line :94:160000*/ result02 := longer(t9, t10)
-				t12 := result02
-				/*line :94:160000*/ result03 := longer(t8, t12)
+				/*line :94:160000*/ result03 := longer(result0, result02)
 				/*line :94:160000*/ sums[i] = result03
 			}
 			/*line :96:160000*/ for j := 256; j < vectors; j += 256 {
@@ -9257,14 +8556,11 @@ func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], b
 					/*line :100:160000*/ t19 := v2[0]
 					/*line :100:160000*/ t20 := v2[1]
 					/*line :100:160000*/ result04 := longer(t19, t20)
-					t22 := result04
 					/*line :100:160000*/ t23 := v2[2]
 					/*line :100:160000*/ t24 := v2[3]
 					/*line :100:160000*/ result05 := longer(t23, t24)
-					t26 := result05
-					/*line :100:160000*/ result06 := longer(t22, t26)
-					t28 := result06
-					/*line :100:160000*/ result07 := longer(t18, t28)
+					/*line :100:160000*/ result06 := longer(result04, result05)
+					/*line :100:160000*/ result07 := longer(t18, result06)
 					/*line :100:160000*/ sums[i2] = result07
 				}
 			}
@@ -9274,8 +8570,7 @@ func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], b
 				/*line :103:160000*/ v3 := t31[i3]
 				/*line :104:160000*/ if i3 < active {
 					t32 := sums[i3]
-					t33 := v3
-					/*line :105:160000*/ result08 := longer(t32, t33)
+					/*line :105:160000*/ result08 := longer(t32, v3)
 					/*line :105:160000*/ sums[i3] = result08
 //line :106:160000
 				} else {
@@ -9299,7 +8594,7 @@ func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], b
 			}
 			/*line :116:160000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:9302:1*/
+	} /*line quern_gen.go:8597:1*/
 }
 
 func quernHostLongerReduceRows(r *host2.Run) {
@@ -9312,20 +8607,18 @@ func quernHostLongerReduceRows(r *host2.Run) {
 	tos := host2.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	counts := host2.Scratch[int](r, 1, r.BlockDim.Count())
+	actives := host2.Scratch[int](r, 1, r.BlockDim.Count())
 	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
 	results := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
 	var d int
-	var t22 int
-	t3s := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
-	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 8, r.BlockDim.Count())
-	shuffleDowns2 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
-	shuffleDowns3 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
+	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
+	givens := host2.Scratch[float32](r, 7, r.BlockDim.Count())
+	shuffleDowns2 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
+	givens2 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
+	shuffleDowns3 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -9342,7 +8635,7 @@ func quernHostLongerReduceRows(r *host2.Run) {
 			/*line :129:160000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2LongerReduceRows(r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
+				quernRow2LongerReduceRows(r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
 		/*line :135:160000*/ switch {
@@ -9362,45 +8655,44 @@ func quernHostLongerReduceRows(r *host2.Run) {
 				/*line :245:160000*/ if r.Halted() {
 					/*line :243:160000*/ r.Halt()
 				}
-				/*line :244:160000*/ t22 = d
 				/*line :245:160000*/ for threadZ := range 1 {
 					/*line :246:160000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
-						quernRow4LongerReduceRows(r, vs, first5, t3s, shuffleDowns, givens)
+						quernRow4LongerReduceRows(r, vs, first5, shuffleDowns, givens)
 					}
 				}
-				/*line :251:160000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line :252:160000*/ for threadZ := range 1 {
-					/*line :253:160000*/ for threadY := range 1 {
+				/*line :244:160000*/ host2.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :245:160000*/ for threadZ := range 1 {
+					/*line :246:160000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
-						quernRow5LongerReduceRows(r, t3s, first6, shuffleDowns, shuffleDowns2, givens2)
+						quernRow5LongerReduceRows(r, vs, first6, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :258:160000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line :251:160000*/ host2.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
-				/*line :260:160000*/ for threadZ := range 1 {
-					/*line :261:160000*/ for threadY := range 1 {
+				/*line :253:160000*/ for threadZ := range 1 {
+					/*line :254:160000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
-						quernRow6LongerReduceRows(r, counts, first7, vs, shuffleDowns, shuffleDowns3, d, width, start)
+						quernRow6LongerReduceRows(r, actives, first7, vs, shuffleDowns, shuffleDowns3, d, width, start)
 					}
 				}
 			}
-			/*line :268:160000*/ for threadZ := range 1 {
-				/*line :269:160000*/ for threadY := range 1 {
+			/*line :261:160000*/ for threadZ := range 1 {
+				/*line :262:160000*/ for threadY := range 1 {
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow7LongerReduceRows(r, vs, first8, results)
 				}
 			}
 		}
-		/*line :275:160000*/ for threadZ := range 1 {
-			/*line :276:160000*/ for threadY := range 1 {
+		/*line :268:160000*/ for threadZ := range 1 {
+			/*line :269:160000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow8LongerReduceRows(r, tos, first9, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9403:1*/
+	} /*line quern_gen.go:8695:1*/
 }
 
 //go:noinline
@@ -9410,20 +8702,19 @@ func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, base int, gro
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9413:1*/
+	} /*line quern_gen.go:8705:1*/
 }
 
 //go:noinline
-func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, counts []int, vs []kernel.Vec2[float32], parts int, part int, n int, out []kernel.Vec2[float32], width int, size int, size2 int, size3 int, in []kernel.Vec2[float32]) {
+func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, actives []int, vs []kernel.Vec2[float32], parts int, part int, n int, out []kernel.Vec2[float32], width int, size int, size2 int, size3 int, in []kernel.Vec2[float32]) {
 	toRow := (*[256]int)(tos[first2:])
-	countRow := (*[256]int)(counts[first2:])
+	activeRow := (*[256]int)(actives[first2:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
-		row := t1
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
 		first3 := 0
 		/*line :130:160000*/ if parts > 1 {
 			row = host2.Div(to, parts)
@@ -9436,10 +8727,8 @@ func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, counts []int
 		/*line :138:160000*/ sum := kernel.Vec2[float32]{}
 		active := min(count, width)
 		/*line :140:160000*/ if size == 0 && size2 == 0 {
-			t2 := row*size3 + first3/4
-			t3 := count / 4
-			at := t2
-			vectors := t3
+			at := row*size3 + first3/4
+			vectors := count / 4
 			/*line :142:160000*/ active = min(vectors, width)
 			/*line :143:160000*/ if lane < vectors {
 				t5 := at + lane
@@ -9447,54 +8736,22 @@ func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, counts []int
 				/*line :22:160000*/ v_1 := in[t5*4+1]
 				/*line :22:160000*/ v_2 := in[t5*4+2]
 				/*line :22:160000*/ v_3 := in[t5*4+3]
-				/*line :24:160000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :144:160000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :145:160000*/ t7 := v_03
-				t8 := v_13
-				/*line :145:160000*/ result0 := longer(t7, t8)
-				t10 := result0
-				t11 := v_23
-				t12 := v_33
-				/*line :145:160000*/ result02 := longer(t11, t12)
-				t14 := result02
-				/*line :145:160000*/ result03 := longer(t10, t14)
-				sum = result03
+				/*line :145:160000*/ result0 := longer(v_0, v_1)
+				/*line :145:160000*/ result02 := longer(v_2, v_3)
+				/*line :145:160000*/ sum = longer(result0, result02)
 				/*line :147:160000*/ for j := lane + width; j < vectors; j += width {
 					/*line :148:160000*/ if r.Halted() {
 						/*line :147:160000*/ r.Halt()
 					}
 					/*line :148:160000*/ t17 := at + j
-					/*line :22:160000*/ v_04 := in[t17*4]
-					/*line :22:160000*/ v_14 := in[t17*4+1]
-					/*line :22:160000*/ v_24 := in[t17*4+2]
-					/*line :22:160000*/ v_34 := in[t17*4+3]
-					/*line :24:160000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :148:160000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :149:160000*/ t19 := sum
-					t20 := v_06
-					t21 := v_16
-					/*line :149:160000*/ result04 := longer(t20, t21)
-					t23 := result04
-					t24 := v_26
-					t25 := v_36
-					/*line :149:160000*/ result05 := longer(t24, t25)
-					t27 := result05
-					/*line :149:160000*/ result06 := longer(t23, t27)
-					t29 := result06
-					/*line :149:160000*/ result07 := longer(t19, t29)
-					sum = result07
+					/*line :22:160000*/ v_02 := in[t17*4]
+					/*line :22:160000*/ v_12 := in[t17*4+1]
+					/*line :22:160000*/ v_22 := in[t17*4+2]
+					/*line :22:160000*/ v_32 := in[t17*4+3]
+					/*line :149:160000*/ result03 := longer(v_02, v_12)
+					/*line :149:160000*/ result04 := longer(v_22, v_32)
+					/*line :149:160000*/ result05 := longer(result03, result04)
+					/*line :149:160000*/ sum = longer(sum, result05)
 				}
 			}
 //line :152:160000
@@ -9505,155 +8762,135 @@ func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, counts []int
 				/*line :156:160000*/ if r.Halted() {
 					/*line :155:160000*/ r.Halt()
 				}
-				/*line :156:160000*/ t31 := sum
 				/*line :156:160000*/ t32 := in[at2+j2]
-				/*line :156:160000*/ result08 := longer(t31, t32)
-				sum = result08
+				/*line :156:160000*/ sum = longer(sum, t32)
 			}
 		}
-		/*line :159:160000*/ count2 := active
-		v := sum
-		countRow[threadX] = count2
+		/*line :159:160000*/ v := sum
+		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:9518:1*/
+	} /*line quern_gen.go:8772:1*/
 }
 
 //go:noinline
 func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first4 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9525:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8779:1*/
 }
 
 //go:noinline
-func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
+func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
 	givenRow := (*[256]float32)(givens[first5:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v
-		t33 := t13
-		shuffleDown := kernel.Vec2[float32]{}
-		given := t33.X
-		t3Row[threadX] = t33
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := kernel.Vec2[float32]{}
+		given := v.X
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 		{
 			threadX := threadX + 1
 			v := vRow[threadX]
-			t13 := v
-			t33 := t13
 			shuffleDown := kernel.Vec2[float32]{}
-			given := t33.X
-			t3Row[threadX] = t33
+			given := v.X
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 2
 			v := vRow[threadX]
-			t13 := v
-			t33 := t13
 			shuffleDown := kernel.Vec2[float32]{}
-			given := t33.X
-			t3Row[threadX] = t33
+			given := v.X
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 3
 			v := vRow[threadX]
-			t13 := v
-			t33 := t13
 			shuffleDown := kernel.Vec2[float32]{}
-			given := t33.X
-			t3Row[threadX] = t33
+			given := v.X
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:9576:1*/
+	} /*line quern_gen.go:8817:1*/
 }
 
 //go:noinline
-func quernRow5LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first6 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first6:])
+func quernRow5LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
 	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first6:])
 	givenRow2 := (*[256]float32)(givens2[first6:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		t33 := t3Row[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.X = shuffleDown2
-		given2 := t33.Y
+		given2 := v.Y
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 		{
 			threadX := threadX + 1
-			t33 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.X = shuffleDown2
-			given2 := t33.Y
+			given2 := v.Y
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 2
-			t33 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.X = shuffleDown2
-			given2 := t33.Y
+			given2 := v.Y
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 3
-			t33 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.X = shuffleDown2
-			given2 := t33.Y
+			given2 := v.Y
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:9623:1*/
+	} /*line quern_gen.go:8864:1*/
 }
 
 //go:noinline
-func quernRow6LongerReduceRows(r *host2.Run, counts []int, first7 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, width int, start int) {
-	countRow := (*[256]int)(counts[first7:])
+func quernRow6LongerReduceRows(r *host2.Run, actives []int, first7 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, width int, start int) {
+	activeRow := (*[256]int)(actives[first7:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first7:])
 	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
+		active := activeRow[threadX]
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Y = shuffleDown3
-		other := shuffleDown
-		/*line :245:160000*/ if d < width && lane2+d < count2 && lane2&start == 0 {
-			t6 := v
-			t72 := other
-			/*line :246:160000*/ result09 := longer(t6, t72)
-			v = result09
+		if d < width && lane2+d < active && lane2&start == 0 {
+			v = longer(v, shuffleDown)
 		}
-		/*line :249:160000*/ vRow[threadX] = v
+		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:9649:1*/
+	} /*line quern_gen.go:8886:1*/
 }
 
 //go:noinline
 func quernRow7LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first8 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first8:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9656:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8893:1*/
 }
 
 //go:noinline
@@ -9665,11 +8902,10 @@ func quernRow8LongerReduceRows(r *host2.Run, tos []int, first9 int, results []ke
 		to := toRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result
-		if to < len(out) && lane == 0 {
-			out[to] = sum2
+		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
+			out[to] = result
 		}
-	} /*line quern_gen.go:9672:1*/
+	} /*line quern_gen.go:8908:1*/
 }
 
 func quernHostLongerReduceColumns(r *host2.Run) {
@@ -9703,32 +8939,30 @@ func quernHostLongerReduceColumns(r *host2.Run) {
 func quernRow1LongerReduceColumns(r *host2.Run, base int, width int, blockZ int, gridZ int, n int, in []kernel.Vec2[float32], first int, last int, out []kernel.Vec2[float32], gridY int, blockY int, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
+		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:160000*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:160000*/ if x >= width {
 				break
 			}
 			/*line :179:160000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
 				/*line :180:160000*/ if r.Halted() {
 					/*line :179:160000*/ r.Halt()
 				}
-				/*line :180:160000*/ t2 := (z*n+first)*width + t1
+				/*line :180:160000*/ t2 := (z*n+first)*width + x
 				/*line :180:160000*/ column := in[t2:]
 				sum := column[0]
 				/*line :183:160000*/ for y := 1; y < last-first; y++ {
 					/*line :184:160000*/ if r.Halted() {
 						/*line :183:160000*/ r.Halt()
 					}
-					/*line :184:160000*/ t3 := sum
 					/*line :184:160000*/ t4 := column[y*width]
-					/*line :184:160000*/ result0 := longer(t3, t4)
-					sum = result0
+					/*line :184:160000*/ sum = longer(sum, t4)
 				}
-				/*line :186:160000*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :186:160000*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:9731:1*/
+	} /*line quern_gen.go:8965:1*/
 }
 
 func quernHostLongerReduceSegments(r *host2.Run) {
@@ -9744,13 +8978,11 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 	vs := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
 	results := host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
 	var d int
-	var t22 int
-	t3s := host2.Scratch[kernel.Vec2[float32]](r, 6, r.BlockDim.Count())
-	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 7, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 10, r.BlockDim.Count())
-	shuffleDowns2 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 11, r.BlockDim.Count())
-	shuffleDowns3 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
+	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 6, r.BlockDim.Count())
+	givens := host2.Scratch[float32](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
+	givens2 := host2.Scratch[float32](r, 10, r.BlockDim.Count())
+	shuffleDowns3 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -9777,45 +9009,44 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 				/*line :245:160000*/ if r.Halted() {
 					/*line :243:160000*/ r.Halt()
 				}
-				/*line :244:160000*/ t22 = d
 				/*line :245:160000*/ for threadZ := range 1 {
 					/*line :246:160000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
-						quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens)
+						quernRow3LongerReduceSegments(r, vs, first4, shuffleDowns, givens)
 					}
 				}
-				/*line :251:160000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line :252:160000*/ for threadZ := range 1 {
-					/*line :253:160000*/ for threadY := range 1 {
+				/*line :244:160000*/ host2.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :245:160000*/ for threadZ := range 1 {
+					/*line :246:160000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
-						quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
+						quernRow4LongerReduceSegments(r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :258:160000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line :251:160000*/ host2.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
-				/*line :260:160000*/ for threadZ := range 1 {
-					/*line :261:160000*/ for threadY := range 1 {
+				/*line :253:160000*/ for threadZ := range 1 {
+					/*line :254:160000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
 					}
 				}
 			}
-			/*line :268:160000*/ for threadZ := range 1 {
-				/*line :269:160000*/ for threadY := range 1 {
+			/*line :261:160000*/ for threadZ := range 1 {
+				/*line :262:160000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6LongerReduceSegments(r, vs, first7, results)
 				}
 			}
 		}
-		/*line :275:160000*/ for threadZ := range 1 {
-			/*line :276:160000*/ for threadY := range 1 {
+		/*line :268:160000*/ for threadZ := range 1 {
+			/*line :269:160000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:9818:1*/
+	} /*line quern_gen.go:9049:1*/
 }
 
 //go:noinline
@@ -9832,10 +9063,8 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 		/*line :199:160000*/ first2 := 0
 		last := 0
 		/*line :200:160000*/ if segment < len(out) {
-			t1 := int(ends[segment])
-			/*line :201:160000*/ t2 := int(ends[segment+1])
-			first2 = t1
-			last = t2
+			first2 = int(ends[segment])
+			/*line :201:160000*/ last = int(ends[segment+1])
 		}
 		/*line :203:160000*/ sum := kernel.Vec2[float32]{}
 		/*line :204:160000*/ if first2+lane < last {
@@ -9844,10 +9073,8 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 				/*line :207:160000*/ if r.Halted() {
 					/*line :206:160000*/ r.Halt()
 				}
-				/*line :207:160000*/ t3 := sum
 				/*line :207:160000*/ t4 := in[j]
-				/*line :207:160000*/ result0 := longer(t3, t4)
-				sum = result0
+				/*line :207:160000*/ sum = longer(sum, t4)
 			}
 		}
 		/*line :210:160000*/ count := min(last-first2, group)
@@ -9857,112 +9084,99 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:9860:1*/
+	} /*line quern_gen.go:9087:1*/
 }
 
 //go:noinline
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9867:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9094:1*/
 }
 
 //go:noinline
-func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
+func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first4 int, shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v
-		t32 := t12
-		shuffleDown := kernel.Vec2[float32]{}
-		given := t32.X
-		t3Row[threadX] = t32
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := kernel.Vec2[float32]{}
+		given := v.X
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
 		{
 			threadX := threadX + 1
 			v := vRow[threadX]
-			t12 := v
-			t32 := t12
 			shuffleDown := kernel.Vec2[float32]{}
-			given := t32.X
-			t3Row[threadX] = t32
+			given := v.X
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 2
 			v := vRow[threadX]
-			t12 := v
-			t32 := t12
 			shuffleDown := kernel.Vec2[float32]{}
-			given := t32.X
-			t3Row[threadX] = t32
+			given := v.X
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
 		{
 			threadX := threadX + 3
 			v := vRow[threadX]
-			t12 := v
-			t32 := t12
 			shuffleDown := kernel.Vec2[float32]{}
-			given := t32.X
-			t3Row[threadX] = t32
+			given := v.X
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:9918:1*/
+	} /*line quern_gen.go:9132:1*/
 }
 
 //go:noinline
-func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
+func quernRow4LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]float32)(givens2[first5:])
 	for threadX := 0; threadX < 256; threadX += 4 {
-		t32 := t3Row[threadX]
+		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.X = shuffleDown2
-		given2 := t32.Y
+		given2 := v.Y
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
 		{
 			threadX := threadX + 1
-			t32 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.X = shuffleDown2
-			given2 := t32.Y
+			given2 := v.Y
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 2
-			t32 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.X = shuffleDown2
-			given2 := t32.Y
+			given2 := v.Y
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
 		{
 			threadX := threadX + 3
-			t32 := t3Row[threadX]
+			v := vRow[threadX]
 			shuffleDown := shuffleDownRow[threadX]
 			shuffleDown2 := shuffleDownRow2[threadX]
 			shuffleDown.X = shuffleDown2
-			given2 := t32.Y
+			given2 := v.Y
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:9965:1*/
+	} /*line quern_gen.go:9179:1*/
 }
 
 //go:noinline
@@ -9979,23 +9193,19 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Y = shuffleDown3
-		other := shuffleDown
-		/*line :245:160000*/ if d < group && lane2+d < count && lane2&start == 0 {
-			t6 := v
-			t7 := other
-			/*line :246:160000*/ result02 := longer(t6, t7)
-			v = result02
+		if d < group && lane2+d < count && lane2&start == 0 {
+			v = longer(v, shuffleDown)
 		}
-		/*line :249:160000*/ vRow[threadX] = v
+		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:9991:1*/
+	} /*line quern_gen.go:9201:1*/
 }
 
 //go:noinline
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9998:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9208:1*/
 }
 
 //go:noinline
@@ -10018,7 +9228,7 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:10021:1*/
+	} /*line quern_gen.go:9231:1*/
 }
 
 func quernHostLongerRunScanParts(r *host2.Run) {
@@ -10071,29 +9281,24 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 					}{N: counts[0], V: sums[0]}
 					counts[0] = 0
 					for i := 1; i < len(sums); i++ {
-						own := struct {
+						b := struct {
 							N uint32
 							V kernel.Vec2[float32]
 						}{N: counts[i], V: sums[i]}
-						t2 := i
-						/*line :377:170000*/ _ = counts[t2]
-						t4 := i
-						/*line :377:170000*/ _ = sums[t4]
+						_ = counts[i]
+						/*line :377:170000*/ _ = sums[i]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:170000*/ counts[t2] = t5
-						/*line :377:170000*/ sums[t4] = t6
-						a := all
-						b := own
+						/*line :377:170000*/ counts[i] = t5
+						/*line :377:170000*/ sums[i] = t6
 						/*line :295:170000*/ if b.N == 0 {
-							t1 := a.V
-							t22 := b.V
-							/*line :296:170000*/ result0 := longer(t1, t22)
+							t1 := all.V
+							t2 := b.V
+							/*line :296:170000*/ result0 := longer(t1, t2)
 							b.V = result0
 						}
-						/*line :298:170000*/ b.N += a.N
-						result := b
-						/*line :378:170000*/ all = result
+						/*line :298:170000*/ b.N += all.N
+						/*line :378:170000*/ all = b
 					}
 					/*line :380:170000*/ break
 				}
@@ -10128,20 +9333,18 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 						/*line :396:170000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
-						a2 := so
 						/*line :399:170000*/ b2 := struct {
 							N uint32
 							V kernel.Vec2[float32]
 						}{N: h, V: in[i2]}
 						/*line :295:170000*/ if b2.N == 0 {
-							t12 := a2.V
-							t23 := b2.V
-							/*line :296:170000*/ result02 := longer(t12, t23)
+							t12 := so.V
+							t22 := b2.V
+							/*line :296:170000*/ result02 := longer(t12, t22)
 							b2.V = result02
 						}
-						/*line :298:170000*/ b2.N += a2.N
-						result2 := b2
-						/*line :399:170000*/ so = result2
+						/*line :298:170000*/ b2.N += so.N
+						/*line :399:170000*/ so = b2
 						/*line :401:170000*/ if value {
 							/*line :402:170000*/ if reduce {
 								/*line :403:170000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
@@ -10155,8 +9358,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 								/*line :409:170000*/ out[i2] = first
 //line :410:170000
 							} else {
-								/*line :411:170000*/ t9 := prior
-								/*line :411:170000*/ result03 := longer(first, t9)
+								/*line :411:170000*/ result03 := longer(first, prior)
 								/*line :411:170000*/ out[i2] = result03
 							}
 						}
@@ -10191,29 +9393,24 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				}{N: counts[0], V: sums[0]}
 				/*line :377:170000*/ counts[0] = 0
 				/*line :378:170000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:170000*/ own := struct {
+					/*line :379:170000*/ b := struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: counts[i], V: sums[i]}
-					/*line :383:170000*/ t2 := i
-					/*line :377:170000*/ _ = counts[t2]
-					t4 := i
-					/*line :377:170000*/ _ = sums[t4]
+					/*line :383:170000*/ _ = counts[i]
+					/*line :377:170000*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:170000*/ counts[t2] = t5
-					/*line :377:170000*/ sums[t4] = t6
-					a := all
-					b := own
+					/*line :377:170000*/ counts[i] = t5
+					/*line :377:170000*/ sums[i] = t6
 					/*line :295:170000*/ if b.N == 0 {
-						t1 := a.V
-						t22 := b.V
-						/*line :296:170000*/ result0 := longer(t1, t22)
+						t1 := all.V
+						t2 := b.V
+						/*line :296:170000*/ result0 := longer(t1, t2)
 						b.V = result0
 					}
-					/*line :298:170000*/ b.N += a.N
-					result := b
-					/*line :378:170000*/ all = result
+					/*line :298:170000*/ b.N += all.N
+					/*line :378:170000*/ all = b
 				}
 				/*line :380:170000*/ break
 			}
@@ -10248,20 +9445,18 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 					/*line :396:170000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					a2 := so
 					/*line :399:170000*/ b2 := struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: h, V: in[i2]}
 					/*line :295:170000*/ if b2.N == 0 {
-						t12 := a2.V
-						t23 := b2.V
-						/*line :296:170000*/ result02 := longer(t12, t23)
+						t12 := so.V
+						t22 := b2.V
+						/*line :296:170000*/ result02 := longer(t12, t22)
 						b2.V = result02
 					}
-					/*line :298:170000*/ b2.N += a2.N
-					result2 := b2
-					/*line :399:170000*/ so = result2
+					/*line :298:170000*/ b2.N += so.N
+					/*line :399:170000*/ so = b2
 					/*line :401:170000*/ if value {
 						/*line :402:170000*/ if reduce {
 							/*line :403:170000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
@@ -10275,8 +9470,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							/*line :409:170000*/ out[i2] = first
 //line :410:170000
 						} else {
-							/*line :411:170000*/ t9 := prior
-							/*line :411:170000*/ result03 := longer(first, t9)
+							/*line :411:170000*/ result03 := longer(first, prior)
 							/*line :411:170000*/ out[i2] = result03
 						}
 					}
@@ -10291,7 +9485,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				/*line :416:170000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:10294:1*/
+	} /*line quern_gen.go:9488:1*/
 }
 
 func quernHostLongerTotalParts(r *host2.Run) {
@@ -10332,61 +9526,37 @@ func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:269:180000*/ if at+size <= len(in) && p+4 < len(before) {
-				t3 := in[at:t2]
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:180000*/ t6 := in[t4:t5]
+				/*line :270:180000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:180000*/ t9 := in[t7:t8]
+				/*line :270:180000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:180000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :271:180000*/ t13 := a[0]
-				/*line :271:180000*/ t14 := b[0]
-				/*line :271:180000*/ t15 := c[0]
-				/*line :271:180000*/ t16 := d[0]
-				sa := t13
-				sb := t14
-				sc := t15
-				sd := t16
+				/*line :270:180000*/ d := in[t10:t11]
+				sa := a[0]
+				/*line :271:180000*/ sb := b[0]
+				/*line :271:180000*/ sc := c[0]
+				/*line :271:180000*/ sd := d[0]
 				/*line :272:180000*/ for i := 1; i < part; i++ {
-					t17 := sa
-					/*line :273:180000*/ t18 := a[i]
-					/*line :273:180000*/ result0 := longer(t17, t18)
-					t20 := result0
-					t21 := sb
+					t18 := a[i]
+					/*line :273:180000*/ sa = longer(sa, t18)
 					/*line :273:180000*/ t22 := b[i]
-					/*line :273:180000*/ result02 := longer(t21, t22)
-					t24 := result02
-					t25 := sc
+					/*line :273:180000*/ sb = longer(sb, t22)
 					/*line :273:180000*/ t26 := c[i]
-					/*line :273:180000*/ result03 := longer(t25, t26)
-					t28 := result03
-					t29 := sd
+					/*line :273:180000*/ sc = longer(sc, t26)
 					/*line :273:180000*/ t30 := d[i]
-					/*line :273:180000*/ result04 := longer(t29, t30)
-					t32 := result04
-					sa = t20
-					sb = t24
-					sc = t28
-					sd = t32
+					/*line :273:180000*/ sd = longer(sd, t30)
 				}
 				/*line :275:180000*/ _ = before[t34]
 				/*line :275:180000*/ _ = before[t36]
 				/*line :275:180000*/ _ = before[t38]
 				/*line :275:180000*/ _ = before[t40]
-				t41 := sa
-				t42 := sb
-				t43 := sc
-				t44 := sd
-				/*line :275:180000*/ before[t34] = t41
-				/*line :275:180000*/ before[t36] = t42
-				/*line :275:180000*/ before[t38] = t43
-				/*line :275:180000*/ before[t40] = t44
+				/*line :275:180000*/ before[t34] = sa
+				/*line :275:180000*/ before[t36] = sb
+				/*line :275:180000*/ before[t38] = sc
+				/*line :275:180000*/ before[t40] = sd
 				break
 			}
 			/*line :278:180000*/ for k := 0; k < 4; k++ {
@@ -10400,15 +9570,13 @@ func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []
 				/*line :283:180000*/ last := min(at2+part, len(in))
 				sum := in[at2]
 				/*line :285:180000*/ for i2 := at2 + 1; i2 < last; i2++ {
-					t45 := sum
-					/*line :286:180000*/ t46 := in[i2]
-					/*line :286:180000*/ result05 := longer(t45, t46)
-					sum = result05
+					t46 := in[i2]
+					/*line :286:180000*/ sum = longer(sum, t46)
 				}
 				/*line :288:180000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:10411:1*/
+	} /*line quern_gen.go:9579:1*/
 }
 
 func quernHostLongerPrefixParts(r *host2.Run) {
@@ -10442,20 +9610,16 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 			sum := before[1]
 			if start {
 				before[0] = first
-				t2 := sum
-				/*line :303:180000*/ result0 := longer(first, t2)
-				sum = result0
-				/*line :304:180000*/ before[1] = sum
+				sum = longer(first, sum)
+				before[1] = sum
 			}
-			/*line :306:180000*/ for i := 2; i < len(before); i++ {
-				t4 := sum
-				/*line :307:180000*/ t5 := before[i]
-				/*line :307:180000*/ result02 := longer(t4, t5)
-				sum = result02
-				/*line :308:180000*/ before[i] = sum
+			for i := 2; i < len(before); i++ {
+				t5 := before[i]
+				/*line :307:180000*/ sum = longer(sum, t5)
+				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10458:1*/
+	} /*line quern_gen.go:9622:1*/
 }
 
 func quernHostLongerScanParts(r *host2.Run) {
@@ -10497,134 +9661,66 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				t3 := in[at:t2]
+				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:180000*/ t6 := in[t4:t5]
+				/*line :318:180000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:180000*/ t9 := in[t7:t8]
+				/*line :318:180000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:180000*/ t12 := in[t10:t11]
-				a := t3
-				b := t6
-				c := t9
-				d := t12
-				/*line :319:180000*/ t15 := out[at:t14]
+				/*line :318:180000*/ d := in[t10:t11]
+				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:180000*/ t18 := out[t16:t17]
+				/*line :319:180000*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:180000*/ t21 := out[t19:t20]
+				/*line :319:180000*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:180000*/ t24 := out[t22:t23]
-				u := t15
-				v := t18
-				w := t21
-				x := t24
-				/*line :320:180000*/ t25 := before[p]
-				/*line :320:180000*/ t26 := before[p+1]
-				/*line :320:180000*/ t27 := before[p+2]
-				/*line :320:180000*/ t28 := before[p+3]
-				sa := t25
-				sb := t26
-				sc := t27
-				sd := t28
+				/*line :319:180000*/ x := out[t22:t23]
+				sa := before[p]
+				/*line :320:180000*/ sb := before[p+1]
+				/*line :320:180000*/ sc := before[p+2]
+				/*line :320:180000*/ sd := before[p+3]
 				/*line :321:180000*/ if exclusive {
 					/*line :322:180000*/ for i := 0; i < part; i++ {
-						t30 := a[i]
-						/*line :323:180000*/ t31 := b[i]
-						/*line :323:180000*/ t32 := c[i]
-						/*line :323:180000*/ t33 := d[i]
-						ea := t30
-						eb := t31
-						ec := t32
-						ed := t33
-						/*line :324:180000*/ t34 := u
-						t35 := i
-						/*line :324:180000*/ _ = t34[t35]
-						t36 := v
-						t37 := i
-						/*line :324:180000*/ _ = t36[t37]
-						t38 := w
-						t39 := i
-						/*line :324:180000*/ _ = t38[t39]
-						t40 := x
-						t41 := i
-						/*line :324:180000*/ _ = t40[t41]
-						t42 := sa
-						t43 := sb
-						t44 := sc
-						t45 := sd
-						/*line :324:180000*/ t34[t35] = t42
-						/*line :324:180000*/ t36[t37] = t43
-						/*line :324:180000*/ t38[t39] = t44
-						/*line :324:180000*/ t40[t41] = t45
-						t46 := sa
-						t47 := ea
-						/*line :325:180000*/ result0 := longer(t46, t47)
-						t49 := result0
-						t50 := sb
-						t51 := eb
-						/*line :325:180000*/ result02 := longer(t50, t51)
-						t53 := result02
-						t54 := sc
-						t55 := ec
-						/*line :325:180000*/ result03 := longer(t54, t55)
-						t57 := result03
-						t58 := sd
-						t59 := ed
-						/*line :325:180000*/ result04 := longer(t58, t59)
-						t61 := result04
-						sa = t49
-						sb = t53
-						sc = t57
-						sd = t61
+						ea := a[i]
+						/*line :323:180000*/ eb := b[i]
+						/*line :323:180000*/ ec := c[i]
+						/*line :323:180000*/ ed := d[i]
+						_ = u[i]
+						/*line :324:180000*/ _ = v[i]
+						/*line :324:180000*/ _ = w[i]
+						/*line :324:180000*/ _ = x[i]
+						/*line :324:180000*/ u[i] = sa
+						/*line :324:180000*/ v[i] = sb
+						/*line :324:180000*/ w[i] = sc
+						/*line :324:180000*/ x[i] = sd
+						sa = longer(sa, ea)
+						/*line :325:180000*/ sb = longer(sb, eb)
+						/*line :325:180000*/ sc = longer(sc, ec)
+						/*line :325:180000*/ sd = longer(sd, ed)
 					}
-					/*line :332:180000*/ break
+					/*line :327:180000*/ break
 				}
 				/*line :329:180000*/ for i2 := 0; i2 < part; i2++ {
-					t63 := sa
-					/*line :330:180000*/ t64 := a[i2]
-					/*line :330:180000*/ result05 := longer(t63, t64)
-					t66 := result05
-					t67 := sb
+					t64 := a[i2]
+					/*line :330:180000*/ sa = longer(sa, t64)
 					/*line :330:180000*/ t68 := b[i2]
-					/*line :330:180000*/ result06 := longer(t67, t68)
-					t70 := result06
-					t71 := sc
+					/*line :330:180000*/ sb = longer(sb, t68)
 					/*line :330:180000*/ t72 := c[i2]
-					/*line :330:180000*/ result07 := longer(t71, t72)
-					t74 := result07
-					t75 := sd
+					/*line :330:180000*/ sc = longer(sc, t72)
 					/*line :330:180000*/ t76 := d[i2]
-					/*line :330:180000*/ result08 := longer(t75, t76)
-					t78 := result08
-					sa = t66
-					sb = t70
-					sc = t74
-					sd = t78
-					/*line :331:180000*/ t79 := u
-					t80 := i2
-					/*line :331:180000*/ _ = t79[t80]
-					t81 := v
-					t82 := i2
-					/*line :331:180000*/ _ = t81[t82]
-					t83 := w
-					t84 := i2
-					/*line :331:180000*/ _ = t83[t84]
-					t85 := x
-					t86 := i2
-					/*line :331:180000*/ _ = t85[t86]
-					t87 := sa
-					t88 := sb
-					t89 := sc
-					t90 := sd
-					/*line :331:180000*/ t79[t80] = t87
-					/*line :331:180000*/ t81[t82] = t88
-					/*line :331:180000*/ t83[t84] = t89
-					/*line :331:180000*/ t85[t86] = t90
+					/*line :330:180000*/ sd = longer(sd, t76)
+					_ = u[i2]
+					/*line :331:180000*/ _ = v[i2]
+					/*line :331:180000*/ _ = w[i2]
+					/*line :331:180000*/ _ = x[i2]
+					/*line :331:180000*/ u[i2] = sa
+					/*line :331:180000*/ v[i2] = sb
+					/*line :331:180000*/ w[i2] = sc
+					/*line :331:180000*/ x[i2] = sd
 				}
 				/*line :333:180000*/ break
 			}
@@ -10648,17 +9744,14 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 					/*line :349:180000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:180000*/ t91 := sum
-					t92 := v2
-					/*line :352:180000*/ result09 := longer(t91, t92)
-					sum = result09
+					/*line :352:180000*/ sum = longer(sum, v2)
 					/*line :353:180000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:10661:1*/
+	} /*line quern_gen.go:9754:1*/
 }
 
 func quernHostLongerScanLines(r *host2.Run) {
@@ -10712,17 +9805,14 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 				/*line :412:180000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:180000*/ t1 := sum
-				t2 := v
-				/*line :415:180000*/ result0 := longer(t1, t2)
-				sum = result0
+				/*line :415:180000*/ sum = longer(sum, v)
 				/*line :416:180000*/ if !exclusive {
 					out[at] = sum
 				}
 				/*line :419:180000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:10725:1*/
+	} /*line quern_gen.go:9815:1*/
 }
 
 //line :424:180000

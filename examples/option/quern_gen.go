@@ -23,23 +23,20 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__follow func(t kernel.Thread, m market, normal []float64, last []float64, average []float64)
-	quern_gen_is_stale__run_go_generate__market struct {
-		Stock      float64
-		Rate       float64
-		Volatility float64
-		Years      float64
-		Dates      int
-	}
-	quern_gen_is_stale__run_go_generate__callValues func(t kernel.Thread, discount float64, strike float64, price []float64, value []float64)
-)
 
-var (
-	quern_follow     quern_gen_is_stale__run_go_generate__follow     = follow
-	_                                                                = (*quern_gen_is_stale__run_go_generate__market)((*market)(nil))
-	quern_callValues quern_gen_is_stale__run_go_generate__callValues = callValues
-)
+type quern_gen_is_stale__run_go_generate__market struct {
+	Stock      float64
+	Rate       float64
+	Volatility float64
+	Years      float64
+	Dates      int
+}
+type quern_gen_is_stale__run_go_generate__follow func(kernel.Thread, market, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__callValues func(kernel.Thread, float64, float64, []float64, []float64)
+
+var _ = (*quern_gen_is_stale__run_go_generate__market)((*market)(nil))
+var quern_follow quern_gen_is_stale__run_go_generate__follow = follow
+var quern_callValues quern_gen_is_stale__run_go_generate__callValues = callValues
 
 var quernFollow = &gpu.Kernel{Declared: compiled.Declaration{Name: "follow", Code: &quernPTX, Host: quernHostFollow, Plain: quernPlainFollow}}
 
@@ -93,8 +90,7 @@ func quernHostFollow(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	prices := host.Scratch[float64](r, 0, max(1024, r.BlockDim.X))
 	sums := host.Scratch[float64](r, 1, max(1024, r.BlockDim.X))
-	t2 := len(last)
-	t3 := m.Stock
+	paths := len(last)
 	t4 := m.Dates
 	whole := max(t4, 0) &^ 3
 	interval := m.Years / float64(m.Dates)
@@ -106,48 +102,48 @@ func quernHostFollow(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Follow(r, prices, width, sums, base, t2, average, t3)
+				quernRow1Follow(r, prices, width, sums, base, paths, average, m)
 				for date := 0; date < whole; date += 4 {
 					if r.Halted() {
 						/*line kernels.go:30*/ r.Halt()
 					}
-					start := date * t2
-					start2 := (date + 1) * t2
-					start3 := (date + 2) * t2
-					start4 := (date + 3) * t2
-					start5 := date*t2 + base
-					start6 := (date+1)*t2 + base
-					start7 := (date+2)*t2 + base
-					start8 := (date+3)*t2 + base
-					quernRow2Follow(r, prices, width, sums, base, t2, average, drift, deviation, normal, start, start2, start3, start4, start5, start6, start7, start8)
+					start := date * paths
+					start2 := (date + 1) * paths
+					start3 := (date + 2) * paths
+					start4 := (date + 3) * paths
+					start5 := date*paths + base
+					start6 := (date+1)*paths + base
+					start7 := (date+2)*paths + base
+					start8 := (date+3)*paths + base
+					quernRow2Follow(r, prices, width, sums, base, paths, average, drift, deviation, normal, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for date2 := whole; date2 < t4; date2++ {
 					if r.Halted() {
 						/*line kernels.go:30*/ r.Halt()
 					}
-					start9 := date2 * t2
-					start10 := date2*t2 + base
-					quernRow3Follow(r, prices, width, sums, base, t2, average, drift, deviation, normal, start9, start10)
+					start9 := date2 * paths
+					start10 := date2*paths + base
+					quernRow3Follow(r, prices, width, sums, base, paths, average, drift, deviation, normal, start9, start10)
 				}
-				quernRow4Follow(r, prices, width, sums, base, t2, average, last, m)
+				quernRow4Follow(r, prices, width, sums, base, paths, average, last, m)
 			}
 		}
-	} /*line quern_gen.go:135:1*/
+	} /*line quern_gen.go:131:1*/
 }
 
 //go:noinline
-func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, base int, t2 int, average []float64, t3 float64) {
+func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, base int, paths int, average []float64, m market) {
 	priceRow := prices[:][:width]
 	sumRow := sums[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
-		count := min(len(average)-base, t2-base, width)
+	if base >= -1<<61 && base <= 1<<61 && paths >= -1<<61 && paths <= 1<<61 {
+		count := min(len(average)-base, paths-base, width)
 		if count <= 0 {
 			return
 		}
 		priceRow2 := priceRow[:][:count]
 		sumRow2 := sumRow[:][:count]
 		for threadX := range count {
-			/*line kernels.go:29*/ price := t3
+			/*line kernels.go:29*/ price := m.Stock
 			var sum float64
 			priceRow2[threadX] = price
 			sumRow2[threadX] = sum
@@ -157,22 +153,22 @@ func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, b
 	for threadX := range width {
 		price := priceRow[threadX]
 		sum := sumRow[threadX]
-		t1 := base + threadX
-		if t1 < t2 && t1 < len(average) {
-			price = t3
+		i := base + threadX
+		if i < paths && i < len(average) {
+			price = m.Stock
 			sum = 0
 		}
 		priceRow[threadX] = price
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:167:1*/
+	} /*line quern_gen.go:163:1*/
 }
 
 //go:noinline
-func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, base int, t2 int, average []float64, drift float64, deviation float64, normal []float64, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
+func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, base int, paths int, average []float64, drift float64, deviation float64, normal []float64, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
 	priceRow := prices[:][:width]
 	sumRow := sums[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
-		count2 := min(len(average)-base, t2-base, width)
+	if base >= -1<<61 && base <= 1<<61 && paths >= -1<<61 && paths <= 1<<61 {
+		count2 := min(len(average)-base, paths-base, width)
 		if count2 <= 0 {
 			return
 		}
@@ -213,36 +209,36 @@ func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		r.ThreadIdx.X = threadX
 		price := priceRow[threadX]
 		sum := sumRow[threadX]
-		t1 := base + threadX
-		if t1 < t2 && t1 < len(average) {
-			/*line kernels.go:31*/ t5 := drift + deviation*normal[start+t1]
+		i := base + threadX
+		if i < paths && i < len(average) {
+			/*line kernels.go:31*/ t5 := drift + deviation*normal[start+i]
 			/*line kernels.go:31*/ result0 := kernel.Exp[float64](t5)
 			price *= result0
 			/*line kernels.go:32*/ sum += price
-			/*line kernels.go:31*/ t52 := drift + deviation*normal[start2+t1]
+			/*line kernels.go:31*/ t52 := drift + deviation*normal[start2+i]
 			/*line kernels.go:31*/ result02 := kernel.Exp[float64](t52)
 			price *= result02
 			/*line kernels.go:32*/ sum += price
-			/*line kernels.go:31*/ t53 := drift + deviation*normal[start3+t1]
+			/*line kernels.go:31*/ t53 := drift + deviation*normal[start3+i]
 			/*line kernels.go:31*/ result03 := kernel.Exp[float64](t53)
 			price *= result03
 			/*line kernels.go:32*/ sum += price
-			/*line kernels.go:31*/ t54 := drift + deviation*normal[start4+t1]
+			/*line kernels.go:31*/ t54 := drift + deviation*normal[start4+i]
 			/*line kernels.go:31*/ result04 := kernel.Exp[float64](t54)
 			price *= result04
 			/*line kernels.go:32*/ sum += price
 		}
 		priceRow[threadX] = price
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:237:1*/
+	} /*line quern_gen.go:233:1*/
 }
 
 //go:noinline
-func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, base int, t2 int, average []float64, drift float64, deviation float64, normal []float64, start9 int, start10 int) {
+func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, base int, paths int, average []float64, drift float64, deviation float64, normal []float64, start9 int, start10 int) {
 	priceRow := prices[:][:width]
 	sumRow := sums[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
-		count3 := min(len(average)-base, t2-base, width)
+	if base >= -1<<61 && base <= 1<<61 && paths >= -1<<61 && paths <= 1<<61 {
+		count3 := min(len(average)-base, paths-base, width)
 		if count3 <= 0 {
 			return
 		}
@@ -268,24 +264,24 @@ func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		r.ThreadIdx.X = threadX
 		price := priceRow[threadX]
 		sum := sumRow[threadX]
-		t1 := base + threadX
-		if t1 < t2 && t1 < len(average) {
-			/*line kernels.go:31*/ t55 := drift + deviation*normal[start9+t1]
+		i := base + threadX
+		if i < paths && i < len(average) {
+			/*line kernels.go:31*/ t55 := drift + deviation*normal[start9+i]
 			/*line kernels.go:31*/ result05 := kernel.Exp[float64](t55)
 			price *= result05
 			/*line kernels.go:32*/ sum += price
 		}
 		priceRow[threadX] = price
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:280:1*/
+	} /*line quern_gen.go:276:1*/
 }
 
 //go:noinline
-func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, base int, t2 int, average []float64, last []float64, m market) {
+func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, base int, paths int, average []float64, last []float64, m market) {
 	priceRow := prices[:][:width]
 	sumRow := sums[:][:width]
-	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
-		count4 := min(len(average)-base, t2-base, width)
+	if base >= -1<<61 && base <= 1<<61 && paths >= -1<<61 && paths <= 1<<61 {
+		count4 := min(len(average)-base, paths-base, width)
 		if count4 <= 0 {
 			return
 		}
@@ -299,9 +295,8 @@ func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, b
 				sum := sumRow5[threadX]
 				/*line kernels.go:34*/ _ = row6[threadX]
 				/*line kernels.go:34*/ _ = row7[threadX]
-				t11 := price
 				t12 := sum / float64(m.Dates)
-				row6[threadX] = t11
+				row6[threadX] = price
 				row7[threadX] = t12
 			}
 			return
@@ -311,16 +306,15 @@ func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		r.ThreadIdx.X = threadX
 		price := priceRow[threadX]
 		sum := sumRow[threadX]
-		t1 := base + threadX
-		if t1 < t2 && t1 < len(average) {
-			/*line kernels.go:34*/ _ = last[t1]
-			/*line kernels.go:34*/ _ = average[t1]
-			t11 := price
+		i := base + threadX
+		if i < paths && i < len(average) {
+			/*line kernels.go:34*/ _ = last[i]
+			/*line kernels.go:34*/ _ = average[i]
 			t12 := sum / float64(m.Dates)
-			/*line kernels.go:34*/ last[t1] = t11
-			/*line kernels.go:34*/ average[t1] = t12
+			/*line kernels.go:34*/ last[i] = price
+			/*line kernels.go:34*/ average[i] = t12
 		}
-	} /*line quern_gen.go:323:1*/
+	} /*line quern_gen.go:317:1*/
 }
 
 func quernPlainCallValues(r *host.Run) {
@@ -370,7 +364,7 @@ func quernRow1CallValues(r *host.Run, base int, value []float64, price []float64
 		/*line kernels.go:42*/ if i < len(value) && i < len(price) {
 			value[i] = discount * max(0, price[i]-strike)
 		}
-	} /*line quern_gen.go:373:1*/
+	} /*line quern_gen.go:367:1*/
 }
 
 //line kernels.go:47

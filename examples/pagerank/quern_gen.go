@@ -26,70 +26,67 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__rank func(t kernel.Thread, c *actor.Context, p *part, in *message, out *ranks) kernel.Action
-	quern_gen_is_stale__run_go_generate__part struct {
-		Peers       actor.Group[message]
-		Parts       uint32
-		Vertices    uint32
-		Chunks      uint32
-		Expected    uint32
-		All         int64
-		Damping     float64
-		Tolerance   int64
-		Limit       uint32
-		Running     uint32
-		Ticking     uint32
-		Converged   uint32
-		Step        uint32
-		First       uint32
-		Dangling    int64
-		Change      int64
-		Sent        int64
-		Refused     int64
-		LastChange  int64
-		Arrived     [2]uint32
-		AllDangling [2]int64
-		AllChange   [2]int64
-		Rank        [512]int64
-		Next        [2][512]int64
-		Degree      [512]uint32
-		Done        [2560]uint32
-		Chunk       [2048]chunk
-	}
-	quern_gen_is_stale__run_go_generate__actor_Group_message struct{ Place uint32 }
-	quern_gen_is_stale__run_go_generate__chunk               struct {
-		To     uint32
-		Count  uint32
-		Source [8]uint16
-		Target [8]uint16
-	}
-	quern_gen_is_stale__run_go_generate__message struct {
-		Kind   uint32
-		Step   uint32
-		Count  uint32
-		From   uint32
-		Value  [8]int64
-		Target [8]uint16
-	}
-	quern_gen_is_stale__run_go_generate__ranks struct {
-		Rank      [8]int64
-		Converged uint32
-		Step      uint32
-		Sent      int64
-		Refused   int64
-		Change    int64
-	}
-)
 
-var (
-	_ quern_gen_is_stale__run_go_generate__rank = rank
-	_                                           = (*quern_gen_is_stale__run_go_generate__part)((*part)(nil))
-	_                                           = (*quern_gen_is_stale__run_go_generate__actor_Group_message)((*actor.Group[message])(nil))
-	_                                           = (*quern_gen_is_stale__run_go_generate__chunk)((*chunk)(nil))
-	_                                           = (*quern_gen_is_stale__run_go_generate__message)((*message)(nil))
-	_                                           = (*quern_gen_is_stale__run_go_generate__ranks)((*ranks)(nil))
-)
+type quern_gen_is_stale__run_go_generate__rank func(kernel.Thread, *actor.Context, *part, *message, *ranks) kernel.Action
+type quern_gen_is_stale__run_go_generate__part struct {
+	Peers       actor.Group[message]
+	Parts       uint32
+	Vertices    uint32
+	Chunks      uint32
+	Expected    uint32
+	All         int64
+	Damping     float64
+	Tolerance   int64
+	Limit       uint32
+	Running     uint32
+	Ticking     uint32
+	Converged   uint32
+	Step        uint32
+	First       uint32
+	Dangling    int64
+	Change      int64
+	Sent        int64
+	Refused     int64
+	LastChange  int64
+	Arrived     [2]uint32
+	AllDangling [2]int64
+	AllChange   [2]int64
+	Rank        [512]int64
+	Next        [2][512]int64
+	Degree      [512]uint32
+	Done        [2560]uint32
+	Chunk       [2048]chunk
+}
+type quern_gen_is_stale__run_go_generate__actor_Group_message struct{ Place uint32 }
+type quern_gen_is_stale__run_go_generate__chunk struct {
+	To     uint32
+	Count  uint32
+	Source [8]uint16
+	Target [8]uint16
+}
+type quern_gen_is_stale__run_go_generate__message struct {
+	Kind   uint32
+	Step   uint32
+	Count  uint32
+	From   uint32
+	Value  [8]int64
+	Target [8]uint16
+}
+type quern_gen_is_stale__run_go_generate__ranks struct {
+	Rank      [8]int64
+	Converged uint32
+	Step      uint32
+	Sent      int64
+	Refused   int64
+	Change    int64
+}
+
+var _ quern_gen_is_stale__run_go_generate__rank = rank
+var _ = (*quern_gen_is_stale__run_go_generate__part)((*part)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__actor_Group_message)((*actor.Group[message])(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__chunk)((*chunk)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__message)((*message)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__ranks)((*ranks)(nil))
 
 var quernRankActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "rankActor", Code: &quernPTX, Host: ring.LoopWithContext(quernHostRank), Plain: ring.LoopWithContext(quernPlainRank)}}
 
@@ -128,10 +125,6 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 	var t3 uint32
 	var result0 kernel.Action
 	var i int
-	t15s := host2.Scratch[*actor.Context](r, 1, r.BlockDim.Count())
-	var t32 uint32
-	var t4 uint32
-	var t5 int64
 	var mark uint32
 	var number uint32
 	var refused int64
@@ -140,15 +133,10 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 	var t21 uint32 = 32
 	var side2 uint32
 	var complete bool
-	var t17 uint32
-	var t24 uint32
 	var side3 uint32
 	var step uint32
-	var t33 int64
-	var t42 int64
 	var dangling int64
 	var change int64
-	var result kernel.Action
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -194,22 +182,13 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 			/*line rank.go:136*/ if state.Running == 0 {
 				break
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first2 := (threadZ*1 + threadY) * 32
-					quernRow5Rank(r, t2s, first2, t15s)
-				}
-			}
 			r.ThreadIdx = kernel.Dim3{}
-			/*line rank.go:155*/ t32 = state.Step + 1
+			/*line rank.go:155*/ mark = state.Step + 1
 			r.ThreadIdx = kernel.Dim3{}
-			/*line rank.go:155*/ t4 = state.Chunks + state.Parts
+			/*line rank.go:155*/ number = state.Chunks + state.Parts
 			r.ThreadIdx = kernel.Dim3{}
-			/*line rank.go:155*/ t5 = state.Refused
-			mark = t32
-			number = t4
-			refused = t5
-			/*line rank.go:156*/ i2 = 0
+			/*line rank.go:155*/ refused = state.Refused
+			i2 = 0
 			for ; i2 < 4; i2++ {
 				r.ThreadIdx = kernel.Dim3{}
 				/*line rank.go:157*/ enough = state.First == number || state.Refused != refused
@@ -220,21 +199,21 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow6Rank(r, t15s, first3, state, number, mark)
+						quernRow5Rank(r, t2s, first3, state, number, mark)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow7Rank(r, t21, state, number, mark)
+						quernRow6Rank(r, t21, state, number, mark)
 					}
 				}
 			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first4 := (threadZ*1 + threadY) * 32
-					quernRow8Rank(r, t15s, first4, state, number)
+					first5 := (threadZ*1 + threadY) * 32
+					quernRow7Rank(r, t2s, first5, state, number)
 				}
 			}
 			r.ThreadIdx = kernel.Dim3{}
@@ -245,49 +224,41 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 				break
 			}
 			r.ThreadIdx = kernel.Dim3{}
-			/*line rank.go:209*/ t17 = state.Step & 1
+			/*line rank.go:209*/ side3 = state.Step & 1
 			r.ThreadIdx = kernel.Dim3{}
-			/*line rank.go:209*/ t24 = state.Step
-			side3 = t17
-			step = t24
+			/*line rank.go:209*/ step = state.Step
 			r.ThreadIdx = kernel.Dim3{}
-			/*line rank.go:210*/ t33 = state.AllDangling[side3]
+			/*line rank.go:210*/ dangling = state.AllDangling[side3]
 			r.ThreadIdx = kernel.Dim3{}
-			/*line rank.go:210*/ t42 = state.AllChange[side3]
-			dangling = t33
-			change = t42
-			t6 := side3
-			t82 := side3
-			t103 := side3
+			/*line rank.go:210*/ change = state.AllChange[side3]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow9Rank(r, state, t6, t82, t103, change, step)
+					quernRow8Rank(r, state, side3, change, step)
 				}
 			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow10Rank(r, state, side3, dangling)
+					quernRow9Rank(r, state, side3, dangling)
 				}
 			}
-			t172 := step + 1
+			t17 := step + 1
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow11Rank(r, state, t172)
+					quernRow10Rank(r, state, t17)
 				}
 			}
 		}
 		/*line rank.go:148*/ result0 = 0
 	}
-	/*line rank.go:103*/ result = result0
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow12Rank(r, result, action)
+			quernRow11Rank(r, result0, action)
 		}
-	} /*line quern_gen.go:290:1*/
+	} /*line quern_gen.go:261:1*/
 }
 
 //go:noinline
@@ -307,20 +278,20 @@ func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 		/*line rank.go:103*/ _ = contexts[threadX]
 		/*line rank.go:103*/ t2 := &contexts[threadX]
 		t2Row[threadX] = t2
-	} /*line quern_gen.go:310:1*/
+	} /*line quern_gen.go:281:1*/
 }
 
 //go:noinline
 func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := uint32(threadX)
-		t22 := threadX == 0
-		/*line rank.go:108*/ v := in.From + t1
-		/*line rank.go:108*/ if t1 < 8 && v < state.Vertices {
-			out.Rank[t1] = state.Rank[v]
+		thread := uint32(threadX)
+		first2 := threadX == 0
+		/*line rank.go:108*/ v := in.From + thread
+		/*line rank.go:108*/ if thread < 8 && v < state.Vertices {
+			out.Rank[thread] = state.Rank[v]
 		}
-		if t22 {
+		if first2 {
 			t9 := state.Converged
 			/*line rank.go:112*/ t10 := state.Step
 			/*line rank.go:112*/ t11 := state.Sent
@@ -332,7 +303,7 @@ func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
 			/*line rank.go:112*/ out.Refused = t12
 			/*line rank.go:112*/ out.Change = t13
 		}
-	} /*line quern_gen.go:335:1*/
+	} /*line quern_gen.go:306:1*/
 }
 
 //go:noinline
@@ -342,11 +313,11 @@ func quernRow3Rank(r *host2.Run, t3 uint32, in *message, state *part, side uint3
 	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := uint32(threadX)
-		/*line rank.go:116*/ if t1 < in.Count {
-			atomic.AddInt64(&state.Next[side][in.Target[t1]], in.Value[t1])
+		thread := uint32(threadX)
+		/*line rank.go:116*/ if thread < in.Count {
+			atomic.AddInt64(&state.Next[side][in.Target[thread]], in.Value[thread])
 		}
-	} /*line quern_gen.go:349:1*/
+	} /*line quern_gen.go:320:1*/
 }
 
 //go:noinline
@@ -371,44 +342,34 @@ func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 		} else if t14 == 3 {
 			state.Running = 1
 		}
-	} /*line quern_gen.go:374:1*/
+	} /*line quern_gen.go:345:1*/
 }
 
 //go:noinline
-func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first2 int, t15s []*actor.Context) {
-	t2Row := (*[32]*actor.Context)(t2s[first2:])
-	t15Row := (*[32]*actor.Context)(t15s[first2:])
-	/*line rank.go:139*/ copy(t15Row[:], t2Row[:]) /*line quern_gen.go:381:1*/
-}
-
-//go:noinline
-func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part, number uint32, mark uint32) {
-	t15Row := (*[32]*actor.Context)(t15s[first3:])
+func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first3 int, state *part, number uint32, mark uint32) {
+	t2Row := (*[32]*actor.Context)(t2s[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t152 := t15Row[threadX]
-		t15 := uint32(threadX)
-		/*line rank.go:162*/ i3 := state.First + t15
+		t2 := t2Row[threadX]
+		thread2 := uint32(threadX)
+		/*line rank.go:162*/ i3 := state.First + thread2
 		if i3 < number && state.Done[i3] != mark {
 			m := message{Step: state.Step}
 			to := i3 - state.Chunks
 			if i3 < state.Chunks {
-				t7 := i3
-				/*line rank.go:167*/ _ = state.Chunk[t7]
-				/*line rank.go:167*/ edges := &state.Chunk[t7]
+				_ = state.Chunk[i3]
+				/*line rank.go:167*/ edges := &state.Chunk[i3]
 				to = edges.To
 				m.Count = edges.Count
 				for k := 0; k < 8; k++ {
 					if uint32(k) < edges.Count {
 						v2 := edges.Source[k]
-						t8 := k
-						/*line rank.go:173*/ _ = m.Value[t8]
-						t92 := k
-						/*line rank.go:173*/ _ = m.Target[t92]
+						_ = m.Value[k]
+						/*line rank.go:173*/ _ = m.Target[k]
 						/*line rank.go:173*/ t102 := state.Rank[v2] / int64(state.Degree[v2])
 						/*line rank.go:173*/ t112 := edges.Target[k]
-						/*line rank.go:173*/ m.Value[t8] = t102
-						/*line rank.go:173*/ m.Target[t92] = t112
+						/*line rank.go:173*/ m.Value[k] = t102
+						/*line rank.go:173*/ m.Target[k] = t112
 					}
 				}
 			} else {
@@ -418,13 +379,10 @@ func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part,
 				m.Value[0] = t122
 				m.Value[1] = t132
 			}
-			/*line rank.go:180*/ t142 := t152
-			t153 := t152
-			t16 := int(to)
-			/*line rank.go:180*/ result02 := state.Peers.At(t153, t16)
-			t18 := result02
+			/*line rank.go:180*/ t16 := int(to)
+			/*line rank.go:180*/ result02 := state.Peers.At(t2, t16)
 			t19 := &m
-			/*line rank.go:180*/ result03 := actor.Send[message](kernel.Thread{}, t142, t18, t19)
+			/*line rank.go:180*/ result03 := actor.Send[message](kernel.Thread{}, t2, result02, t19)
 			if result03 {
 				/*line rank.go:181*/ state.Done[i3] = mark
 				atomic.AddInt64(&state.Sent, 1)
@@ -432,11 +390,11 @@ func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part,
 				atomic.AddInt64(&state.Refused, 1)
 			}
 		}
-	} /*line quern_gen.go:435:1*/
+	} /*line quern_gen.go:393:1*/
 }
 
 //go:noinline
-func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number uint32, mark uint32) {
+func quernRow6Rank(r *host2.Run, t21 uint32, state *part, number uint32, mark uint32) {
 	firstX2 := 0
 	count4 := 1 - firstX2
 	if count4 <= 0 {
@@ -450,39 +408,36 @@ func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number uint32, mark ui
 				state.First++
 			}
 		}
-	} /*line quern_gen.go:453:1*/
+	} /*line quern_gen.go:411:1*/
 }
 
 //go:noinline
-func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part, number uint32) {
-	t15Row := (*[32]*actor.Context)(t15s[first4:])
+func quernRow7Rank(r *host2.Run, t2s []*actor.Context, first5 int, state *part, number uint32) {
+	t2Row := (*[32]*actor.Context)(t2s[first5:])
 	firstX3 := 0
 	count5 := 1 - firstX3
 	if count5 <= 0 {
 		return
 	}
-	t15Row2 := t15Row[firstX3:][:count5]
+	t2Row2 := t2Row[firstX3:][:count5]
 	for lane3 := range count5 {
 		threadX := firstX3 + lane3
 		r.ThreadIdx.X = threadX
-		t152 := t15Row2[lane3]
+		t2 := t2Row2[lane3]
 		/*line rank.go:197*/ if state.First < number && state.Ticking == 0 {
 			m2 := message{Kind: 2}
-			t222 := t152
-			t232 := t152
-			/*line rank.go:199*/ result04 := actor.Self[message](t232)
-			t25 := result04
+			result04 := actor.Self[message](t2)
 			t26 := &m2
-			/*line rank.go:199*/ result05 := actor.Send[message](kernel.Thread{}, t222, t25, t26)
+			/*line rank.go:199*/ result05 := actor.Send[message](kernel.Thread{}, t2, result04, t26)
 			if result05 {
 				/*line rank.go:200*/ state.Ticking = 1
 			}
 		}
-	} /*line quern_gen.go:481:1*/
+	} /*line quern_gen.go:436:1*/
 }
 
 //go:noinline
-func quernRow9Rank(r *host2.Run, state *part, t6 uint32, t82 uint32, t103 uint32, change int64, step uint32) {
+func quernRow8Rank(r *host2.Run, state *part, side3 uint32, change int64, step uint32) {
 	firstX4 := 0
 	count6 := 1 - firstX4
 	if count6 <= 0 {
@@ -491,12 +446,12 @@ func quernRow9Rank(r *host2.Run, state *part, t6 uint32, t82 uint32, t103 uint32
 	for lane4 := range count6 {
 		threadX := firstX4 + lane4
 		r.ThreadIdx.X = threadX
-		/*line rank.go:213*/ _ = state.AllDangling[t6]
-		/*line rank.go:213*/ _ = state.AllChange[t82]
-		/*line rank.go:213*/ _ = state.Arrived[t103]
-		/*line rank.go:213*/ state.AllDangling[t6] = 0
-		/*line rank.go:213*/ state.AllChange[t82] = 0
-		/*line rank.go:213*/ state.Arrived[t103] = 0
+		/*line rank.go:213*/ _ = state.AllDangling[side3]
+		/*line rank.go:213*/ _ = state.AllChange[side3]
+		/*line rank.go:213*/ _ = state.Arrived[side3]
+		/*line rank.go:213*/ state.AllDangling[side3] = 0
+		/*line rank.go:213*/ state.AllChange[side3] = 0
+		/*line rank.go:213*/ state.Arrived[side3] = 0
 		state.LastChange = change
 		if step > 0 && change <= state.Tolerance || step == state.Limit {
 			state.Running = 0
@@ -504,11 +459,11 @@ func quernRow9Rank(r *host2.Run, state *part, t6 uint32, t82 uint32, t103 uint32
 		}
 		state.Dangling = 0
 		/*line rank.go:218*/ state.Change = 0
-	} /*line quern_gen.go:507:1*/
+	} /*line quern_gen.go:462:1*/
 }
 
 //go:noinline
-func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
+func quernRow9Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line rank.go:221*/ if state.Running != 0 {
@@ -524,11 +479,11 @@ func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 				state.Rank[v3] = r2
 			}
 		}
-	} /*line quern_gen.go:527:1*/
+	} /*line quern_gen.go:482:1*/
 }
 
 //go:noinline
-func quernRow11Rank(r *host2.Run, state *part, t172 uint32) {
+func quernRow10Rank(r *host2.Run, state *part, t17 uint32) {
 	firstX5 := 0
 	count7 := 1 - firstX5
 	if count7 <= 0 {
@@ -538,24 +493,24 @@ func quernRow11Rank(r *host2.Run, state *part, t172 uint32) {
 		threadX := firstX5 + lane5
 		r.ThreadIdx.X = threadX
 		/*line rank.go:235*/ if state.Running != 0 {
-			state.Step = t172
+			state.Step = t17
 			/*line rank.go:236*/ state.First = 0
 		}
-	} /*line quern_gen.go:544:1*/
+	} /*line quern_gen.go:499:1*/
 }
 
 //go:noinline
-func quernRow12Rank(r *host2.Run, result kernel.Action, action *kernel.Action) {
+func quernRow11Rank(r *host2.Run, result0 kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line rank.go:103*/ if result > 4 {
+		/*line rank.go:103*/ if result0 > 4 {
 			/*line rank.go:103*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line rank.go:103
-			*action = result
+			*action = result0
 		}
-	} /*line quern_gen.go:558:1*/
+	} /*line quern_gen.go:513:1*/
 }
 
 //line rank.go:107

@@ -22,27 +22,24 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__choose func(t kernel.Thread, k int, at []int, color []uint32, pixels []int, distance []int32, weighted []int64, palette []rgb)
-	quern_gen_is_stale__run_go_generate__rgb    struct {
-		R int32
-		G int32
-		B int32
-	}
-	quern_gen_is_stale__run_go_generate__assign   func(t kernel.Thread, palette []rgb, color []uint32, pixels []int, label []uint32, number []uint32, weighted []int64)
-	quern_gen_is_stale__run_go_generate__addends  func(t kernel.Thread, number []uint32, color []uint32, pixels []int, out []int64)
-	quern_gen_is_stale__run_go_generate__recenter func(t kernel.Thread, count []int, label []uint32, sums []int64, palette []rgb)
-	quern_gen_is_stale__run_go_generate__paint    func(t kernel.Thread, at []int, label []uint32, out []uint8)
-)
 
-var (
-	quern_choose   quern_gen_is_stale__run_go_generate__choose   = choose
-	_                                                            = (*quern_gen_is_stale__run_go_generate__rgb)((*rgb)(nil))
-	quern_assign   quern_gen_is_stale__run_go_generate__assign   = assign
-	quern_addends  quern_gen_is_stale__run_go_generate__addends  = addends
-	quern_recenter quern_gen_is_stale__run_go_generate__recenter = recenter
-	quern_paint    quern_gen_is_stale__run_go_generate__paint    = paint
-)
+type quern_gen_is_stale__run_go_generate__rgb struct {
+	R int32
+	G int32
+	B int32
+}
+type quern_gen_is_stale__run_go_generate__choose func(kernel.Thread, int, []int, []uint32, []int, []int32, []int64, []rgb)
+type quern_gen_is_stale__run_go_generate__assign func(kernel.Thread, []rgb, []uint32, []int, []uint32, []uint32, []int64)
+type quern_gen_is_stale__run_go_generate__addends func(kernel.Thread, []uint32, []uint32, []int, []int64)
+type quern_gen_is_stale__run_go_generate__recenter func(kernel.Thread, []int, []uint32, []int64, []rgb)
+type quern_gen_is_stale__run_go_generate__paint func(kernel.Thread, []int, []uint32, []uint8)
+
+var _ = (*quern_gen_is_stale__run_go_generate__rgb)((*rgb)(nil))
+var quern_choose quern_gen_is_stale__run_go_generate__choose = choose
+var quern_assign quern_gen_is_stale__run_go_generate__assign = assign
+var quern_addends quern_gen_is_stale__run_go_generate__addends = addends
+var quern_recenter quern_gen_is_stale__run_go_generate__recenter = recenter
+var quern_paint quern_gen_is_stale__run_go_generate__paint = paint
 
 var quernChoose = &gpu.Kernel{Declared: compiled.Declaration{Name: "choose", Code: &quernPTX, Host: quernHostChoose, Plain: quernPlainChoose}}
 
@@ -180,17 +177,14 @@ func quernRow1Choose(r *host.Run, base int, color []uint32, pixels []int, distan
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				/*line kernels.go:39*/ t1 := color[at[0]]
-				/*line kernels.go:39*/ result0 := unpacked(t1)
-				newest := result0
-				/*line kernels.go:40*/ if i == 0 {
+				/*line kernels.go:39*/ newest := unpacked(t1)
+				if i == 0 {
 					palette[k] = newest
 				}
 				t3 := row[threadX]
-				/*line kernels.go:43*/ result02 := unpacked(t3)
-				t5 := newest
-				/*line kernels.go:43*/ result03 := result02.distance(t5)
-				d := result03
-				/*line kernels.go:44*/ if k > 0 {
+				/*line kernels.go:43*/ result0 := unpacked(t3)
+				/*line kernels.go:43*/ d := result0.distance(newest)
+				if k > 0 {
 					d = min(d, row2[threadX])
 				}
 				row2[threadX] = d
@@ -206,22 +200,19 @@ func quernRow1Choose(r *host.Run, base int, color []uint32, pixels []int, distan
 			continue
 		}
 		t1 := color[at[0]]
-		/*line kernels.go:39*/ result0 := unpacked(t1)
-		newest := result0
-		/*line kernels.go:40*/ if i == 0 {
+		/*line kernels.go:39*/ newest := unpacked(t1)
+		if i == 0 {
 			palette[k] = newest
 		}
 		t3 := color[i]
-		/*line kernels.go:43*/ result02 := unpacked(t3)
-		t5 := newest
-		/*line kernels.go:43*/ result03 := result02.distance(t5)
-		d := result03
-		/*line kernels.go:44*/ if k > 0 {
+		/*line kernels.go:43*/ result0 := unpacked(t3)
+		/*line kernels.go:43*/ d := result0.distance(newest)
+		if k > 0 {
 			d = min(d, distance[i])
 		}
 		distance[i] = d
 		weighted[i] = int64(d) * int64(pixels[i])
-	} /*line quern_gen.go:224:1*/
+	} /*line quern_gen.go:215:1*/
 }
 
 func quernPlainAssign(r *host.Run) {
@@ -269,22 +260,16 @@ func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label 
 				i := base + threadX
 				t15 := uint32(i)
 				/*line kernels.go:59*/ t1 := row[threadX]
-				/*line kernels.go:59*/ result0 := unpacked(t1)
-				c := result0
-				/*line kernels.go:60*/ t3 := palette[0]
-				/*line kernels.go:60*/ result02 := c.distance(t3)
-				t5 := result02
-				best := t5
+				/*line kernels.go:59*/ c := unpacked(t1)
+				t3 := palette[0]
+				/*line kernels.go:60*/ best := c.distance(t3)
 				nearest := 0
 				/*line kernels.go:61*/ for k := 1; k < len(palette); k++ {
 					t6 := palette[k]
-					/*line kernels.go:62*/ result03 := c.distance(t6)
-					d := result03
+					/*line kernels.go:62*/ d := c.distance(t6)
 					if d < best {
-						/*line kernels.go:63*/ t8 := d
-						t9 := k
-						best = t8
-						nearest = t9
+						/*line kernels.go:63*/ best = d
+						nearest = k
 					}
 				}
 				/*line kernels.go:66*/ _ = row2[threadX]
@@ -305,22 +290,16 @@ func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label 
 			continue
 		}
 		t1 := color[i]
-		/*line kernels.go:59*/ result0 := unpacked(t1)
-		c := result0
-		/*line kernels.go:60*/ t3 := palette[0]
-		/*line kernels.go:60*/ result02 := c.distance(t3)
-		t5 := result02
-		best := t5
+		/*line kernels.go:59*/ c := unpacked(t1)
+		t3 := palette[0]
+		/*line kernels.go:60*/ best := c.distance(t3)
 		nearest := 0
 		/*line kernels.go:61*/ for k := 1; k < len(palette); k++ {
 			t6 := palette[k]
-			/*line kernels.go:62*/ result03 := c.distance(t6)
-			d := result03
+			/*line kernels.go:62*/ d := c.distance(t6)
 			if d < best {
-				/*line kernels.go:63*/ t8 := d
-				t9 := k
-				best = t8
-				nearest = t9
+				/*line kernels.go:63*/ best = d
+				nearest = k
 			}
 		}
 		/*line kernels.go:66*/ _ = label[i]
@@ -329,7 +308,7 @@ func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label 
 		/*line kernels.go:66*/ label[i] = t14
 		/*line kernels.go:66*/ number[i] = t15
 		weighted[i] = int64(best) * int64(pixels[i])
-	} /*line quern_gen.go:332:1*/
+	} /*line quern_gen.go:311:1*/
 }
 
 func quernPlainAddends(r *host.Run) {
@@ -345,28 +324,28 @@ func quernHostAddends(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t2 := len(number)
-	size := 2 * t2
-	size2 := 3 * t2
+	n := len(number)
+	size := 2 * n
+	size2 := 3 * n
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		base2 := t2 + blockX*dimX
+		base2 := n + blockX*dimX
 		base3 := size + blockX*dimX
 		base4 := size2 + blockX*dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Addends(r, base, t2, color, number, pixels, out, size, size2, width, base2, base3, base4)
+				quernRow1Addends(r, base, n, color, number, pixels, out, size, size2, width, base2, base3, base4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Addends(r *host.Run, base int, t2 int, color []uint32, number []uint32, pixels []int, out []int64, size int, size2 int, width int, base2 int, base3 int, base4 int) {
-	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
-		count := min(t2-base, width)
+func quernRow1Addends(r *host.Run, base int, n int, color []uint32, number []uint32, pixels []int, out []int64, size int, size2 int, width int, base2 int, base3 int, base4 int) {
+	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count := min(n-base, width)
 		if count <= 0 {
 			return
 		}
@@ -379,55 +358,47 @@ func quernRow1Addends(r *host.Run, base int, t2 int, color []uint32, number []ui
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				/*line kernels.go:79*/ t3 := color[row[threadX]]
-				/*line kernels.go:79*/ result0 := unpacked(t3)
-				t5 := result0
-				/*line kernels.go:79*/ t6 := int64(pixels[row[threadX]])
-				c := t5
-				p := t6
-				/*line kernels.go:80*/ _ = row2[threadX]
+				/*line kernels.go:79*/ c := unpacked(t3)
+				/*line kernels.go:79*/ p := int64(pixels[row[threadX]])
+				_ = row2[threadX]
 				/*line kernels.go:80*/ _ = row3[threadX]
 				/*line kernels.go:80*/ _ = row4[threadX]
 				/*line kernels.go:80*/ _ = row5[threadX]
 				t15 := p * int64(c.R)
 				t16 := p * int64(c.G)
 				t17 := p * int64(c.B)
-				t18 := p
 				row2[threadX] = t15
 				row3[threadX] = t16
 				row4[threadX] = t17
-				row5[threadX] = t18
+				row5[threadX] = p
 			}
 			return
 		}
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-		t10 := t2 + t1
-		t12 := size + t1
-		t14 := size2 + t1
-		/*line kernels.go:76*/ if t1 >= t2 {
+		i := base + threadX
+		t10 := n + i
+		t12 := size + i
+		t14 := size2 + i
+		/*line kernels.go:76*/ if i >= n {
 			continue
 		}
-		t3 := color[number[t1]]
-		/*line kernels.go:79*/ result0 := unpacked(t3)
-		t5 := result0
-		/*line kernels.go:79*/ t6 := int64(pixels[number[t1]])
-		c := t5
-		p := t6
-		/*line kernels.go:80*/ _ = out[t1]
+		t3 := color[number[i]]
+		/*line kernels.go:79*/ c := unpacked(t3)
+		/*line kernels.go:79*/ p := int64(pixels[number[i]])
+		_ = out[i]
 		/*line kernels.go:80*/ _ = out[t10]
 		/*line kernels.go:80*/ _ = out[t12]
 		/*line kernels.go:80*/ _ = out[t14]
 		t15 := p * int64(c.R)
 		t16 := p * int64(c.G)
 		t17 := p * int64(c.B)
-		t18 := p
-		/*line kernels.go:80*/ out[t1] = t15
+		/*line kernels.go:80*/ out[i] = t15
 		/*line kernels.go:80*/ out[t10] = t16
 		/*line kernels.go:80*/ out[t12] = t17
-		/*line kernels.go:80*/ out[t14] = t18
-	} /*line quern_gen.go:430:1*/
+		/*line kernels.go:80*/ out[t14] = p
+	} /*line quern_gen.go:401:1*/
 }
 
 func quernPlainRecenter(r *host.Run) {
@@ -443,28 +414,28 @@ func quernHostRecenter(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t2 := len(label)
-	size := 3 * t2
-	size2 := 2 * t2
+	n := len(label)
+	size := 3 * n
+	size2 := 2 * n
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := size + blockX*dimX
-		base3 := t2 + blockX*dimX
+		base3 := n + blockX*dimX
 		base4 := size2 + blockX*dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Recenter(r, base, t2, count, sums, size, palette, label, size2, width, base2, base3, base4)
+				quernRow1Recenter(r, base, n, count, sums, size, palette, label, size2, width, base2, base3, base4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Recenter(r *host.Run, base int, t2 int, count []int, sums []int64, size int, palette []rgb, label []uint32, size2 int, width int, base2 int, base3 int, base4 int) {
-	if base >= -1<<61 && base <= 1<<61 && t2 >= -1<<61 && t2 <= 1<<61 {
-		count2 := min(t2-base, width)
+func quernRow1Recenter(r *host.Run, base int, n int, count []int, sums []int64, size int, palette []rgb, label []uint32, size2 int, width int, base2 int, base3 int, base4 int) {
+	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
+		count2 := min(n-base, width)
 		if count2 <= 0 {
 			return
 		}
@@ -476,8 +447,8 @@ func quernRow1Recenter(r *host.Run, base int, t2 int, count []int, sums []int64,
 			row5 := sums[base4:][:count2]
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
-				t1 := base + threadX
-				/*line kernels.go:89*/ if t1 < count[0] {
+				i := base + threadX
+				/*line kernels.go:89*/ if i < count[0] {
 					/*line kernels.go:92*/ p := row[threadX]
 					palette[row2[threadX]] = rgb{R: int32((row3[threadX] + p/2) / p), G: int32((row4[threadX] + p/2) / p), B: int32((row5[threadX] + p/2) / p)}
 				}
@@ -487,13 +458,13 @@ func quernRow1Recenter(r *host.Run, base int, t2 int, count []int, sums []int64,
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-		/*line kernels.go:89*/ if t1 >= t2 || t1 >= count[0] {
+		i := base + threadX
+		/*line kernels.go:89*/ if i >= n || i >= count[0] {
 			continue
 		}
-		p := sums[size+t1]
-		palette[label[t1]] = rgb{R: int32((sums[t1] + p/2) / p), G: int32((sums[t2+t1] + p/2) / p), B: int32((sums[size2+t1] + p/2) / p)}
-	} /*line quern_gen.go:496:1*/
+		p := sums[size+i]
+		palette[label[i]] = rgb{R: int32((sums[i] + p/2) / p), G: int32((sums[n+i] + p/2) / p), B: int32((sums[size2+i] + p/2) / p)}
+	} /*line quern_gen.go:467:1*/
 }
 
 func quernPlainPaint(r *host.Run) {
@@ -543,7 +514,7 @@ func quernRow1Paint(r *host.Run, base int, out []uint8, at []int, label []uint32
 		/*line kernels.go:100*/ if i < len(out) && i < len(at) {
 			out[i] = uint8(label[at[i]])
 		}
-	} /*line quern_gen.go:546:1*/
+	} /*line quern_gen.go:517:1*/
 }
 
 //line kernels.go:105

@@ -24,48 +24,45 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__blurRows    func(t kernel.Thread, weights []float32, w int, h int, in []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__blurColumns func(t kernel.Thread, weights []float32, w int, h int, in []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__histogram   func(t kernel.Thread, planes []float32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__toneCurve   func(t kernel.Thread, strength float32, counts []uint32, curve []float32)
-	quern_gen_is_stale__run_go_generate__equalize    func(t kernel.Thread, curve []float32, planes []float32)
-	quern_gen_is_stale__run_go_generate__toLinear    func(t kernel.Thread, table []float32, background rgb, pixels []uint32, planes []float32)
-	quern_gen_is_stale__run_go_generate__rgb         struct {
-		R float32
-		G float32
-		B float32
-	}
-	quern_gen_is_stale__run_go_generate__toSRGB         func(t kernel.Thread, planes []float32, pixels []uint32)
-	quern_gen_is_stale__run_go_generate__sharpen        func(t kernel.Thread, amount float32, blurred []float32, planes []float32)
-	quern_gen_is_stale__run_go_generate__rotateBilinear func(t kernel.Thread, r rotation, background rgb, w int, h int, in []float32, outW int, outH int, out []float32)
-	quern_gen_is_stale__run_go_generate__rotation       struct {
-		Cos  float32
-		Sin  float32
-		InX  float32
-		InY  float32
-		OutX float32
-		OutY float32
-	}
-	quern_gen_is_stale__run_go_generate__rotateBicubic func(t kernel.Thread, r rotation, background rgb, w int, h int, in []float32, outW int, outH int, out []float32)
-	quern_gen_is_stale__run_go_generate__scene         func(t kernel.Thread, w int, h int, pixels []uint32)
-)
 
-var (
-	quern_blurRows       quern_gen_is_stale__run_go_generate__blurRows       = blurRows
-	quern_blurColumns    quern_gen_is_stale__run_go_generate__blurColumns    = blurColumns
-	quern_histogram      quern_gen_is_stale__run_go_generate__histogram      = histogram
-	quern_toneCurve      quern_gen_is_stale__run_go_generate__toneCurve      = toneCurve
-	quern_equalize       quern_gen_is_stale__run_go_generate__equalize       = equalize
-	quern_toLinear       quern_gen_is_stale__run_go_generate__toLinear       = toLinear
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__rgb)((*rgb)(nil))
-	quern_toSRGB         quern_gen_is_stale__run_go_generate__toSRGB         = toSRGB
-	quern_sharpen        quern_gen_is_stale__run_go_generate__sharpen        = sharpen
-	quern_rotateBilinear quern_gen_is_stale__run_go_generate__rotateBilinear = rotateBilinear
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__rotation)((*rotation)(nil))
-	quern_rotateBicubic  quern_gen_is_stale__run_go_generate__rotateBicubic  = rotateBicubic
-	quern_scene          quern_gen_is_stale__run_go_generate__scene          = scene
-)
+type quern_gen_is_stale__run_go_generate__blurRows func(kernel.Thread, []float32, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__blurColumns func(kernel.Thread, []float32, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__histogram func(kernel.Thread, []float32, []uint32)
+type quern_gen_is_stale__run_go_generate__toneCurve func(kernel.Thread, float32, []uint32, []float32)
+type quern_gen_is_stale__run_go_generate__equalize func(kernel.Thread, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__rgb struct {
+	R float32
+	G float32
+	B float32
+}
+type quern_gen_is_stale__run_go_generate__toLinear func(kernel.Thread, []float32, rgb, []uint32, []float32)
+type quern_gen_is_stale__run_go_generate__toSRGB func(kernel.Thread, []float32, []uint32)
+type quern_gen_is_stale__run_go_generate__sharpen func(kernel.Thread, float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__rotation struct {
+	Cos  float32
+	Sin  float32
+	InX  float32
+	InY  float32
+	OutX float32
+	OutY float32
+}
+type quern_gen_is_stale__run_go_generate__rotateBilinear func(kernel.Thread, rotation, rgb, int, int, []float32, int, int, []float32)
+type quern_gen_is_stale__run_go_generate__rotateBicubic func(kernel.Thread, rotation, rgb, int, int, []float32, int, int, []float32)
+type quern_gen_is_stale__run_go_generate__scene func(kernel.Thread, int, int, []uint32)
+
+var quern_blurRows quern_gen_is_stale__run_go_generate__blurRows = blurRows
+var quern_blurColumns quern_gen_is_stale__run_go_generate__blurColumns = blurColumns
+var quern_histogram quern_gen_is_stale__run_go_generate__histogram = histogram
+var quern_toneCurve quern_gen_is_stale__run_go_generate__toneCurve = toneCurve
+var quern_equalize quern_gen_is_stale__run_go_generate__equalize = equalize
+var _ = (*quern_gen_is_stale__run_go_generate__rgb)((*rgb)(nil))
+var quern_toLinear quern_gen_is_stale__run_go_generate__toLinear = toLinear
+var quern_toSRGB quern_gen_is_stale__run_go_generate__toSRGB = toSRGB
+var quern_sharpen quern_gen_is_stale__run_go_generate__sharpen = sharpen
+var _ = (*quern_gen_is_stale__run_go_generate__rotation)((*rotation)(nil))
+var quern_rotateBilinear quern_gen_is_stale__run_go_generate__rotateBilinear = rotateBilinear
+var quern_rotateBicubic quern_gen_is_stale__run_go_generate__rotateBicubic = rotateBicubic
+var quern_scene quern_gen_is_stale__run_go_generate__scene = scene
 
 var quernBlurRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "blurRows", Code: &quernPTX, Host: quernHostBlurRows, Plain: quernPlainBlurRows}}
 
@@ -331,7 +328,7 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 		/*line blur.go:34*/ if threadX <= radius {
 			weight[threadX] = weights[threadX]
 		}
-	} /*line quern_gen.go:334:1*/
+	} /*line quern_gen.go:331:1*/
 }
 
 //go:noinline
@@ -343,7 +340,7 @@ func quernRow2BlurRows(r *host.Run, size int, base int, t2 int, tile *[320]float
 			result0 := min(max(t1, 0), t2)
 			/*line blur.go:38*/ tile[k] = in[row3+result0]
 		}
-	} /*line quern_gen.go:346:1*/
+	} /*line quern_gen.go:343:1*/
 }
 
 //go:noinline
@@ -374,7 +371,7 @@ func quernRow3BlurRows(r *host.Run, sums []float32, first int, left int, w int, 
 			/*line blur.go:44*/ sum = weight[0] * tile[centre]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:377:1*/
+	} /*line quern_gen.go:374:1*/
 }
 
 //go:noinline
@@ -407,7 +404,7 @@ func quernRow4BlurRows(r *host.Run, sums []float32, first int, left int, w int, 
 			/*line blur.go:46*/ sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:410:1*/
+	} /*line quern_gen.go:407:1*/
 }
 
 //go:noinline
@@ -432,7 +429,7 @@ func quernRow5BlurRows(r *host.Run, sums []float32, first int, left int, w int, 
 		if x < w {
 			/*line blur.go:48*/ out[row3+x] = sum
 		}
-	} /*line quern_gen.go:435:1*/
+	} /*line quern_gen.go:432:1*/
 }
 
 func quernPlainBlurColumns(r *host.Run) {
@@ -508,7 +505,7 @@ func quernRow1BlurColumns(r *host.Run, threadY int, radius int, weight *[33]floa
 				/*line blur.go:72*/ tile[k2][threadX] = in[at+result0*w]
 			}
 		}
-	} /*line quern_gen.go:511:1*/
+	} /*line quern_gen.go:508:1*/
 }
 
 //go:noinline
@@ -537,7 +534,7 @@ func quernRow2BlurColumns(r *host.Run, sums []float32, first int, base int, w in
 			/*line blur.go:80*/ sum = weight[0] * tile[centre][threadX]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:540:1*/
+	} /*line quern_gen.go:537:1*/
 }
 
 //go:noinline
@@ -568,7 +565,7 @@ func quernRow3BlurColumns(r *host.Run, sums []float32, first int, base int, w in
 			/*line blur.go:82*/ sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:571:1*/
+	} /*line quern_gen.go:568:1*/
 }
 
 //go:noinline
@@ -592,7 +589,7 @@ func quernRow4BlurColumns(r *host.Run, sums []float32, first int, base int, w in
 		if x < w {
 			/*line blur.go:84*/ out[start+x] = sum
 		}
-	} /*line quern_gen.go:595:1*/
+	} /*line quern_gen.go:592:1*/
 }
 
 func quernPlainHistogram(r *host.Run) {
@@ -608,21 +605,19 @@ func quernHostHistogram(r *host.Run) {
 	size := 256 - c*3 - 256
 	size2 := c * 4
 	var at int
-	var at2 int
 	size3 := c * 1
-	var at3 int
+	var at2 int
 	size4 := c * 2
-	var at4 int
+	var at3 int
 	size5 := c * 3
 	local := host.Shared[[256]uint32](r, 0)
 	var bFirst2 int
 	n := len(planes) / 3
 	size6 := 2 * n
 	var bFirst3 int
+	var at4 int
 	var at5 int
 	var at6 int
-	var at7 int
-	var at8 int
 	var bFirst4 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -631,19 +626,18 @@ func quernHostHistogram(r *host.Run) {
 		base3 := size6 + blockX*4096
 		/*line equalize.go:27*/ bFirst = 0
 		for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst < size; bFirst += size2 {
-			at = bFirst
-			at2 = bFirst + size3
-			at3 = bFirst + size4
-			at4 = bFirst + size5
+			at = bFirst + size3
+			at2 = bFirst + size4
+			at3 = bFirst + size5
 			for threadZ := range 1 {
-				/*line equalize.go:34:10000*/ for threadY := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Histogram(r, local, at, at2, at3, at4)
+					quernRow1Histogram(r, local, bFirst, at, at2, at3)
 				}
 			}
 		}
-		/*line equalize.go:40*/ bFirst2 = max(bFirst, 0)
-		for ; bFirst2 < 256; bFirst2 += 256 {
+		/*line equalize.go:39:10000*/ bFirst2 = max(bFirst, 0)
+		/*line equalize.go:40*/ for ; bFirst2 < 256; bFirst2 += 256 {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -651,10 +645,10 @@ func quernHostHistogram(r *host.Run) {
 				}
 			}
 		}
-		/*line equalize.go:49:10000*/ for threadZ := range 1 {
-			/*line equalize.go:50:10000*/ for threadY := range 1 {
+		/*line equalize.go:48:10000*/ for threadZ := range 1 {
+			/*line equalize.go:49:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line equalize.go:52:10000*/ for k := 0; k < 16; k++ {
+				/*line equalize.go:51*/ for k := 0; k < 16; k++ {
 					start := k * 256
 					start2 := base + k*256
 					start3 := base2 + k*256
@@ -665,36 +659,35 @@ func quernHostHistogram(r *host.Run) {
 		}
 		/*line equalize.go:43*/ bFirst3 = 0
 		for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst3 < size; bFirst3 += size2 {
-			at5 = bFirst3
-			at6 = bFirst3 + size3
-			at7 = bFirst3 + size4
-			at8 = bFirst3 + size5
-			/*line equalize.go:49:10000*/ for threadZ := range 1 {
-				/*line equalize.go:50:10000*/ for threadY := range 1 {
+			at4 = bFirst3 + size3
+			at5 = bFirst3 + size4
+			at6 = bFirst3 + size5
+			/*line equalize.go:48:10000*/ for threadZ := range 1 {
+				/*line equalize.go:49:10000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow4Histogram(r, local, at5, counts, at6, at7, at8)
+					quernRow4Histogram(r, local, bFirst3, counts, at4, at5, at6)
 				}
 			}
 		}
-		/*line equalize.go:56:10000*/ bFirst4 = max(bFirst3, 0)
-		/*line equalize.go:57:10000*/ for ; bFirst4 < 256; bFirst4 += 256 {
-			/*line equalize.go:58*/ for threadZ := range 1 {
-				for threadY := range 1 {
+		/*line equalize.go:55:10000*/ bFirst4 = max(bFirst3, 0)
+		/*line equalize.go:56:10000*/ for ; bFirst4 < 256; bFirst4 += 256 {
+			/*line equalize.go:57:10000*/ for threadZ := range 1 {
+				/*line equalize.go:58*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow5Histogram(r, bFirst4, local, counts)
 				}
 			}
 		}
-	} /*line quern_gen.go:688:1*/
+	} /*line quern_gen.go:681:1*/
 }
 
 //go:noinline
-func quernRow1Histogram(r *host.Run, local *[256]uint32, at int, at2 int, at3 int, at4 int) {
-	if at >= 0 && 256 <= 256-at && at2 >= 0 && 256 <= 256-at2 && at3 >= 0 && 256 <= 256-at3 && at4 >= 0 && 256 <= 256-at4 {
-		row := (*[256]uint32)(local[at:])
-		row2 := (*[256]uint32)(local[at2:])
-		row3 := (*[256]uint32)(local[at3:])
-		row4 := (*[256]uint32)(local[at4:])
+func quernRow1Histogram(r *host.Run, local *[256]uint32, bFirst int, at int, at2 int, at3 int) {
+	if bFirst >= 0 && 256 <= 256-bFirst && at >= 0 && 256 <= 256-at && at2 >= 0 && 256 <= 256-at2 && at3 >= 0 && 256 <= 256-at3 {
+		row := (*[256]uint32)(local[bFirst:])
+		row2 := (*[256]uint32)(local[at:])
+		row3 := (*[256]uint32)(local[at2:])
+		row4 := (*[256]uint32)(local[at3:])
 		/*line equalize.go:28*/ clear(row[0:256])
 		clear(row2[0:256])
 		clear(row3[0:256])
@@ -703,11 +696,11 @@ func quernRow1Histogram(r *host.Run, local *[256]uint32, at int, at2 int, at3 in
 	}
 	/*line equalize.go:34:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
+		/*line equalize.go:28*/ local[bFirst+threadX] = 0
 		/*line equalize.go:28*/ local[at+threadX] = 0
 		/*line equalize.go:28*/ local[at2+threadX] = 0
 		/*line equalize.go:28*/ local[at3+threadX] = 0
-		/*line equalize.go:28*/ local[at4+threadX] = 0
-	} /*line quern_gen.go:710:1*/
+	} /*line quern_gen.go:703:1*/
 }
 
 //go:noinline
@@ -728,7 +721,7 @@ func quernRow2Histogram(r *host.Run, bFirst2 int, local *[256]uint32) {
 		/*line equalize.go:27*/ if bFirst2+threadX < 256 {
 			local[bFirst2+threadX] = 0
 		}
-	} /*line quern_gen.go:731:1*/
+	} /*line quern_gen.go:724:1*/
 }
 
 //go:noinline
@@ -746,10 +739,8 @@ func quernRow3Histogram(r *host.Run, base int, start int, n int, planes []float3
 				r.ThreadIdx.X = threadX
 				/*line equalize.go:36*/ c2 := rgb{R: row6[threadX], G: row7[threadX], B: row8[threadX]}
 				result0 := c2.luminance()
-				t2 := result0
-				/*line equalize.go:37*/ result02 := encodeSRGB(t2)
-				tone := result02
-				/*line equalize.go:38*/ local[min(host.Int64[int](tone*256), 255)] += 1
+				/*line equalize.go:37*/ tone := encodeSRGB(result0)
+				local[min(host.Int64[int](tone*256), 255)] += 1
 			}
 			return
 		}
@@ -761,25 +752,23 @@ func quernRow3Histogram(r *host.Run, base int, start int, n int, planes []float3
 		/*line equalize.go:35*/ if i < n {
 			c2 := rgb{R: planes[i], G: planes[n+i], B: planes[size6+i]}
 			result0 := c2.luminance()
-			t2 := result0
-			/*line equalize.go:37*/ result02 := encodeSRGB(t2)
-			tone := result02
-			/*line equalize.go:38*/ local[min(host.Int64[int](tone*256), 255)] += 1
+			/*line equalize.go:37*/ tone := encodeSRGB(result0)
+			local[min(host.Int64[int](tone*256), 255)] += 1
 		}
-	} /*line quern_gen.go:769:1*/
+	} /*line quern_gen.go:758:1*/
 }
 
 //go:noinline
-func quernRow4Histogram(r *host.Run, local *[256]uint32, at5 int, counts []uint32, at6 int, at7 int, at8 int) {
-	if at5 >= 0 && 256 <= 256-at5 && 256 <= len(counts)-at5 && at6 >= 0 && 256 <= 256-at6 && 256 <= len(counts)-at6 && at7 >= 0 && 256 <= 256-at7 && 256 <= len(counts)-at7 && at8 >= 0 && 256 <= 256-at8 && 256 <= len(counts)-at8 {
-		row9 := (*[256]uint32)(local[at5:])
-		row10 := (*[256]uint32)(counts[at5:])
-		row11 := (*[256]uint32)(local[at6:])
-		row12 := (*[256]uint32)(counts[at6:])
-		row13 := (*[256]uint32)(local[at7:])
-		row14 := (*[256]uint32)(counts[at7:])
-		row15 := (*[256]uint32)(local[at8:])
-		row16 := (*[256]uint32)(counts[at8:])
+func quernRow4Histogram(r *host.Run, local *[256]uint32, bFirst3 int, counts []uint32, at4 int, at5 int, at6 int) {
+	if bFirst3 >= 0 && 256 <= 256-bFirst3 && 256 <= len(counts)-bFirst3 && at4 >= 0 && 256 <= 256-at4 && 256 <= len(counts)-at4 && at5 >= 0 && 256 <= 256-at5 && 256 <= len(counts)-at5 && at6 >= 0 && 256 <= 256-at6 && 256 <= len(counts)-at6 {
+		row9 := (*[256]uint32)(local[bFirst3:])
+		row10 := (*[256]uint32)(counts[bFirst3:])
+		row11 := (*[256]uint32)(local[at4:])
+		row12 := (*[256]uint32)(counts[at4:])
+		row13 := (*[256]uint32)(local[at5:])
+		row14 := (*[256]uint32)(counts[at5:])
+		row15 := (*[256]uint32)(local[at6:])
+		row16 := (*[256]uint32)(counts[at6:])
 		for threadX := range 256 {
 			/*line equalize.go:44*/ count4 := row9[threadX]
 			if count4 != 0 {
@@ -802,23 +791,23 @@ func quernRow4Histogram(r *host.Run, local *[256]uint32, at5 int, counts []uint3
 	}
 	/*line equalize.go:50:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line equalize.go:44*/ count4 := local[at5+threadX]
+		/*line equalize.go:44*/ count4 := local[bFirst3+threadX]
 		if count4 != 0 {
-			/*line equalize.go:45*/ atomic.AddUint32(&counts[at5+threadX], count4)
+			/*line equalize.go:45*/ atomic.AddUint32(&counts[bFirst3+threadX], count4)
 		}
-		/*line equalize.go:44*/ count5 := local[at6+threadX]
+		/*line equalize.go:44*/ count5 := local[at4+threadX]
 		if count5 != 0 {
-			/*line equalize.go:45*/ atomic.AddUint32(&counts[at6+threadX], count5)
+			/*line equalize.go:45*/ atomic.AddUint32(&counts[at4+threadX], count5)
 		}
-		/*line equalize.go:44*/ count6 := local[at7+threadX]
+		/*line equalize.go:44*/ count6 := local[at5+threadX]
 		if count6 != 0 {
-			/*line equalize.go:45*/ atomic.AddUint32(&counts[at7+threadX], count6)
+			/*line equalize.go:45*/ atomic.AddUint32(&counts[at5+threadX], count6)
 		}
-		/*line equalize.go:44*/ count7 := local[at8+threadX]
+		/*line equalize.go:44*/ count7 := local[at6+threadX]
 		if count7 != 0 {
-			/*line equalize.go:45*/ atomic.AddUint32(&counts[at8+threadX], count7)
+			/*line equalize.go:45*/ atomic.AddUint32(&counts[at6+threadX], count7)
 		}
-	} /*line quern_gen.go:821:1*/
+	} /*line quern_gen.go:810:1*/
 }
 
 //go:noinline
@@ -848,7 +837,7 @@ func quernRow5Histogram(r *host.Run, bFirst4 int, local *[256]uint32, counts []u
 				/*line equalize.go:45*/ atomic.AddUint32(&counts[bFirst4+threadX], count9)
 			}
 		}
-	} /*line quern_gen.go:851:1*/
+	} /*line quern_gen.go:840:1*/
 }
 
 func quernPlainToneCurve(r *host.Run) {
@@ -897,7 +886,7 @@ func quernHostToneCurve(r *host.Run) {
 				quernRow4ToneCurve(r, sums, total, strength, curve)
 			}
 		}
-	} /*line quern_gen.go:900:1*/
+	} /*line quern_gen.go:889:1*/
 }
 
 //go:noinline
@@ -910,7 +899,7 @@ func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line equalize.go:59*/ sums[threadX] = counts[threadX]
-	} /*line quern_gen.go:913:1*/
+	} /*line quern_gen.go:902:1*/
 }
 
 //go:noinline
@@ -936,7 +925,7 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first int, d int, sums *[25
 			left = sums[threadX-d]
 		}
 		/*line equalize.go:66:10000*/ leftRow[threadX] = left
-	} /*line quern_gen.go:939:1*/
+	} /*line quern_gen.go:928:1*/
 }
 
 //go:noinline
@@ -960,7 +949,7 @@ func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint
 			left := leftRow[threadX]
 			sums[threadX] += left
 		}
-	} /*line quern_gen.go:963:1*/
+	} /*line quern_gen.go:952:1*/
 }
 
 //go:noinline
@@ -987,7 +976,7 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 		if threadX == 0 {
 			curve[0] = 0
 		}
-	} /*line quern_gen.go:990:1*/
+	} /*line quern_gen.go:979:1*/
 }
 
 func quernPlainEqualize(r *host.Run) {
@@ -1033,21 +1022,17 @@ func quernRow1Equalize(r *host.Run, base int, n int, planes []float32, size int,
 				/*line equalize.go:88*/ c := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
 				result0 := c.luminance()
 				y := max(result0, 6e-05)
-				/*line equalize.go:90*/ t2 := y
-				/*line equalize.go:90*/ result02 := encodeSRGB(t2)
+				/*line equalize.go:90*/ result02 := encodeSRGB(y)
 				tone := result02 * 256
 				/*line equalize.go:91*/ b := min(host.Int64[int](tone), 255)
 				t4 := curve[b]
 				/*line equalize.go:92*/ t5 := curve[b+1]
 				t6 := tone - float32(b)
 				result03 := t4 + t6*(t5-t4)
-				t8 := result03
-				/*line equalize.go:92*/ result04 := decodeSRGB(t8)
-				target := result04
-				/*line equalize.go:93*/ t10 := target / y
-				/*line equalize.go:93*/ result05 := c.scale(t10)
-				c = result05
-				/*line equalize.go:94*/ row[threadX] = c.R
+				/*line equalize.go:92*/ target := decodeSRGB(result03)
+				t10 := target / y
+				/*line equalize.go:93*/ c = c.scale(t10)
+				row[threadX] = c.R
 				row2[threadX] = c.G
 				row3[threadX] = c.B
 			}
@@ -1063,24 +1048,20 @@ func quernRow1Equalize(r *host.Run, base int, n int, planes []float32, size int,
 		/*line equalize.go:88:10000*/ c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
 		result0 := c.luminance()
 		y := max(result0, 6e-05)
-		/*line equalize.go:90*/ t2 := y
-		/*line equalize.go:90*/ result02 := encodeSRGB(t2)
+		/*line equalize.go:90*/ result02 := encodeSRGB(y)
 		tone := result02 * 256
 		/*line equalize.go:91*/ b := min(host.Int64[int](tone), 255)
 		t4 := curve[b]
 		/*line equalize.go:92*/ t5 := curve[b+1]
 		t6 := tone - float32(b)
 		result03 := t4 + t6*(t5-t4)
-		t8 := result03
-		/*line equalize.go:92*/ result04 := decodeSRGB(t8)
-		target := result04
-		/*line equalize.go:93*/ t10 := target / y
-		/*line equalize.go:93*/ result05 := c.scale(t10)
-		c = result05
-		/*line equalize.go:94*/ planes[i] = c.R
+		/*line equalize.go:92*/ target := decodeSRGB(result03)
+		t10 := target / y
+		/*line equalize.go:93*/ c = c.scale(t10)
+		planes[i] = c.R
 		planes[n+i] = c.G
 		planes[size+i] = c.B
-	} /*line quern_gen.go:1083:1*/
+	} /*line quern_gen.go:1064:1*/
 }
 
 func quernPlainToLinear(r *host.Run) {
@@ -1128,11 +1109,9 @@ func quernRow1ToLinear(r *host.Run, base int, n int, pixels []uint32, table []fl
 				r.ThreadIdx.X = threadX
 				/*line kernels.go:21*/ p := row[threadX]
 				c := rgb{R: table[p&255], G: table[p>>8&255], B: table[p>>16&255]}
-				t1 := c
 				t2 := float32(p>>24) * 0.003921569
-				/*line kernels.go:23*/ result0 := background.mix(t1, t2)
-				c = result0
-				/*line kernels.go:24*/ row2[threadX] = c.R
+				/*line kernels.go:23*/ c = background.mix(c, t2)
+				row2[threadX] = c.R
 				row3[threadX] = c.G
 				row4[threadX] = c.B
 			}
@@ -1147,14 +1126,12 @@ func quernRow1ToLinear(r *host.Run, base int, n int, pixels []uint32, table []fl
 		}
 		p := pixels[i]
 		c := rgb{R: table[p&255], G: table[p>>8&255], B: table[p>>16&255]}
-		t1 := c
 		t2 := float32(p>>24) * 0.003921569
-		/*line kernels.go:23*/ result0 := background.mix(t1, t2)
-		c = result0
-		/*line kernels.go:24*/ planes[i] = c.R
+		/*line kernels.go:23*/ c = background.mix(c, t2)
+		planes[i] = c.R
 		planes[n+i] = c.G
 		planes[size+i] = c.B
-	} /*line quern_gen.go:1157:1*/
+	} /*line quern_gen.go:1134:1*/
 }
 
 func quernPlainToSRGB(r *host.Run) {
@@ -1213,7 +1190,7 @@ func quernRow1ToSRGB(r *host.Run, base int, n int, planes []float32, size int, p
 			/*line kernels.go:35*/ result0 := quernFunc1ToSRGB(t1)
 			/*line kernels.go:35*/ pixels[i] = result0
 		}
-	} /*line quern_gen.go:1216:1*/
+	} /*line quern_gen.go:1193:1*/
 }
 
 // quernFunc1ToSRGB is main.pack.
@@ -1224,14 +1201,14 @@ func quernFunc1ToSRGB(c rgb) uint32 {
 	/*line color.go:69*/ result02 := quernFunc2ToSRGB(t3)
 	t5 := c.B
 	/*line color.go:69*/ result03 := quernFunc2ToSRGB(t5)
-	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1227:1*/
+	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1204:1*/
 }
 
 // quernFunc2ToSRGB is main.quantise.
 func quernFunc2ToSRGB(linear float32) uint32 {
 	/*line color.go:73*/ t1 := linear
 	/*line color.go:73*/ result0 := encodeSRGB(t1)
-	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:1234:1*/
+	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:1211:1*/
 }
 
 func quernPlainSharpen(r *host.Run) {
@@ -1282,7 +1259,7 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 			v := planes[i]
 			planes[i] = max(0, v+amount*(v-blurred[i]))
 		}
-	} /*line quern_gen.go:1285:1*/
+	} /*line quern_gen.go:1262:1*/
 }
 
 func quernPlainRotateBilinear(r *host.Run) {
@@ -1306,14 +1283,14 @@ func quernHostRotateBilinear(r *host.Run) {
 	plane := 0
 	plane2 := w * h
 	plane3 := w * 2 * h
-	t2 := outW * outH
-	size := 2 * t2
+	outN := outW * outH
+	size := 2 * outN
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		base3 := t2 + blockX*32
+		base3 := outN + blockX*32
 		base4 := size + blockX*32
 		for threadZ := range 1 {
 			for threadY := range 8 {
@@ -1323,14 +1300,14 @@ func quernHostRotateBilinear(r *host.Run) {
 				start2 := y*outW + base
 				start3 := base3 + y*outW
 				start4 := base4 + y*outW
-				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, plane, plane2, plane3, out, start, t2, size, width, start2, start3, start4)
+				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, plane, plane2, plane3, out, start, outN, size, width, start2, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r2 rotation, w int, h int, background rgb, t17 int, t21 int, t25 int, t29 int, in []float32, plane int, plane2 int, plane3 int, out []float32, start int, t2 int, size int, width int, start2 int, start3 int, start4 int) {
+func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r2 rotation, w int, h int, background rgb, t17 int, t21 int, t25 int, t29 int, in []float32, plane int, plane2 int, plane3 int, out []float32, start int, outN int, size int, width int, start2 int, start3 int, start4 int) {
 	if !(y < outH) {
 		return
 	}
@@ -1347,87 +1324,46 @@ func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r
 				r.ThreadIdx.X = threadX
 				x := base + threadX
 				/*line rotate.go:44*/ sx, sy := r2.source(x, y)
-				sx2 := sx
-				sy2 := sy
-				/*line rotate.go:45*/ t7 := sx2
-				t8 := sy2
-				/*line rotate.go:45*/ result0 := coverage(t7, t8, w, h)
-				alpha := result0
-				/*line rotate.go:46*/ c := background
+				alpha := coverage(sx, sy, w, h)
+				c := background
 				/*line rotate.go:47:30000*/ if alpha > 0 {
-					t12 := float32(math.Floor(float64(sx2)))
-					t13 := float32(math.Floor(float64(sy2)))
-					fx := t12
-					fy := t13
-					/*line rotate.go:49*/ t14 := sx2 - fx
-					t15 := sy2 - fy
-					tx := t14
-					ty := t15
+					fx := float32(math.Floor(float64(sx)))
+					fy := float32(math.Floor(float64(sy)))
+					/*line rotate.go:49*/ tx := sx - fx
+					ty := sy - fy
 					/*line rotate.go:50*/ t16 := host.Int64[int](fx)
-					result02 := min(max(t16, 0), t17)
-					t19 := result02
+					x0 := min(max(t16, 0), t17)
 					t20 := host.Int64[int](fx) + 1
-					result03 := min(max(t20, 0), t21)
-					t23 := result03
-					x0 := t19
-					x1 := t23
+					x1 := min(max(t20, 0), t21)
 					/*line rotate.go:51*/ t24 := host.Int64[int](fy)
-					result04 := min(max(t24, 0), t25)
-					t27 := result04 * w
+					result0 := min(max(t24, 0), t25)
+					y0 := result0 * w
 					t28 := host.Int64[int](fy) + 1
-					result05 := min(max(t28, 0), t29)
-					t31 := result05 * w
-					y0 := t27
-					y1 := t31
+					result02 := min(max(t28, 0), t29)
+					y1 := result02 * w
 					/*line rotate.go:55*/ t32 := in[plane+y0+x0]
 					/*line rotate.go:55*/ t33 := in[plane+y0+x1]
-					t34 := tx
-					result06 := t32 + t34*(t33-t32)
-					top := result06
+					top := t32 + tx*(t33-t32)
 					/*line rotate.go:56*/ t36 := in[plane+y1+x0]
 					/*line rotate.go:56*/ t37 := in[plane+y1+x1]
-					t38 := tx
-					result07 := t36 + t38*(t37-t36)
-					bottom := result07
-					/*line rotate.go:57*/ t40 := top
-					t41 := bottom
-					t42 := ty
-					result08 := t40 + t42*(t41-t40)
-					v_0 := result08
+					bottom := t36 + tx*(t37-t36)
+					/*line rotate.go:57*/ v_0 := top + ty*(bottom-top)
 					/*line rotate.go:55*/ t322 := in[plane2+y0+x0]
 					/*line rotate.go:55*/ t332 := in[plane2+y0+x1]
-					t342 := tx
-					result09 := t322 + t342*(t332-t322)
-					top2 := result09
+					top2 := t322 + tx*(t332-t322)
 					/*line rotate.go:56*/ t362 := in[plane2+y1+x0]
 					/*line rotate.go:56*/ t372 := in[plane2+y1+x1]
-					t382 := tx
-					result010 := t362 + t382*(t372-t362)
-					bottom2 := result010
-					/*line rotate.go:57*/ t402 := top2
-					t412 := bottom2
-					t422 := ty
-					result011 := t402 + t422*(t412-t402)
-					v_1 := result011
+					bottom2 := t362 + tx*(t372-t362)
+					/*line rotate.go:57*/ v_1 := top2 + ty*(bottom2-top2)
 					/*line rotate.go:55*/ t323 := in[plane3+y0+x0]
 					/*line rotate.go:55*/ t333 := in[plane3+y0+x1]
-					t343 := tx
-					result012 := t323 + t343*(t333-t323)
-					top3 := result012
+					top3 := t323 + tx*(t333-t323)
 					/*line rotate.go:56*/ t363 := in[plane3+y1+x0]
 					/*line rotate.go:56*/ t373 := in[plane3+y1+x1]
-					t383 := tx
-					result013 := t363 + t383*(t373-t363)
-					bottom3 := result013
-					/*line rotate.go:57*/ t403 := top3
-					t413 := bottom3
-					t423 := ty
-					result014 := t403 + t423*(t413-t403)
-					v_2 := result014
+					bottom3 := t363 + tx*(t373-t363)
+					/*line rotate.go:57*/ v_2 := top3 + ty*(bottom3-top3)
 					/*line rotate.go:59*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
-					t45 := alpha
-					/*line rotate.go:59*/ result015 := background.mix(t44, t45)
-					c = result015
+					/*line rotate.go:59*/ c = background.mix(t44, alpha)
 				}
 				/*line rotate.go:61:30000*/ row[threadX] = c.R
 				row2[threadX] = c.G
@@ -1439,97 +1375,56 @@ func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r
 	/*line rotate.go:68:30000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		t1 := start + x
+		o := start + x
 		/*line rotate.go:40:30000*/ if x >= outW || y >= outH {
 			continue
 		}
 		/*line rotate.go:44:30000*/ sx, sy := r2.source(x, y)
-		sx2 := sx
-		sy2 := sy
-		/*line rotate.go:45*/ t7 := sx2
-		t8 := sy2
-		/*line rotate.go:45*/ result0 := coverage(t7, t8, w, h)
-		alpha := result0
-		/*line rotate.go:46*/ c := background
+		alpha := coverage(sx, sy, w, h)
+		c := background
 		/*line rotate.go:47:30000*/ if alpha > 0 {
-			t12 := float32(math.Floor(float64(sx2)))
-			t13 := float32(math.Floor(float64(sy2)))
-			fx := t12
-			fy := t13
-			/*line rotate.go:49*/ t14 := sx2 - fx
-			t15 := sy2 - fy
-			tx := t14
-			ty := t15
+			fx := float32(math.Floor(float64(sx)))
+			fy := float32(math.Floor(float64(sy)))
+			/*line rotate.go:49*/ tx := sx - fx
+			ty := sy - fy
 			/*line rotate.go:50*/ t16 := host.Int64[int](fx)
-			result02 := min(max(t16, 0), t17)
-			t19 := result02
+			x0 := min(max(t16, 0), t17)
 			t20 := host.Int64[int](fx) + 1
-			result03 := min(max(t20, 0), t21)
-			t23 := result03
-			x0 := t19
-			x1 := t23
+			x1 := min(max(t20, 0), t21)
 			/*line rotate.go:51*/ t24 := host.Int64[int](fy)
-			result04 := min(max(t24, 0), t25)
-			t27 := result04 * w
+			result0 := min(max(t24, 0), t25)
+			y0 := result0 * w
 			t28 := host.Int64[int](fy) + 1
-			result05 := min(max(t28, 0), t29)
-			t31 := result05 * w
-			y0 := t27
-			y1 := t31
+			result02 := min(max(t28, 0), t29)
+			y1 := result02 * w
 			/*line rotate.go:55*/ t32 := in[plane+y0+x0]
 			/*line rotate.go:55*/ t33 := in[plane+y0+x1]
-			t34 := tx
-			result06 := t32 + t34*(t33-t32)
-			top := result06
+			top := t32 + tx*(t33-t32)
 			/*line rotate.go:56*/ t36 := in[plane+y1+x0]
 			/*line rotate.go:56*/ t37 := in[plane+y1+x1]
-			t38 := tx
-			result07 := t36 + t38*(t37-t36)
-			bottom := result07
-			/*line rotate.go:57*/ t40 := top
-			t41 := bottom
-			t42 := ty
-			result08 := t40 + t42*(t41-t40)
-			v_0 := result08
+			bottom := t36 + tx*(t37-t36)
+			/*line rotate.go:57*/ v_0 := top + ty*(bottom-top)
 			/*line rotate.go:55*/ t322 := in[plane2+y0+x0]
 			/*line rotate.go:55*/ t332 := in[plane2+y0+x1]
-			t342 := tx
-			result09 := t322 + t342*(t332-t322)
-			top2 := result09
+			top2 := t322 + tx*(t332-t322)
 			/*line rotate.go:56*/ t362 := in[plane2+y1+x0]
 			/*line rotate.go:56*/ t372 := in[plane2+y1+x1]
-			t382 := tx
-			result010 := t362 + t382*(t372-t362)
-			bottom2 := result010
-			/*line rotate.go:57*/ t402 := top2
-			t412 := bottom2
-			t422 := ty
-			result011 := t402 + t422*(t412-t402)
-			v_1 := result011
+			bottom2 := t362 + tx*(t372-t362)
+			/*line rotate.go:57*/ v_1 := top2 + ty*(bottom2-top2)
 			/*line rotate.go:55*/ t323 := in[plane3+y0+x0]
 			/*line rotate.go:55*/ t333 := in[plane3+y0+x1]
-			t343 := tx
-			result012 := t323 + t343*(t333-t323)
-			top3 := result012
+			top3 := t323 + tx*(t333-t323)
 			/*line rotate.go:56*/ t363 := in[plane3+y1+x0]
 			/*line rotate.go:56*/ t373 := in[plane3+y1+x1]
-			t383 := tx
-			result013 := t363 + t383*(t373-t363)
-			bottom3 := result013
-			/*line rotate.go:57*/ t403 := top3
-			t413 := bottom3
-			t423 := ty
-			result014 := t403 + t423*(t413-t403)
-			v_2 := result014
+			bottom3 := t363 + tx*(t373-t363)
+			/*line rotate.go:57*/ v_2 := top3 + ty*(bottom3-top3)
 			/*line rotate.go:59*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
-			t45 := alpha
-			/*line rotate.go:59*/ result015 := background.mix(t44, t45)
-			c = result015
+			/*line rotate.go:59*/ c = background.mix(t44, alpha)
 		}
-		/*line rotate.go:61:30000*/ out[t1] = c.R
-		out[t2+t1] = c.G
-		out[size+t1] = c.B
-	} /*line quern_gen.go:1532:1*/
+		/*line rotate.go:61:30000*/ out[o] = c.R
+		out[outN+o] = c.G
+		out[size+o] = c.B
+	} /*line quern_gen.go:1427:1*/
 }
 
 func quernPlainRotateBicubic(r *host.Run) {
@@ -1554,14 +1449,14 @@ func quernHostRotateBicubic(r *host.Run) {
 	t243 := h - 1
 	t214 := w - 1
 	t244 := h - 1
-	t2 := outW * outH
-	size := 2 * t2
+	outN := outW * outH
+	size := 2 * outN
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		base3 := t2 + blockX*32
+		base3 := outN + blockX*32
 		base4 := size + blockX*32
 		for threadZ := range 1 {
 			for threadY := range 8 {
@@ -1571,14 +1466,14 @@ func quernHostRotateBicubic(r *host.Run) {
 				start2 := y*outW + base
 				start3 := base3 + y*outW
 				start4 := base4 + y*outW
-				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, t212, t242, t213, t243, t214, t244, in, out, start, t2, size, width, start2, start3, start4)
+				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, t212, t242, t213, t243, t214, t244, in, out, start, outN, size, width, start2, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2 rotation, w int, h int, background rgb, t21 int, t24 int, t212 int, t242 int, t213 int, t243 int, t214 int, t244 int, in []float32, out []float32, start int, t2 int, size int, width int, start2 int, start3 int, start4 int) {
+func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2 rotation, w int, h int, background rgb, t21 int, t24 int, t212 int, t242 int, t213 int, t243 int, t214 int, t244 int, in []float32, out []float32, start int, outN int, size int, width int, start2 int, start3 int, start4 int) {
 	if !(y < outH) {
 		return
 	}
@@ -1595,68 +1490,41 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 				r.ThreadIdx.X = threadX
 				x := base + threadX
 				/*line rotate.go:76*/ sx, sy := r2.source(x, y)
-				sx2 := sx
-				sy2 := sy
-				/*line rotate.go:77*/ t7 := sx2
-				t8 := sy2
-				/*line rotate.go:77*/ result0 := coverage(t7, t8, w, h)
-				alpha := result0
-				/*line rotate.go:78*/ c := background
+				alpha := coverage(sx, sy, w, h)
+				c := background
 				if alpha > 0 {
-					t12 := float32(math.Floor(float64(sx2)))
-					t13 := float32(math.Floor(float64(sy2)))
-					fx := t12
-					fy := t13
-					/*line rotate.go:81*/ t14 := sx2 - fx
-					/*line rotate.go:112*/ result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
-					result0_1 := (1.5*t14-2.5)*t14*t14 + 1
-					result0_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
-					result0_3 := (0.5*t14 - 0.5) * t14 * t14
-					/*line rotate.go:81*/ t16_0 := result0_0
-					t16_1 := result0_1
-					t16_2 := result0_2
-					t16_3 := result0_3
-					t17 := sy2 - fy
-					/*line rotate.go:112*/ result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
-					result0_12 := (1.5*t17-2.5)*t17*t17 + 1
-					result0_22 := ((-1.5*t17+2)*t17 + 0.5) * t17
-					result0_32 := (0.5*t17 - 0.5) * t17 * t17
-					/*line rotate.go:81*/ t19_0 := result0_02
-					t19_1 := result0_12
-					t19_2 := result0_22
-					t19_3 := result0_32
-					wx_0 := t16_0
-					wx_1 := t16_1
-					wx_2 := t16_2
-					wx_3 := t16_3
-					wy_0 := t19_0
-					wy_1 := t19_1
-					wy_2 := t19_2
-					wy_3 := t19_3
+					fx := float32(math.Floor(float64(sx)))
+					fy := float32(math.Floor(float64(sy)))
+					/*line rotate.go:81*/ t14 := sx - fx
+					/*line rotate.go:112*/ wx_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
+					wx_1 := (1.5*t14-2.5)*t14*t14 + 1
+					wx_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
+					wx_3 := (0.5*t14 - 0.5) * t14 * t14
+					/*line rotate.go:81*/ t17 := sy - fy
+					/*line rotate.go:112*/ wy_0 := ((-0.5*t17+1)*t17 - 0.5) * t17
+					wy_1 := (1.5*t17-2.5)*t17*t17 + 1
+					wy_2 := ((-1.5*t17+2)*t17 + 0.5) * t17
+					wy_3 := (0.5*t17 - 0.5) * t17 * t17
 					/*line rotate.go:84*/ t20 := host.Int64[int](fx) - 1
-					result02 := min(max(t20, 0), t21)
-					columns_0 := result02
+					columns_0 := min(max(t20, 0), t21)
 					/*line rotate.go:85*/ t23 := host.Int64[int](fy) - 1
-					result03 := min(max(t23, 0), t24)
-					rows_0 := result03 * w
+					result0 := min(max(t23, 0), t24)
+					rows_0 := result0 * w
 					/*line rotate.go:84*/ t202 := host.Int64[int](fx)
-					result04 := min(max(t202, 0), t212)
-					columns_1 := result04
+					columns_1 := min(max(t202, 0), t212)
 					/*line rotate.go:85*/ t232 := host.Int64[int](fy)
-					result05 := min(max(t232, 0), t242)
-					rows_1 := result05 * w
+					result02 := min(max(t232, 0), t242)
+					rows_1 := result02 * w
 					/*line rotate.go:84*/ t203 := host.Int64[int](fx) + 1
-					result06 := min(max(t203, 0), t213)
-					columns_2 := result06
+					columns_2 := min(max(t203, 0), t213)
 					/*line rotate.go:85*/ t233 := host.Int64[int](fy) + 1
-					result07 := min(max(t233, 0), t243)
-					rows_2 := result07 * w
+					result03 := min(max(t233, 0), t243)
+					rows_2 := result03 * w
 					/*line rotate.go:84*/ t204 := host.Int64[int](fx) + 2
-					result08 := min(max(t204, 0), t214)
-					columns_3 := result08
+					columns_3 := min(max(t204, 0), t214)
 					/*line rotate.go:85*/ t234 := host.Int64[int](fy) + 2
-					result09 := min(max(t234, 0), t244)
-					rows_3 := result09 * w
+					result04 := min(max(t234, 0), t244)
+					rows_3 := result04 * w
 					/*line rotate.go:87*/ v := [3]float32{}
 					/*line rotate.go:88:30000*/ for p := 0; p < 3; p++ {
 						plane := p * w * h
@@ -1692,11 +1560,9 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 						/*line rotate.go:99*/ v[p] = max(0, sum)
 					}
 					/*line rotate.go:101:30000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
-					t27 := alpha
-					/*line rotate.go:101*/ result010 := background.mix(t26, t27)
-					c = result010
+					/*line rotate.go:101*/ c = background.mix(t26, alpha)
 				}
-				/*line rotate.go:103*/ row5[threadX] = c.R
+				row5[threadX] = c.R
 				row6[threadX] = c.G
 				row7[threadX] = c.B
 			}
@@ -1706,73 +1572,46 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		t1 := start + x
+		o := start + x
 		/*line rotate.go:72:30000*/ if x >= outW || y >= outH {
 			continue
 		}
 		/*line rotate.go:76*/ sx, sy := r2.source(x, y)
-		sx2 := sx
-		sy2 := sy
-		/*line rotate.go:77*/ t7 := sx2
-		t8 := sy2
-		/*line rotate.go:77*/ result0 := coverage(t7, t8, w, h)
-		alpha := result0
-		/*line rotate.go:78*/ c := background
+		alpha := coverage(sx, sy, w, h)
+		c := background
 		if alpha > 0 {
-			t12 := float32(math.Floor(float64(sx2)))
-			t13 := float32(math.Floor(float64(sy2)))
-			fx := t12
-			fy := t13
-			/*line rotate.go:81*/ t14 := sx2 - fx
-			/*line rotate.go:112*/ result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
-			result0_1 := (1.5*t14-2.5)*t14*t14 + 1
-			result0_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
-			result0_3 := (0.5*t14 - 0.5) * t14 * t14
-			/*line rotate.go:81*/ t16_0 := result0_0
-			t16_1 := result0_1
-			t16_2 := result0_2
-			t16_3 := result0_3
-			t17 := sy2 - fy
-			/*line rotate.go:112*/ result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
-			result0_12 := (1.5*t17-2.5)*t17*t17 + 1
-			result0_22 := ((-1.5*t17+2)*t17 + 0.5) * t17
-			result0_32 := (0.5*t17 - 0.5) * t17 * t17
-			/*line rotate.go:81*/ t19_0 := result0_02
-			t19_1 := result0_12
-			t19_2 := result0_22
-			t19_3 := result0_32
-			wx_0 := t16_0
-			wx_1 := t16_1
-			wx_2 := t16_2
-			wx_3 := t16_3
-			wy_0 := t19_0
-			wy_1 := t19_1
-			wy_2 := t19_2
-			wy_3 := t19_3
+			fx := float32(math.Floor(float64(sx)))
+			fy := float32(math.Floor(float64(sy)))
+			/*line rotate.go:81*/ t14 := sx - fx
+			/*line rotate.go:112*/ wx_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
+			wx_1 := (1.5*t14-2.5)*t14*t14 + 1
+			wx_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
+			wx_3 := (0.5*t14 - 0.5) * t14 * t14
+			/*line rotate.go:81*/ t17 := sy - fy
+			/*line rotate.go:112*/ wy_0 := ((-0.5*t17+1)*t17 - 0.5) * t17
+			wy_1 := (1.5*t17-2.5)*t17*t17 + 1
+			wy_2 := ((-1.5*t17+2)*t17 + 0.5) * t17
+			wy_3 := (0.5*t17 - 0.5) * t17 * t17
 			/*line rotate.go:84*/ t20 := host.Int64[int](fx) - 1
-			result02 := min(max(t20, 0), t21)
-			columns_0 := result02
+			columns_0 := min(max(t20, 0), t21)
 			/*line rotate.go:85*/ t23 := host.Int64[int](fy) - 1
-			result03 := min(max(t23, 0), t24)
-			rows_0 := result03 * w
+			result0 := min(max(t23, 0), t24)
+			rows_0 := result0 * w
 			/*line rotate.go:84*/ t202 := host.Int64[int](fx)
-			result04 := min(max(t202, 0), t212)
-			columns_1 := result04
+			columns_1 := min(max(t202, 0), t212)
 			/*line rotate.go:85*/ t232 := host.Int64[int](fy)
-			result05 := min(max(t232, 0), t242)
-			rows_1 := result05 * w
+			result02 := min(max(t232, 0), t242)
+			rows_1 := result02 * w
 			/*line rotate.go:84*/ t203 := host.Int64[int](fx) + 1
-			result06 := min(max(t203, 0), t213)
-			columns_2 := result06
+			columns_2 := min(max(t203, 0), t213)
 			/*line rotate.go:85*/ t233 := host.Int64[int](fy) + 1
-			result07 := min(max(t233, 0), t243)
-			rows_2 := result07 * w
+			result03 := min(max(t233, 0), t243)
+			rows_2 := result03 * w
 			/*line rotate.go:84*/ t204 := host.Int64[int](fx) + 2
-			result08 := min(max(t204, 0), t214)
-			columns_3 := result08
+			columns_3 := min(max(t204, 0), t214)
 			/*line rotate.go:85*/ t234 := host.Int64[int](fy) + 2
-			result09 := min(max(t234, 0), t244)
-			rows_3 := result09 * w
+			result04 := min(max(t234, 0), t244)
+			rows_3 := result04 * w
 			/*line rotate.go:87*/ v := [3]float32{}
 			/*line rotate.go:88:30000*/ for p := 0; p < 3; p++ {
 				plane := p * w * h
@@ -1808,14 +1647,12 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 				/*line rotate.go:99*/ v[p] = max(0, sum)
 			}
 			/*line rotate.go:101:30000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
-			t27 := alpha
-			/*line rotate.go:101*/ result010 := background.mix(t26, t27)
-			c = result010
+			/*line rotate.go:101*/ c = background.mix(t26, alpha)
 		}
-		/*line rotate.go:103*/ out[t1] = c.R
-		out[t2+t1] = c.G
-		out[size+t1] = c.B
-	} /*line quern_gen.go:1818:1*/
+		out[o] = c.R
+		out[outN+o] = c.G
+		out[size+o] = c.B
+	} /*line quern_gen.go:1655:1*/
 }
 
 func quernPlainScene(r *host.Run) {
@@ -1870,22 +1707,17 @@ func quernRow1Scene(r *host.Run, base int, w int, y int, h int, value float32, p
 				t11 := int32(x)
 				var c rgb
 				/*line scene.go:28:40000*/ if sy > -0.16 {
-					result0 := quernFunc1Scene(sx, sy, pixel)
-					c = result0
-//line scene.go:31:40000
+					c = quernFunc1Scene(sx, sy, pixel)
+//line scene.go:30
 				} else {
-					/*line scene.go:31:40000*/ result02 := quernFunc2Scene(sx, sy, pixel)
-					c = result02
+					/*line scene.go:31:40000*/ c = quernFunc2Scene(sx, sy, pixel)
 				}
-				/*line scene.go:34:40000*/ result03 := c.scale(t9)
-				c = result03
-				result04 := hash(t11, t12)
-				t14 := 1 + 0.012*(result04-0.5)
-				/*line scene.go:36*/ result05 := c.scale(t14)
-				c = result05
-				/*line scene.go:37*/ t16 := c
-				/*line scene.go:37*/ result06 := quernFunc3Scene(t16)
-				row[threadX] = result06
+				/*line scene.go:34:40000*/ c = c.scale(t9)
+				/*line scene.go:36*/ result0 := hash(t11, t12)
+				t14 := 1 + 0.012*(result0-0.5)
+				/*line scene.go:36*/ c = c.scale(t14)
+				result02 := quernFunc3Scene(c)
+				row[threadX] = result02
 			}
 			/*line scene.go:40:40000*/ return
 		}
@@ -1900,26 +1732,19 @@ func quernRow1Scene(r *host.Run, base int, w int, y int, h int, value float32, p
 		/*line scene.go:24*/ sx := (float32(x) + 0.5 - value) * pixel
 		var c rgb
 		/*line scene.go:28:40000*/ if sy > -0.16 {
-			t1 := sx
-			/*line scene.go:29*/ result0 := quernFunc1Scene(t1, sy, pixel)
-			c = result0
-//line scene.go:31:40000
+			c = quernFunc1Scene(sx, sy, pixel)
+//line scene.go:30
 		} else {
-			/*line scene.go:31:40000*/ t5 := sx
-			/*line scene.go:31*/ result02 := quernFunc2Scene(t5, sy, pixel)
-			c = result02
+			/*line scene.go:31:40000*/ c = quernFunc2Scene(sx, sy, pixel)
 		}
 		/*line scene.go:34:40000*/ t9 := 1 - 0.35*(sx*sx+value3)
-		/*line scene.go:34*/ result03 := c.scale(t9)
-		c = result03
-		result04 := hash(t11, t12)
-		t14 := 1 + 0.012*(result04-0.5)
-		/*line scene.go:36*/ result05 := c.scale(t14)
-		c = result05
-		/*line scene.go:37*/ t16 := c
-		/*line scene.go:37*/ result06 := quernFunc3Scene(t16)
-		/*line scene.go:37*/ pixels[start+x] = result06
-	} /*line quern_gen.go:1922:1*/
+		/*line scene.go:34*/ c = c.scale(t9)
+		/*line scene.go:36*/ result0 := hash(t11, t12)
+		t14 := 1 + 0.012*(result0-0.5)
+		/*line scene.go:36*/ c = c.scale(t14)
+		result02 := quernFunc3Scene(c)
+		/*line scene.go:37*/ pixels[start+x] = result02
+	} /*line quern_gen.go:1747:1*/
 }
 
 // quernFunc1Scene is main.land.
@@ -1961,7 +1786,7 @@ func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 		/*line scene.go:55*/ result08 := c.add(t22)
 		c = result08
 	}
-	/*line scene.go:57:40000*/ return c /*line quern_gen.go:1964:1*/
+	/*line scene.go:57:40000*/ return c /*line quern_gen.go:1789:1*/
 }
 
 // quernFunc2Scene is main.lake.
@@ -1998,7 +1823,7 @@ func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 	/*line scene.go:145*/ result08 := rgb{R: 0.35, G: 0.2, B: 0.13}.scale(t20)
 	t22 := result08
 	/*line scene.go:145*/ result09 := c.add(t22)
-	return result09 /*line quern_gen.go:2001:1*/
+	return result09 /*line quern_gen.go:1826:1*/
 }
 
 // quernFunc3Scene is main.pack.
@@ -2009,7 +1834,7 @@ func quernFunc3Scene(c rgb) uint32 {
 	/*line color.go:69*/ result02 := quernFunc9Scene(t3)
 	t5 := c.B
 	/*line color.go:69*/ result03 := quernFunc9Scene(t5)
-	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:2012:1*/
+	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1837:1*/
 }
 
 // quernFunc4Scene is main.skyline.
@@ -2038,7 +1863,7 @@ func quernFunc4Scene(x float32, i int) float32 {
 		/*line scene.go:91*/ result06 := quernFunc12Scene(t12)
 		top = max(top, -0.135+0.02*result05) + result06
 	}
-	/*line scene.go:93*/ return top /*line quern_gen.go:2041:1*/
+	/*line scene.go:93*/ return top /*line quern_gen.go:1866:1*/
 }
 
 // quernFunc5Scene is main.slope.
@@ -2082,7 +1907,7 @@ func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 	result011 := min(max(t26, 0), 1)
 	t28 := result011
 	/*line scene.go:128*/ result012 := rock.mix(t25, t28)
-	return result012 /*line quern_gen.go:2085:1*/
+	return result012 /*line quern_gen.go:1910:1*/
 }
 
 // quernFunc6Scene is main.sky.
@@ -2144,7 +1969,7 @@ func quernFunc6Scene(x float32, y float32) rgb {
 	/*line scene.go:80*/ t40 := rgb{R: 6, G: 3.6, B: 1.7}
 	t41 := disc * (1 - 0.7*veil)
 	/*line scene.go:80*/ result017 := c.mix(t40, t41)
-	return result017 /*line quern_gen.go:2147:1*/
+	return result017 /*line quern_gen.go:1972:1*/
 }
 
 // quernFunc7Scene is main.clouds.
@@ -2163,7 +1988,7 @@ func quernFunc7Scene(x float32, y float32) float32 {
 		y = t5
 		/*line noise.go:52*/ amplitude *= 0.5
 	}
-	/*line noise.go:54:50000*/ return sum * 1.0666667 /*line quern_gen.go:2166:1*/
+	/*line noise.go:54:50000*/ return sum * 1.0666667 /*line quern_gen.go:1991:1*/
 }
 
 // quernFunc8Scene is main.noise2.
@@ -2205,14 +2030,14 @@ func quernFunc8Scene(x float32, y float32) float32 {
 	/*line noise.go:41*/ result08 := ease(t29)
 	t31 := result08
 	/*line noise.go:38*/ result09 := t17 + t31*(t28-t17)
-	return result09 /*line quern_gen.go:2208:1*/
+	return result09 /*line quern_gen.go:2033:1*/
 }
 
 // quernFunc9Scene is main.quantise.
 func quernFunc9Scene(linear float32) uint32 {
 	/*line color.go:73*/ t1 := linear
 	/*line color.go:73*/ result0 := encodeSRGB(t1)
-	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:2215:1*/
+	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:2040:1*/
 }
 
 // quernFunc10Scene is main.ridges.
@@ -2229,7 +2054,7 @@ func quernFunc10Scene(x float32, seed int32) float32 {
 		x *= 2.1
 		amplitude *= 0.48
 	}
-	/*line noise.go:68:50000*/ return sum /*line quern_gen.go:2232:1*/
+	/*line noise.go:68:50000*/ return sum /*line quern_gen.go:2057:1*/
 }
 
 // quernFunc11Scene is main.noise1.
@@ -2248,7 +2073,7 @@ func quernFunc11Scene(x float32, seed int32) float32 {
 	/*line noise.go:30*/ result03 := ease(t9)
 	t11 := result03
 	result04 := t4 + t11*(t8-t4)
-	return result04 /*line quern_gen.go:2251:1*/
+	return result04 /*line quern_gen.go:2076:1*/
 }
 
 // quernFunc12Scene is main.trees.
@@ -2270,7 +2095,7 @@ func quernFunc12Scene(x float32) float32 {
 		serration := float32(math.Abs(float64(result03 - 0.5)))
 		/*line scene.go:109*/ height = max(height, tall-4.2*aside+0.007*serration)
 	}
-	return height /*line quern_gen.go:2273:1*/
+	return height /*line quern_gen.go:2098:1*/
 }
 
 //line scene.go:113

@@ -22,13 +22,10 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__saxpy func(t kernel.Thread, a float32, x []float32, y []float32)
-)
 
-var (
-	quern_saxpy quern_gen_is_stale__run_go_generate__saxpy = saxpy
-)
+type quern_gen_is_stale__run_go_generate__saxpy func(kernel.Thread, float32, []float32, []float32)
+
+var quern_saxpy quern_gen_is_stale__run_go_generate__saxpy = saxpy
 
 var quernSaxpy = &gpu.Kernel{Declared: compiled.Declaration{Name: "saxpy", Code: &quernPTX, Host: quernHostSaxpy, Plain: quernPlainSaxpy}}
 
@@ -92,7 +89,7 @@ func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, 
 		/*line main.go:20*/ if i < len(y) {
 			y[i] += a * x[i]
 		}
-	} /*line quern_gen.go:95:1*/
+	} /*line quern_gen.go:92:1*/
 }
 
 //line main.go:25

@@ -22,13 +22,10 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__keep func(t kernel.Thread, threshold float32, magnitude []float32, spectrum []complex64)
-)
 
-var (
-	quern_keep quern_gen_is_stale__run_go_generate__keep = keep
-)
+type quern_gen_is_stale__run_go_generate__keep func(kernel.Thread, float32, []float32, []complex64)
+
+var quern_keep quern_gen_is_stale__run_go_generate__keep = keep
 
 var quernKeep = &gpu.Kernel{Declared: compiled.Declaration{Name: "keep", Code: &quernPTX, Host: quernHostKeep, Plain: quernPlainKeep}}
 
@@ -94,7 +91,7 @@ func quernRow1Keep(r *host.Run, base int, spectrum []complex64, magnitude []floa
 		/*line kernels.go:11*/ if i < len(spectrum) && i < len(magnitude) && magnitude[i] < threshold {
 			spectrum[i] = complex64(complex(0, 0))
 		}
-	} /*line quern_gen.go:97:1*/
+	} /*line quern_gen.go:94:1*/
 }
 
 //line kernels.go:16

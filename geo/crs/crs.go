@@ -62,7 +62,8 @@ type datum struct {
 
 func (d datum) same(o datum) bool {
 	if d.code != 0 && o.code != 0 {
-		return d.code == o.code
+		t := epsg.Load()
+		return t.Greenwich(d.code) == t.Greenwich(o.code) // longitudes are counted from Greenwich in between
 	}
 	return d.name != "" && epsg.Normal(d.name) == epsg.Normal(o.name) && d.ellipsoid == o.ellipsoid
 }

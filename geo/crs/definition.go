@@ -44,7 +44,7 @@ type axis struct {
 var methodNames = map[string]int{
 	"transversemercator": 9807, "gausskruger": 9807, "transversemercator3d": 1111,
 	"transversemercatorsouthorientated": 9808, "transversemercatorsouthoriented": 9808,
-	"mercator1sp": 9804, "mercatorvarianta": 9804, "mercator2sp": 9805, "mercatorvariantb": 9805, "mercator": 9805, "mercatorspherical": 1026,
+	"mercator1sp": 9804, "mercatorvarianta": 9804, "mercator2sp": 9805, "mercatorvariantb": 9805, "mercator": 9805, "mercatorspherical": 1026, "mercator1spspherical": 1026,
 	"mercatorauxiliarysphere": pseudoMercator, "popularvisualisationpseudomercator": pseudoMercator,
 	"lambertconformalconic1sp": 9801, "lambertconicconformal1sp": 9801, "lambertconicconformal1spvariantb": 1102,
 	"lambertconformalconic2sp": 9802, "lambertconicconformal2sp": 9802, "lambertconformalconic": conicFlexible,

@@ -86,7 +86,8 @@ func FuzzPROJJSON(f *testing.F) {
 }
 
 func FuzzGrid(f *testing.F) {
-	f.Add(ntv2(binary.LittleEndian, testGrids...))
+	f.Add(ntv2(binary.LittleEndian, [6]float64{30, 32, 70, 74, 1, 2}))
+	f.Add(ntv2(binary.BigEndian, [6]float64{30, 32, 70, 74, 1, 2}, [6]float64{30, 31, 70, 72, .5, 1}))
 	f.Add(gtx())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g, err := ReadGrid(bytes.NewReader(b))

@@ -96,6 +96,7 @@ var methods = map[int]method{
 	9804: {required: []role{lon0, scale}, kind: projection.Mercator, adjust: fromEquator},
 	9805: {required: []role{parallel1, lon0}, kind: projection.Mercator, adjust: fromEquator},
 	1026: {required: []role{lon0}, kind: projection.Mercator, sphere: true},
+	9841: {required: []role{lon0}, kind: projection.Mercator, sphere: true},
 	1024: {required: []role{lon0}, kind: projection.Mercator, sphere: true},
 	9801: {required: []role{lat0, lon0, scale}, kind: projection.Conic, adjust: oneParallel},
 	1102: {required: []role{lat0, parallel1, lon0, scale}, kind: projection.Conic, adjust: secondParallel},
@@ -113,6 +114,8 @@ var methods = map[int]method{
 	9835: {required: []role{parallel1, lon0}, kind: projection.CylindricalEqualArea},
 	1028: {required: []role{parallel1, lon0}, kind: projection.Cylindrical, sphere: true},
 	1029: {required: []role{parallel1, lon0}, kind: projection.Cylindrical, sphere: true},
+	9842: {required: []role{lat0, lon0}, kind: projection.Cylindrical, sphere: true, adjust: originIsParallel},
+	9823: {required: []role{lat0, lon0}, kind: projection.Cylindrical, sphere: true, adjust: originIsParallel},
 	1078: {required: []role{lon0}, kind: projection.EqualEarth},
 	9812: {required: []role{lat0, lon0, azimuth, gridAngle, scale}, kind: projection.ObliqueMercator, adjust: oblique},
 	9815: {required: []role{lat0, lon0, azimuth, gridAngle, scale}, kind: projection.ObliqueMercator, adjust: obliqueCenter},
@@ -127,6 +130,12 @@ func fromEquator(p *projection.Parameters, v *values) error {
 	if p.Lat0 != 0 {
 		return fmt.Errorf("the latitude of origin of a Mercator projection is %g; only the equator is supported", p.Lat0/degree)
 	}
+	return nil
+}
+
+// originIsParallel is for the deprecated methods whose latitude of origin is the parallel of true scale.
+func originIsParallel(p *projection.Parameters, v *values) error {
+	p.Lat0, p.Lat1 = 0, p.Lat0
 	return nil
 }
 

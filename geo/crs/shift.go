@@ -142,11 +142,11 @@ var operations = sync.OnceValue(func() map[[2]int][]operation {
 	all := map[[2]int][]operation{}
 	datumOf := func(code int) int {
 		r, _ := t.Row("geodetic", code)
-		return r.Int(0)
+		return t.Greenwich(r.Int(0))
 	}
 	for _, r := range t.Helmert {
 		a, b := datumOf(r.Int(0)), datumOf(r.Int(1))
-		if a == 0 || b == 0 || a == b {
+		if _, old := t.Row("superseded", r.Code); old || a == 0 || b == 0 || a == b {
 			continue
 		}
 		all[[2]int{a, b}] = append(all[[2]int{a, b}], operation{r, false})
@@ -172,7 +172,8 @@ const enough = 0.9
 
 // routes returns the direct operations between two datums, and those by way of WGS 84 and ETRS89, best first.
 func routes(from, to int, area Extent, known bool, epoch float64) (found []route, timed int) {
-	ops := operations()
+	ops, t := operations(), epsg.Load()
+	from, to = t.Greenwich(from), t.Greenwich(to)
 	add := func(steps ...operation) {
 		r := route{steps, 1, 0}
 		for _, s := range steps {
@@ -211,7 +212,16 @@ func routes(from, to int, area Extent, known bool, epoch float64) (found []route
 		if c := cmp.Compare(min(b.share, enough), min(a.share, enough)); c != 0 {
 			return c
 		}
-		return cmp.Compare(a.accuracy, b.accuracy)
+		if c := cmp.Compare(a.accuracy, b.accuracy); c != 0 {
+			return c
+		}
+		if a, b := a.steps[0].null(), b.steps[0].null(); a != b { // the change is smaller than the accuracy
+			if a {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.steps[0].row.Code, a.steps[0].row.Code) // the later one
 	})
 	return found, timed
 }

@@ -320,8 +320,8 @@ func common(a, b []Extent) (Extent, bool) {
 
 // follow applies the operations that are named.
 func (t *Transform) follow(o *options, from, to datum, apply func(projection.Matrix)) error {
-	at := from.code
 	table := epsg.Load()
+	at := table.Greenwich(from.code)
 	for _, code := range o.codes {
 		r, ok := table.Row("helmert", code)
 		if !ok {
@@ -330,11 +330,11 @@ func (t *Transform) follow(o *options, from, to datum, apply func(projection.Mat
 		a, _ := table.Row("geodetic", r.Int(0))
 		b, _ := table.Row("geodetic", r.Int(1))
 		x := operation{row: r}
-		switch at {
-		case a.Int(0):
-			at = b.Int(0)
-		case b.Int(0):
-			at, x.inverse = a.Int(0), true
+		switch source, target := table.Greenwich(a.Int(0)), table.Greenwich(b.Int(0)); at {
+		case source:
+			at = target
+		case target:
+			at, x.inverse = source, true
 		default:
 			return failure(ErrParameter, "transform", fmt.Sprintf("operation %d", code), "%s does not start from the datum %s", r.Text(4), datumOf(table, at).name)
 		}
@@ -344,7 +344,7 @@ func (t *Transform) follow(o *options, from, to datum, apply func(projection.Mat
 		t.steps = append(t.steps, x.step())
 		apply(matrix(x.parameters(), o.epoch, x.inverse))
 	}
-	if at != to.code {
+	if at != table.Greenwich(to.code) {
 		return failure(ErrParameter, "transform", "operations", "they lead to the datum %s, not to %s", datumOf(table, at).name, to.name)
 	}
 	return nil

@@ -21,13 +21,10 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__multiplyAdd func(t kernel.Thread, rounds int, f float32, out []float32)
-)
 
-var (
-	quern_multiplyAdd quern_gen_is_stale__run_go_generate__multiplyAdd = multiplyAdd
-)
+type quern_gen_is_stale__run_go_generate__multiplyAdd func(kernel.Thread, int, float32, []float32)
+
+var quern_multiplyAdd quern_gen_is_stale__run_go_generate__multiplyAdd = multiplyAdd
 
 var quernMultiplyAdd = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyAdd", Code: &quernPTX}}
 

@@ -94,6 +94,10 @@ type block struct {
 	counts  []Count          // by instruction; nil unless the launch counts
 	touched map[uint64]touch // by number of the sector; nil unless the launch counts them
 	counted uint64           // blocks
+
+	// Nil unless the launch counts what is touched:
+	recent    map[site]*[warpSize]uint64 // where the lanes of a warp last accessed global memory
+	scattered map[uint64]uint64          // accesses far from those, by slot of the memory's table
 }
 
 // coordinates returns the x, y and z of the thread with the given linear index.
@@ -115,6 +119,7 @@ func (b *block) start(linear uint64) {
 	b.index, b.linear = b.blockIndex(linear), linear
 	b.live = len(b.threads)
 	b.counted++
+	clear(b.recent)
 	clear(b.barriers[:])
 	clear(b.mbarriers)
 	if b.checks {

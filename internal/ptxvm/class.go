@@ -41,13 +41,18 @@ type Totals struct {
 	// ReadBytes and WrittenBytes are the sizes of the parts of global memory that are read and
 	// written in a launch, each byte once; 0 unless Counter.Touched is set.
 	ReadBytes, WrittenBytes float64
+	// Scattered is the number of accesses to global memory that are near neither what the lane before
+	// accesses nor what the thread last accessed at that instruction. ScatteredBytes is the sum of
+	// the sizes of what the launch accesses of their arrays, once for each of these accesses. 0 unless
+	// Counter.Touched is set.
+	Scattered, ScatteredBytes float64
 }
 
 // Totals returns the sum over the launches so far.
 func (c *Counter) Totals() Totals {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := Totals{ReadBytes: c.read, WrittenBytes: c.written}
+	t := Totals{ReadBytes: c.read, WrittenBytes: c.written, Scattered: c.scattered, ScatteredBytes: c.scatteredBytes}
 	for e, sum := range c.entries {
 		t.Launches += float64(sum.launches)
 		t.Blocks += float64(sum.blocks)
@@ -91,6 +96,9 @@ var classes = map[string]Class{
 // classify returns the class of an instruction.
 func classify(opcode, text string, in *instr) Class {
 	if c, ok := classes[opcode]; ok {
+		if c == Atomics && in.access.space == sharedSpace {
+			return Shareds // of the threads of a block, which run on one multiprocessor or core
+		}
 		return c
 	}
 	switch opcode {

@@ -24,6 +24,8 @@ type Counter struct {
 	mu            sync.Mutex // guards the fields below
 	entries       map[*Entry]*entryCount
 	read, written float64 // bytes
+
+	scattered, scatteredBytes float64 // see Totals
 }
 
 // entryCount holds what the launches of an entry have done.
@@ -93,6 +95,8 @@ type counting struct {
 	blocks  uint64 // that have run
 	code    []Count
 	touched map[uint64]touch // by number of the sector
+
+	scattered map[uint64]uint64 // accesses, by slot of the memory's table
 }
 
 // touch says how a sector was accessed.
@@ -113,6 +117,9 @@ func (c *counting) add(b *block) {
 	}
 	for sector, how := range b.touched {
 		c.touched[sector] |= how
+	}
+	for slot, n := range b.scattered {
+		c.scattered[slot] += n
 	}
 }
 
@@ -183,8 +190,12 @@ func (c *Counter) addTouched(l *launch, scale float64) {
 		if slot < uint64(len(l.table)) && l.table[slot] != nil {
 			most = float64(l.table[slot].size)
 		}
-		c.read += min(most, u.read*scale)
-		c.written += min(most, u.written*scale)
+		read, written := min(most, u.read*scale), min(most, u.written*scale)
+		c.read += read
+		c.written += written
+		n := scale * float64(l.counting.scattered[slot])
+		c.scattered += n
+		c.scatteredBytes += n * max(read, written)
 	}
 }
 
@@ -396,8 +407,12 @@ const sectorShift = 5 // sectors of 32 bytes
 // countAccess counts what the active lanes access.
 func (w *warp) countAccess(b *block, c *Count, in *instr, active uint32) {
 	var global, shared [warpSize]uint64
+	var last *[warpSize]uint64
+	if b.recent != nil {
+		last = b.lastOf(w, in)
+	}
 	g, s := 0, 0
-	w.each(active, func(t *thread, _ int) {
+	w.each(active, func(t *thread, lane int) {
 		address, sp := t.address(in), in.access.space
 		if sp == genericSpace {
 			sp = globalSpace
@@ -409,6 +424,9 @@ func (w *warp) countAccess(b *block, c *Count, in *instr, active uint32) {
 		switch sp {
 		case globalSpace:
 			global[g] = address
+			if last != nil {
+				b.countScattered(last, lane, address, g > 0, global[max(g-1, 0)])
+			}
 			g++
 		case sharedSpace:
 			shared[s] = address
@@ -430,6 +448,39 @@ func (w *warp) countAccess(b *block, c *Count, in *instr, active uint32) {
 		c.Passes += passes
 		c.Fewest += fewest
 	}
+}
+
+// site is an instruction of a warp.
+type site struct {
+	w  *warp
+	in *instr
+}
+
+// lastOf returns the addresses at which the lanes of a warp last executed an instruction; those of
+// lanes that have not are 0.
+func (b *block) lastOf(w *warp, in *instr) *[warpSize]uint64 {
+	last := b.recent[site{w, in}]
+	if last == nil {
+		last = new([warpSize]uint64)
+		b.recent[site{w, in}] = last
+	}
+	return last
+}
+
+// nearby is the distance in bytes up to which a cache or its prefetcher has what is accessed next:
+// two lines of 64 bytes.
+const nearby = 128
+
+// countScattered counts an access that is neither near the one of the lane before nor near the
+// lane's last one at this instruction. The order in which a CPU executes threads makes both cheap.
+func (b *block) countScattered(last *[warpSize]uint64, lane int, address uint64, hasBefore bool, before uint64) {
+	near := func(a uint64) bool { return max(a, address)-min(a, address) <= nearby }
+	was := last[lane]
+	last[lane] = address
+	if (was == 0 && !hasBefore) || (was != 0 && near(was)) || (hasBefore && near(before)) {
+		return
+	}
+	b.scattered[address>>slotShift]++
 }
 
 // touch notes which sectors of global memory are accessed.

@@ -106,6 +106,7 @@ func (m *Module) Launch(ctx context.Context, entry string, c Config) error {
 		return l.run()
 	}
 	l.counting.code, l.counting.touched = make([]Count, len(e.code)), map[uint64]touch{}
+	l.counting.scattered = map[uint64]uint64{}
 	err = l.run()
 	c.Counter.add(l)
 	return err
@@ -293,11 +294,11 @@ func (b *block) prepare(l *launch) {
 	b.params = l.params
 	b.fuel, b.granted = 0, 0
 	b.err = nil
-	b.counts, b.touched, b.counted = nil, nil, 0
+	b.counts, b.touched, b.recent, b.scattered, b.counted = nil, nil, nil, nil, 0
 	if c.Counter != nil {
 		b.counts = make([]Count, len(b.code))
 		if c.Counter.Touched {
-			b.touched = map[uint64]touch{}
+			b.touched, b.recent, b.scattered = map[uint64]touch{}, map[site]*[warpSize]uint64{}, map[uint64]uint64{}
 		}
 	}
 	if len(b.threads) != threads {
@@ -353,7 +354,7 @@ func (b *block) release() {
 	}
 	if b.counts != nil {
 		b.launch.counting.add(b)
-		b.counts, b.touched = nil, nil
+		b.counts, b.touched, b.recent, b.scattered = nil, nil, nil, nil
 	}
 	b.launch, b.table, b.params, b.initial = nil, nil, nil, nil
 	b.entry.machines.Put(b)

@@ -17,6 +17,8 @@ type Input struct {
 	CPUNote   string              // why there is no profile of the CPU
 	Machine   *Machine            // the measured limits of the device, or nil
 	Counts    []ptxvm.KernelCount // what kernels did, by line, or nil
+	Simulated *Recording          // of the run that was counted, or nil
+	CountNote string              // why Counts are not complete, or ""
 	Sources   Sources             // where files are; see NewSources
 	Exit      string              // how the program ended, "" if it succeeded
 	Created   time.Time
@@ -84,6 +86,8 @@ type analysis struct {
 	placeList  []Frame
 	placeIndex map[Frame]int32
 	shapes     map[uint64]int32 // by operation
+
+	works, simulated map[string]work // of the recording, and of the run that was counted
 }
 
 // Analyze makes a report.
@@ -93,6 +97,7 @@ func Analyze(in Input) *Report {
 		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.Duration, x.Duration))
 	})
 	a.prepare()
+	a.works, a.simulated = a.r.works(), in.Simulated.works()
 	rep := &Report{
 		Title: a.title(), Command: strings.Join(a.r.Args, " "), Created: in.Created.Format("2 January 2006, 15:04:05"), Exit: in.Exit,
 		Duration: a.to - a.from, Go: a.r.Go, Machine: in.Machine,
@@ -229,6 +234,9 @@ func (a *analysis) notes(rep *Report) []string {
 	}
 	if a.CPUNote != "" {
 		list = append(list, a.CPUNote)
+	}
+	if a.CountNote != "" {
+		list = append(list, a.CountNote)
 	}
 	if rep.Timeline.Merged > 0 {
 		list = append(list, count(uint64(rep.Timeline.Merged))+" short events of the timeline are drawn together with their neighbours")

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 
 	"quern.dev/internal/driver"
@@ -37,6 +36,7 @@ type Kernel struct {
 	Bytes      float64  `json:"bytes"`
 	Operations float64  `json:"operations"`
 	Counted    bool     `json:"counted"`
+	Note       string   `json:"note"`      // why it was not counted, if other kernels were
 	Bandwidth  float64  `json:"bandwidth"` // bytes per second
 	Flops      float64  `json:"flops"`     // operations per second
 	Places     []string `json:"places"`    // lines that launched it
@@ -71,7 +71,7 @@ func (a *analysis) kernels() []Kernel {
 			m = &measured{Kernel: Kernel{Name: l.Name, Graph: graph, process: k.process}, shapes: map[int32]int{}, places: map[int32]int{}}
 			if l.File != "" {
 				m.Source = fmt.Sprintf("%s:%d", l.File, l.Line)
-				m.listing = a.countsOf(path.Dir(l.File) + "." + l.Name)
+				m.listing = a.countsOf(l.kernel())
 			}
 			byLabel[k] = m
 		}
@@ -133,8 +133,8 @@ func (a *analysis) finish(m *measured) Kernel {
 		s := &a.r.Shapes[shape]
 		k.Grid, k.Block, k.Registers, k.Shared = s.Grid, s.Block, s.Registers, s.Shared
 	}
-	if c := k.listing; c != nil && c.Launches > 0 {
-		sum := Total(c)
+	if k.Note = a.uncounted(&k); k.Note == "" && k.listing != nil {
+		c, sum := k.listing, Total(k.listing)
 		k.Counted = true
 		k.Bytes = float64(sum.Sectors) * 32 / float64(c.Launches)
 		k.Operations = float64(sum.Operations) / float64(c.Launches)
@@ -161,6 +161,61 @@ func (a *analysis) finish(m *measured) Kernel {
 	}
 	k.Advice = a.advise(&k, i)
 	return k
+}
+
+// work is what the launches of a kernel had to do.
+type work struct {
+	launches, bytes, threads float64 // bytes of the slices that were passed
+}
+
+// works returns the work of each kernel, by Label.kernel.
+func (r *Recording) works() map[string]work {
+	list := map[string]work{}
+	if r == nil {
+		return list
+	}
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Kind != trace.Launch || e.Shape == 0 || e.OnDevice {
+			continue
+		}
+		s, name := &r.Shapes[e.Shape], r.Labels[e.Label].kernel()
+		w := list[name]
+		w.launches++
+		w.bytes += float64(s.Read + s.Write)
+		w.threads += float64(s.Grid[0]) * float64(s.Grid[1]) * float64(s.Grid[2]) * float64(s.Block[0]) * float64(s.Block[1]) * float64(s.Block[2])
+		list[name] = w
+	}
+	return list
+}
+
+// alike is the ratio of the work of two launches up to which the counts of one are taken for the
+// other's.
+const alike = 1.25
+
+// uncounted returns why the counts of the simulator say nothing about a kernel, or "". Many
+// programs take a smaller problem there, and libraries have kernels of their own for CPUs.
+func (a *analysis) uncounted(k *Kernel) string {
+	switch {
+	case len(a.Counts) == 0 || k.Graph:
+		return ""
+	case k.Source == "":
+		return "Not counted: the simulator runs kernels of Quern only."
+	case k.listing == nil || k.listing.Launches == 0:
+		return "Not counted: the program did not launch this kernel on the simulator. Libraries have kernels for CPUs that GPUs and the simulator do not run; what ran instead is among the lines of kernels below."
+	}
+	here, there := a.works[k.listing.Name], a.simulated[k.listing.Name]
+	if here.launches == 0 || there.launches == 0 {
+		return ""
+	}
+	x, y, of := here.bytes/here.launches, there.bytes/there.launches, func(n float64) string { return byteText(int64(n)) + " of slices" }
+	if x == 0 || y == 0 {
+		x, y, of = here.threads/here.launches, there.threads/there.launches, func(n float64) string { return plural(int64(n), "thread", "threads") }
+	}
+	if x > alike*y || y > alike*x {
+		return fmt.Sprintf("Counted at another size, so the counts are not used here: %s per launch on the simulator, %s on this device. Give the program the same input on both.", of(y), of(x))
+	}
+	return ""
 }
 
 // mostOften returns the key with the largest number; of equal ones, the smallest key.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"strconv"
 	"time"
 
@@ -24,6 +25,9 @@ type Label struct {
 	Name, File string
 	Line       int
 }
+
+// kernel returns the name of a kernel with its package, as in [ptxvm.KernelCount].
+func (l Label) kernel() string { return path.Dir(l.File) + "." + l.Name }
 
 // Track is a sequence of events.
 type Track struct{ Process, Thread string }

@@ -329,6 +329,39 @@ func TestCountsGiveAdviceAndAPlaceBelowTheRoofline(t *testing.T) {
 	}
 }
 
+func TestCountsThatDoNotFitAKernelAreNotUsed(t *testing.T) {
+	launch := func(kernel string, size int64, blocks int32) *program {
+		p := newProgram()
+		shape := &trace.Shape{Grid: [3]int32{blocks, 1, 1}, Block: [3]int32{256, 1, 1}, Read: size, Write: size}
+		p.do(trace.Launch, kernel, 1000, func(e *trace.Event) { e.Shape = shape })
+		return p
+	}
+	for _, c := range []struct {
+		name        string
+		kernel      string // on the device; "blur" on the simulator
+		size        int64  // of its slices; 4096 on the simulator
+		blocks      int32  // 2 on the simulator
+		counted     bool
+		explanation string
+	}{
+		{"the same launch", "blur", 4096, 2, true, ""},
+		{"the same data in another grid", "blur", 4096, 64, true, ""},
+		{"more data", "blur", 1 << 20, 2, false, "Counted at another size, so the counts are not used here: 8192 bytes of slices per launch on the simulator, 2048 KiB of slices on this device."},
+		{"a kernel for CPUs only", "blurParts", 4096, 2, false, "did not launch this kernel on the simulator"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := Input{Counts: counts(), Sources: filters(t), Simulated: launch("blur", 4096, 2).read(t)}
+			k := launch(c.kernel, c.size, c.blocks).report(t, in).Kernels[0]
+			if k.Counted != c.counted || (k.Note == "") != c.counted || !strings.Contains(k.Note, c.explanation) {
+				t.Errorf("counted: %v, want %v; %q does not say %q", k.Counted, c.counted, k.Note, c.explanation)
+			}
+			if !c.counted && (k.Bytes != float64(2*c.size) || k.Operations != 0) {
+				t.Errorf("%v bytes and %v operations, want those of the slices and none", k.Bytes, k.Operations)
+			}
+		})
+	}
+}
+
 func TestThePageRefersToNothingElse(t *testing.T) {
 	p := newProgram()
 	p.do(trace.Launch, "</script><img src=x>", 1000, nil)

@@ -25,50 +25,47 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__mirror     func(t kernel.Thread, words []uint64, life int64)
-	quern_gen_is_stale__run_go_generate__rally      func(t kernel.Thread, words []uint64, trips []uint32, total []int64, life int64)
-	quern_gen_is_stale__run_go_generate__echo16     func(t kernel.Thread, count *uint64, in *Message16, out *Message16) kernel.Action
-	quern_gen_is_stale__run_go_generate__Message16  struct{ Words [4]uint32 }
-	quern_gen_is_stale__run_go_generate__echo64     func(t kernel.Thread, count *uint64, in *Message64, out *Message64) kernel.Action
-	quern_gen_is_stale__run_go_generate__Message64  struct{ Words [16]uint32 }
-	quern_gen_is_stale__run_go_generate__echo256    func(t kernel.Thread, count *uint64, in *Message256, out *Message256) kernel.Action
-	quern_gen_is_stale__run_go_generate__Message256 struct{ Words [64]uint32 }
-	quern_gen_is_stale__run_go_generate__relay      func(t kernel.Thread, c *actor.Context, state *Court, in *Ball, out *uint64) kernel.Action
-	quern_gen_is_stale__run_go_generate__Court      struct {
-		Next  actor.Ref[Ball]
-		Balls uint64
-		Last  int64
-		Trips [464]uint32
-	}
-	quern_gen_is_stale__run_go_generate__actor_Ref_Ball struct {
-		Mailbox uint32
-		Actor   uint32
-	}
-	quern_gen_is_stale__run_go_generate__Ball struct {
-		Kind   Kind
-		Number uint32
-		Next   actor.Ref[Ball]
-		Pad    uint32
-	}
-	quern_gen_is_stale__run_go_generate__Kind uint32
-)
 
-var (
-	quern_mirror quern_gen_is_stale__run_go_generate__mirror  = mirror
-	quern_rally  quern_gen_is_stale__run_go_generate__rally   = rally
-	_            quern_gen_is_stale__run_go_generate__echo16  = echo16
-	_                                                         = (*quern_gen_is_stale__run_go_generate__Message16)((*Message16)(nil))
-	_            quern_gen_is_stale__run_go_generate__echo64  = echo64
-	_                                                         = (*quern_gen_is_stale__run_go_generate__Message64)((*Message64)(nil))
-	_            quern_gen_is_stale__run_go_generate__echo256 = echo256
-	_                                                         = (*quern_gen_is_stale__run_go_generate__Message256)((*Message256)(nil))
-	_            quern_gen_is_stale__run_go_generate__relay   = relay
-	_                                                         = (*quern_gen_is_stale__run_go_generate__Court)((*Court)(nil))
-	_                                                         = (*quern_gen_is_stale__run_go_generate__actor_Ref_Ball)((*actor.Ref[Ball])(nil))
-	_                                                         = (*quern_gen_is_stale__run_go_generate__Ball)((*Ball)(nil))
-	_                                                         = (*quern_gen_is_stale__run_go_generate__Kind)((*Kind)(nil))
-)
+type quern_gen_is_stale__run_go_generate__mirror func(kernel.Thread, []uint64, int64)
+type quern_gen_is_stale__run_go_generate__rally func(kernel.Thread, []uint64, []uint32, []int64, int64)
+type quern_gen_is_stale__run_go_generate__echo16 func(kernel.Thread, *uint64, *Message16, *Message16) kernel.Action
+type quern_gen_is_stale__run_go_generate__Message16 struct{ Words [4]uint32 }
+type quern_gen_is_stale__run_go_generate__echo64 func(kernel.Thread, *uint64, *Message64, *Message64) kernel.Action
+type quern_gen_is_stale__run_go_generate__Message64 struct{ Words [16]uint32 }
+type quern_gen_is_stale__run_go_generate__echo256 func(kernel.Thread, *uint64, *Message256, *Message256) kernel.Action
+type quern_gen_is_stale__run_go_generate__Message256 struct{ Words [64]uint32 }
+type quern_gen_is_stale__run_go_generate__relay func(kernel.Thread, *actor.Context, *Court, *Ball, *uint64) kernel.Action
+type quern_gen_is_stale__run_go_generate__Court struct {
+	Next  actor.Ref[Ball]
+	Balls uint64
+	Last  int64
+	Trips [464]uint32
+}
+type quern_gen_is_stale__run_go_generate__actor_Ref_Ball struct {
+	Mailbox uint32
+	Actor   uint32
+}
+type quern_gen_is_stale__run_go_generate__Ball struct {
+	Kind   Kind
+	Number uint32
+	Next   actor.Ref[Ball]
+	Pad    uint32
+}
+type quern_gen_is_stale__run_go_generate__Kind uint32
+
+var quern_mirror quern_gen_is_stale__run_go_generate__mirror = mirror
+var quern_rally quern_gen_is_stale__run_go_generate__rally = rally
+var _ quern_gen_is_stale__run_go_generate__echo16 = echo16
+var _ = (*quern_gen_is_stale__run_go_generate__Message16)((*Message16)(nil))
+var _ quern_gen_is_stale__run_go_generate__echo64 = echo64
+var _ = (*quern_gen_is_stale__run_go_generate__Message64)((*Message64)(nil))
+var _ quern_gen_is_stale__run_go_generate__echo256 = echo256
+var _ = (*quern_gen_is_stale__run_go_generate__Message256)((*Message256)(nil))
+var _ quern_gen_is_stale__run_go_generate__relay = relay
+var _ = (*quern_gen_is_stale__run_go_generate__Court)((*Court)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__actor_Ref_Ball)((*actor.Ref[Ball])(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Ball)((*Ball)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Kind)((*Kind)(nil))
 
 var quernMirror = &gpu.Kernel{Declared: compiled.Declaration{Name: "mirror", Code: &quernPTX, Host: quernHostMirror, Plain: quernPlainMirror}}
 
@@ -172,11 +169,9 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int, firstX 
 	}
 	if same {
 		for range count {
-			/*line bare.go:38*/ now := kernel.Clock()
-			t2 := now
-			begin := t2
+			/*line bare.go:38*/ begin := kernel.Clock()
 			var last uint64
-			var now2 int64
+			var now int64
 			var t4 bool
 			/*line bare.go:39*/ for {
 				if r.Halted() {
@@ -184,14 +179,13 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int, firstX 
 				}
 				t4 = last != 18446744073709551615
 				if t4 {
-					/*line bare.go:39*/ now2 = kernel.Clock()
-					t4 = now2-begin < life
+					/*line bare.go:39*/ now = kernel.Clock()
+					t4 = now-begin < life
 				}
 				if !t4 {
 					break
 				}
-				/*line bare.go:40*/ loaded := host2.Load64(r, &words[0])
-				v := loaded
+				/*line bare.go:40*/ v := host2.Load64(r, &words[0])
 				if v != last {
 					/*line bare.go:41*/ kernel.StoreRelaxed(&words[16], v)
 					last = v
@@ -205,11 +199,9 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int, firstX 
 		/*line bare.go:35*/ if threadX != 0 {
 			continue
 		}
-		now := kernel.Clock()
-		t2 := now
-		begin := t2
+		begin := kernel.Clock()
 		var last uint64
-		var now2 int64
+		var now int64
 		var t4 bool
 		/*line bare.go:39*/ for {
 			if r.Halted() {
@@ -217,20 +209,19 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int, firstX 
 			}
 			t4 = last != 18446744073709551615
 			if t4 {
-				/*line bare.go:39*/ now2 = kernel.Clock()
-				t4 = now2-begin < life
+				/*line bare.go:39*/ now = kernel.Clock()
+				t4 = now-begin < life
 			}
 			if !t4 {
 				break
 			}
-			/*line bare.go:40*/ loaded := host2.Load64(r, &words[0])
-			v := loaded
+			/*line bare.go:40*/ v := host2.Load64(r, &words[0])
 			if v != last {
 				/*line bare.go:41*/ kernel.StoreRelaxed(&words[16], v)
 				last = v
 			}
 		}
-	} /*line quern_gen.go:233:1*/
+	} /*line quern_gen.go:224:1*/
 }
 
 func quernPlainRally(r *host2.Run) {
@@ -259,7 +250,7 @@ func quernHostRally(r *host2.Run) {
 				quernRow1Rally(r, trips, blockX, words, from, life, total, dimX, firstX, count, same)
 			}
 		}
-	} /*line quern_gen.go:262:1*/
+	} /*line quern_gen.go:253:1*/
 }
 
 //go:noinline
@@ -272,13 +263,9 @@ func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, fr
 		for lane := range count {
 			threadX := firstX + lane
 			r.ThreadIdx.X = threadX
-			/*line bare.go:57*/ now := kernel.Clock()
-			t2 := now
-			/*line bare.go:57*/ now2 := kernel.GlobalTimer()
-			t4 := now2
-			begin := t2
-			born := t4
-			/*line bare.go:58*/ last := begin
+			/*line bare.go:57*/ begin := kernel.Clock()
+			/*line bare.go:57*/ born := kernel.GlobalTimer()
+			last := begin
 			for i := 0; i < len(trips); i++ {
 				if r.Halted() {
 					/*line bare.go:59*/ r.Halt()
@@ -296,8 +283,8 @@ func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, fr
 					if !(loaded != number) {
 						break
 					}
-					/*line bare.go:66*/ now3 := kernel.Clock()
-					if now3-begin >= life {
+					/*line bare.go:66*/ now := kernel.Clock()
+					if now-begin >= life {
 						/*line bare.go:67*/ continue threads2
 					}
 				}
@@ -305,17 +292,16 @@ func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, fr
 					kernel.StoreRelaxed(&words[16], number)
 					continue
 				}
-				now4 := kernel.Clock()
-				now5 := now4
-				/*line bare.go:75*/ trips[i] = uint32(now5 - last)
-				last = now5
+				now2 := kernel.Clock()
+				trips[i] = uint32(now2 - last)
+				last = now2
 			}
 			if blockX == 0 {
 				_ = total[0]
 				/*line bare.go:79*/ _ = total[1]
 				t10 := last - begin
-				/*line bare.go:79*/ now6 := kernel.GlobalTimer()
-				t12 := now6 - born
+				/*line bare.go:79*/ now3 := kernel.GlobalTimer()
+				t12 := now3 - born
 				total[0] = t10
 				total[1] = t12
 			}
@@ -328,13 +314,9 @@ threads:
 		/*line bare.go:54*/ if threadX != 0 {
 			continue
 		}
-		now := kernel.Clock()
-		t2 := now
-		/*line bare.go:57*/ now2 := kernel.GlobalTimer()
-		t4 := now2
-		begin := t2
-		born := t4
-		/*line bare.go:58*/ last := begin
+		begin := kernel.Clock()
+		/*line bare.go:57*/ born := kernel.GlobalTimer()
+		last := begin
 		for i := 0; i < len(trips); i++ {
 			if r.Halted() {
 				/*line bare.go:59*/ r.Halt()
@@ -352,8 +334,8 @@ threads:
 				if !(loaded != number) {
 					break
 				}
-				/*line bare.go:66*/ now3 := kernel.Clock()
-				if now3-begin >= life {
+				/*line bare.go:66*/ now := kernel.Clock()
+				if now-begin >= life {
 					/*line bare.go:67*/ continue threads
 				}
 			}
@@ -361,21 +343,20 @@ threads:
 				kernel.StoreRelaxed(&words[16], number)
 				continue
 			}
-			now4 := kernel.Clock()
-			now5 := now4
-			/*line bare.go:75*/ trips[i] = uint32(now5 - last)
-			last = now5
+			now2 := kernel.Clock()
+			trips[i] = uint32(now2 - last)
+			last = now2
 		}
 		if blockX == 0 {
 			_ = total[0]
 			/*line bare.go:79*/ _ = total[1]
 			t10 := last - begin
-			/*line bare.go:79*/ now6 := kernel.GlobalTimer()
-			t12 := now6 - born
+			/*line bare.go:79*/ now3 := kernel.GlobalTimer()
+			t12 := now3 - born
 			/*line bare.go:79*/ total[0] = t10
 			/*line bare.go:79*/ total[1] = t12
 		}
-	} /*line quern_gen.go:378:1*/
+	} /*line quern_gen.go:359:1*/
 }
 
 func quernBlockEcho16(t kernel.Thread, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
@@ -397,53 +378,51 @@ func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16,
 	size := 4 - 32*3 - 32
 	size2 := 32 * 4
 	var at int
-	var at2 int
 	size3 := 32 * 1
-	var at3 int
+	var at2 int
 	size4 := 32 * 2
-	var at4 int
+	var at3 int
 	size5 := 32 * 3
 	var iFirst2 int
-	var result0 kernel.Action = 1
+	var result kernel.Action = 1
 	/*line handlers.go:20*/ iFirst = 0
 	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 4 && iFirst < size; iFirst += size2 {
-		at = iFirst
-		at2 = iFirst + size3
-		at3 = iFirst + size4
-		at4 = iFirst + size5
+		at = iFirst + size3
+		at2 = iFirst + size4
+		at3 = iFirst + size5
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Echo16(r, out, at, in, at2, at3, at4)
+				quernRow1Echo16(r, out, iFirst, in, at, at2, at3)
 			}
 		}
 	}
 	iFirst2 = max(iFirst, 0)
 	for ; iFirst2 < 4; iFirst2 += 32 {
-		/*line handlers.go:35:10000*/ for threadZ := range 1 {
-			/*line handlers.go:36*/ for threadY := range 1 {
+		for threadZ := range 1 {
+			/*line handlers.go:35:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow2Echo16(r, iFirst2, out, in)
 			}
 		}
 	}
-	/*line handlers.go:42:10000*/ for threadZ := range 1 {
-		/*line handlers.go:43*/ for threadY := range 1 {
+	/*line handlers.go:41:10000*/ for threadZ := range 1 {
+		/*line handlers.go:42:10000*/ for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow3Echo16(r, state, result0, action)
+			quernRow3Echo16(r, state, result, action)
 		}
-	} /*line quern_gen.go:435:1*/
+	} /*line quern_gen.go:414:1*/
 }
 
 //go:noinline
-func quernRow1Echo16(r *host2.Run, out *Message16, at int, in *Message16, at2 int, at3 int, at4 int) {
+func quernRow1Echo16(r *host2.Run, out *Message16, iFirst int, in *Message16, at int, at2 int, at3 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
+		/*line handlers.go:21*/ out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
 		/*line handlers.go:21*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
 		/*line handlers.go:21*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
 		/*line handlers.go:21*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-		/*line handlers.go:21*/ out.Words[at4+threadX] = in.Words[at4+threadX] + 1
-	} /*line quern_gen.go:446:1*/
+	} /*line quern_gen.go:425:1*/
 }
 
 //go:noinline
@@ -464,24 +443,24 @@ func quernRow2Echo16(r *host2.Run, iFirst2 int, out *Message16, in *Message16) {
 		/*line handlers.go:20*/ if iFirst2+threadX < 4 {
 			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-	} /*line quern_gen.go:467:1*/
+	} /*line quern_gen.go:446:1*/
 }
 
 //go:noinline
-func quernRow3Echo16(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
+func quernRow3Echo16(r *host2.Run, state *uint64, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:23*/ if threadX == 0 {
 			*state++
 		}
-		/*line handlers.go:19*/ if result0 > 4 {
+		/*line handlers.go:19*/ if result > 4 {
 			/*line handlers.go:19*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:19
-			*action = result0
+			*action = result
 		}
-	} /*line quern_gen.go:484:1*/
+	} /*line quern_gen.go:463:1*/
 }
 
 func quernBlockEcho64(t kernel.Thread, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
@@ -503,53 +482,51 @@ func quernHostEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64,
 	size := 16 - 32*3 - 32
 	size2 := 32 * 4
 	var at int
-	var at2 int
 	size3 := 32 * 1
-	var at3 int
+	var at2 int
 	size4 := 32 * 2
-	var at4 int
+	var at3 int
 	size5 := 32 * 3
 	var iFirst2 int
-	var result0 kernel.Action = 1
+	var result kernel.Action = 1
 	/*line handlers.go:31*/ iFirst = 0
 	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 16 && iFirst < size; iFirst += size2 {
-		at = iFirst
-		at2 = iFirst + size3
-		at3 = iFirst + size4
-		at4 = iFirst + size5
+		at = iFirst + size3
+		at2 = iFirst + size4
+		at3 = iFirst + size5
 		for threadZ := range 1 {
-			/*line handlers.go:38:10000*/ for threadY := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Echo64(r, out, at, in, at2, at3, at4)
+				quernRow1Echo64(r, out, iFirst, in, at, at2, at3)
 			}
 		}
 	}
-	/*line handlers.go:44*/ iFirst2 = max(iFirst, 0)
+	iFirst2 = max(iFirst, 0)
 	for ; iFirst2 < 16; iFirst2 += 32 {
-		/*line handlers.go:46:10000*/ for threadZ := range 1 {
-			/*line handlers.go:47*/ for threadY := range 1 {
+		for threadZ := range 1 {
+			/*line handlers.go:46:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow2Echo64(r, iFirst2, out, in)
 			}
 		}
 	}
-	for threadZ := range 1 {
-		/*line handlers.go:54:10000*/ for threadY := range 1 {
+	/*line handlers.go:52*/ for threadZ := range 1 {
+		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow3Echo64(r, state, result0, action)
+			quernRow3Echo64(r, state, result, action)
 		}
-	} /*line quern_gen.go:541:1*/
+	} /*line quern_gen.go:518:1*/
 }
 
 //go:noinline
-func quernRow1Echo64(r *host2.Run, out *Message64, at int, in *Message64, at2 int, at3 int, at4 int) {
+func quernRow1Echo64(r *host2.Run, out *Message64, iFirst int, in *Message64, at int, at2 int, at3 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
+		/*line handlers.go:32*/ out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
 		/*line handlers.go:32*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
 		/*line handlers.go:32*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
 		/*line handlers.go:32*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-		/*line handlers.go:32*/ out.Words[at4+threadX] = in.Words[at4+threadX] + 1
-	} /*line quern_gen.go:552:1*/
+	} /*line quern_gen.go:529:1*/
 }
 
 //go:noinline
@@ -570,24 +547,24 @@ func quernRow2Echo64(r *host2.Run, iFirst2 int, out *Message64, in *Message64) {
 		/*line handlers.go:31*/ if iFirst2+threadX < 16 {
 			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-	} /*line quern_gen.go:573:1*/
+	} /*line quern_gen.go:550:1*/
 }
 
 //go:noinline
-func quernRow3Echo64(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
+func quernRow3Echo64(r *host2.Run, state *uint64, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:34*/ if threadX == 0 {
 			*state++
 		}
-		/*line handlers.go:30*/ if result0 > 4 {
+		/*line handlers.go:30*/ if result > 4 {
 			/*line handlers.go:30*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:30
-			*action = result0
+			*action = result
 		}
-	} /*line quern_gen.go:590:1*/
+	} /*line quern_gen.go:567:1*/
 }
 
 func quernBlockEcho256(t kernel.Thread, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
@@ -609,53 +586,51 @@ func quernHostEcho256(r *host2.Run, state *uint64, in *Message256, out *Message2
 	size := 64 - 32*3 - 32
 	size2 := 32 * 4
 	var at int
-	var at2 int
 	size3 := 32 * 1
-	var at3 int
+	var at2 int
 	size4 := 32 * 2
-	var at4 int
+	var at3 int
 	size5 := 32 * 3
 	var iFirst2 int
-	var result0 kernel.Action = 1
+	var result kernel.Action = 1
 	/*line handlers.go:42*/ iFirst = 0
 	for ; 0 < 32 && 32 < 1099511627776 && 0 <= 64 && iFirst < size; iFirst += size2 {
-		at = iFirst
-		at2 = iFirst + size3
-		at3 = iFirst + size4
-		at4 = iFirst + size5
-		/*line handlers.go:48:10000*/ for threadZ := range 1 {
-			/*line handlers.go:49*/ for threadY := range 1 {
+		at = iFirst + size3
+		at2 = iFirst + size4
+		at3 = iFirst + size5
+		for threadZ := range 1 {
+			/*line handlers.go:48:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Echo256(r, out, at, in, at2, at3, at4)
+				quernRow1Echo256(r, out, iFirst, in, at, at2, at3)
 			}
 		}
 	}
-	iFirst2 = max(iFirst, 0)
-	for ; iFirst2 < 64; iFirst2 += 32 {
-		/*line handlers.go:57:10000*/ for threadZ := range 1 {
-			/*line handlers.go:58:10000*/ for threadY := range 1 {
+	/*line handlers.go:54:10000*/ iFirst2 = max(iFirst, 0)
+	/*line handlers.go:55*/ for ; iFirst2 < 64; iFirst2 += 32 {
+		for threadZ := range 1 {
+			/*line handlers.go:57:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow2Echo256(r, iFirst2, out, in)
 			}
 		}
 	}
-	/*line handlers.go:64:10000*/ for threadZ := range 1 {
-		/*line handlers.go:65:10000*/ for threadY := range 1 {
+	/*line handlers.go:63*/ for threadZ := range 1 {
+		/*line handlers.go:64:10000*/ for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow3Echo256(r, state, result0, action)
+			quernRow3Echo256(r, state, result, action)
 		}
-	} /*line quern_gen.go:647:1*/
+	} /*line quern_gen.go:622:1*/
 }
 
 //go:noinline
-func quernRow1Echo256(r *host2.Run, out *Message256, at int, in *Message256, at2 int, at3 int, at4 int) {
+func quernRow1Echo256(r *host2.Run, out *Message256, iFirst int, in *Message256, at int, at2 int, at3 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
+		/*line handlers.go:43*/ out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
 		/*line handlers.go:43*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
 		/*line handlers.go:43*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
 		/*line handlers.go:43*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-		/*line handlers.go:43*/ out.Words[at4+threadX] = in.Words[at4+threadX] + 1
-	} /*line quern_gen.go:658:1*/
+	} /*line quern_gen.go:633:1*/
 }
 
 //go:noinline
@@ -676,24 +651,24 @@ func quernRow2Echo256(r *host2.Run, iFirst2 int, out *Message256, in *Message256
 		/*line handlers.go:42:10000*/ if iFirst2+threadX < 64 {
 			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-	} /*line quern_gen.go:679:1*/
+	} /*line quern_gen.go:654:1*/
 }
 
 //go:noinline
-func quernRow3Echo256(r *host2.Run, state *uint64, result0 kernel.Action, action *kernel.Action) {
+func quernRow3Echo256(r *host2.Run, state *uint64, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:45*/ if threadX == 0 {
 			*state++
 		}
-		/*line handlers.go:41:10000*/ if result0 > 4 {
+		/*line handlers.go:41:10000*/ if result > 4 {
 			/*line handlers.go:41*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:41
-			*action = result0
+			*action = result
 		}
-	} /*line quern_gen.go:696:1*/
+	} /*line quern_gen.go:671:1*/
 }
 
 func quernBlockRelay(t kernel.Thread, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
@@ -741,21 +716,19 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 							result0 = 0
 							break
 						}
-						/*line relay.go:70:20000*/ t22 := t2
-						/*line relay.go:70*/ t3 := state.Next
-						/*line relay.go:70*/ result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
+						/*line relay.go:70:20000*/ t3 := state.Next
+						/*line relay.go:70*/ result02 := actor.Send[Ball](kernel.Thread{}, t2, t3, in)
 						if !result02 {
 							/*line relay.go:71*/ result0 = 4
 							break
 						}
 						/*line relay.go:73*/ now := kernel.Clock()
-						now2 := now
 						/*line relay.go:74:20000*/ if state.Last != 0 {
-							t7 := uint32(now2 - state.Last)
+							t7 := uint32(now - state.Last)
 							/*line relay.go:75*/ result03 := tripBucket(t7)
 							/*line relay.go:75*/ state.Trips[result03]++
 						}
-						state.Last = now2
+						state.Last = now
 						state.Balls++
 						result0 = 0
 						break
@@ -775,24 +748,23 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 						*out = uint64(state.Trips[in.Number%464])
 //line relay.go:88:20000
 					} else if t1 == 5 {
-						/*line relay.go:89*/ now3 := kernel.Clock()
+						/*line relay.go:89*/ now2 := kernel.Clock()
 //line relay.go:89
-						*out = uint64(now3)
+						*out = uint64(now2)
 					} else if t1 == 6 {
-						now4 := kernel.GlobalTimer()
+						now3 := kernel.GlobalTimer()
 //line relay.go:91
-						*out = uint64(now4)
+						*out = uint64(now3)
 					}
 					result0 = 1
 				}
 			}
-			/*line relay.go:61:20000*/ result := result0
-			/*line relay.go:62*/ if result > 4 {
+			/*line relay.go:61:20000*/ if result0 > 4 {
 				/*line relay.go:61*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 			}
-			if threadX == 0 {
+			/*line relay.go:63:20000*/ if threadX == 0 {
 //line relay.go:61
-				*action = result
+				*action = result0
 			}
 		}
 		/*line relay.go:64:20000*/ return
@@ -802,7 +774,7 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 		/*line relay.go:61*/ _ = contexts[threadX]
 		/*line relay.go:61*/ t2 := &contexts[threadX]
 		var result0 kernel.Action
-		switch {
+		/*line relay.go:63:20000*/ switch {
 //line relay.go:64:20000
 		default:
 			/*line relay.go:62*/ if threadX != 0 {
@@ -815,21 +787,19 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 						result0 = 0
 						break
 					}
-					/*line relay.go:70:20000*/ t22 := t2
-					/*line relay.go:70*/ t3 := state.Next
-					/*line relay.go:70*/ result02 := actor.Send[Ball](kernel.Thread{}, t22, t3, in)
+					/*line relay.go:70:20000*/ t3 := state.Next
+					/*line relay.go:70*/ result02 := actor.Send[Ball](kernel.Thread{}, t2, t3, in)
 					if !result02 {
 						/*line relay.go:71*/ result0 = 4
 						break
 					}
 					/*line relay.go:73*/ now := kernel.Clock()
-					now2 := now
 					/*line relay.go:74:20000*/ if state.Last != 0 {
-						t7 := uint32(now2 - state.Last)
+						t7 := uint32(now - state.Last)
 						/*line relay.go:75*/ result03 := tripBucket(t7)
 						/*line relay.go:75*/ state.Trips[result03]++
 					}
-					state.Last = now2
+					state.Last = now
 					state.Balls++
 					result0 = 0
 					break
@@ -849,26 +819,25 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 					*out = uint64(state.Trips[in.Number%464])
 //line relay.go:88:20000
 				} else if t1 == 5 {
-					/*line relay.go:89*/ now3 := kernel.Clock()
+					/*line relay.go:89*/ now2 := kernel.Clock()
 //line relay.go:89
-					*out = uint64(now3)
+					*out = uint64(now2)
 				} else if t1 == 6 {
-					now4 := kernel.GlobalTimer()
+					now3 := kernel.GlobalTimer()
 //line relay.go:91
-					*out = uint64(now4)
+					*out = uint64(now3)
 				}
 				result0 = 1
 			}
 		}
-		/*line relay.go:61:20000*/ result := result0
-		/*line relay.go:62*/ if result > 4 {
+		/*line relay.go:61:20000*/ if result0 > 4 {
 			/*line relay.go:61*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
-		if threadX == 0 {
+		/*line relay.go:63:20000*/ if threadX == 0 {
 //line relay.go:61
-			*action = result
+			*action = result0
 		}
-	} /*line quern_gen.go:871:1*/
+	} /*line quern_gen.go:840:1*/
 }
 
 //line relay.go:65:20000

@@ -266,12 +266,13 @@ func MergeTiles[T any](t kernel.Thread, less func(a, b T) bool, width int, paths
 	mergeTile(t, less, false, width, paths, a, b, out, unused, unused)
 }
 
-// MergePairTiles is [MergeTiles], and moves the indices with the elements.
+// MergePairTiles is [MergeTiles], and moves the indices with the elements. Without indices, it
+// writes where the elements were: those of b are behind those of a.
 //
 //quern:template Less block=256 only=gpu
 //quern:unchecked
-func MergePairTiles[T any](t kernel.Thread, less func(a, b T) bool, width int, paths []int, a, out []T, index, outIndex []uint32) {
-	mergeTile(t, less, true, width, paths, a, a, out, index, outIndex)
+func MergePairTiles[T any](t kernel.Thread, less func(a, b T) bool, width int, paths []int, a, b, out []T, index, outIndex []uint32) {
+	mergeTile(t, less, true, width, paths, a, b, out, index, outIndex)
 }
 
 //quern:unchecked
@@ -309,10 +310,15 @@ func mergeTile[T any](t kernel.Thread, less func(a, b T) bool, pairs bool, width
 		moved := kernel.Dynamic[uint32](t)
 		for k := range items {
 			j := i + k*Threads
-			if j < second {
-				moved[j] = index[first+x0+j]
-			} else if j < count {
-				moved[j] = index[first+len(x)+y0+j-second]
+			at := first + x0 + j
+			if j >= second {
+				at = first + len(x) + y0 + j - second
+			}
+			if j < count {
+				moved[j] = uint32(at)
+				if len(index) > 0 {
+					moved[j] = index[at]
+				}
 			}
 		}
 		t.Sync()
@@ -372,9 +378,9 @@ func sortPart[T any](t kernel.Thread, less func(a, b T) bool, pairs bool, part i
 		for first := base; first < last; first += 2 * width {
 			second, end := min(first+width, last), min(first+2*width, last)
 			if swapped {
-				mergeRuns(less, first, second, second, end, first, end, b, b, a, bToA)
+				mergeRuns(less, first, second, second, end, first, end, b, b, a, bToA, bToA)
 			} else {
-				mergeRuns(less, first, second, second, end, first, end, a, a, b, aToB)
+				mergeRuns(less, first, second, second, end, first, end, a, a, b, aToB, aToB)
 			}
 		}
 		swapped = !swapped
@@ -416,19 +422,19 @@ func insertionSort[T any](less func(a, b T) bool, pairs bool, first, end int, a,
 	}
 }
 
-// mergeRuns merges a[i:m] and b[j:n] to out[at:end], as far as that goes. It calls move for each
-// element.
-func mergeRuns[T any](less func(a, b T) bool, i, m, j, n, at, end int, a, b, out []T, move func(to, from int)) {
+// mergeRuns merges a[i:m] and b[j:n] to out[at:end], as far as that goes. It calls moveA or moveB
+// for each element.
+func mergeRuns[T any](less func(a, b T) bool, i, m, j, n, at, end int, a, b, out []T, moveA, moveB func(to, from int)) {
 	// Neither list ends before steps elements are merged.
 	for steps := min(m-i, n-j, end-at); steps > 0; steps = min(m-i, n-j, end-at) {
 		for range min(steps, polled) {
 			if x, y := a[i], b[j]; less(y, x) {
 				out[at] = y
-				move(at, j)
+				moveB(at, j)
 				j++
 			} else {
 				out[at] = x
-				move(at, i)
+				moveA(at, i)
 				i++
 			}
 			at++
@@ -436,12 +442,12 @@ func mergeRuns[T any](less func(a, b T) bool, i, m, j, n, at, end int, a, b, out
 	}
 	for ; i < m && at < end; i++ {
 		out[at] = a[i]
-		move(at, i)
+		moveA(at, i)
 		at++
 	}
 	for ; j < n && at < end; j++ {
 		out[at] = b[j]
-		move(at, j)
+		moveB(at, j)
 		at++
 	}
 }
@@ -451,17 +457,24 @@ func mergeRuns[T any](less func(a, b T) bool, i, m, j, n, at, end int, a, b, out
 //
 //quern:template Less only=cpu
 func MergeParts[T any](t kernel.Thread, less func(a, b T) bool, part, width int, a, b, out []T) {
-	mergePart(t, less, part, width, a, b, out, func(to, from int) {})
+	nowhere := func(to, from int) {}
+	mergePart(t, less, part, width, a, b, out, nowhere, nowhere, nowhere)
 }
 
-// MergePairParts is [MergeParts], and moves the indices with the elements.
+// MergePairParts is [MergeParts], and moves the indices with the elements. If width is 0, there are
+// no indices; it writes where the elements were: those of b are behind those of a.
 //
 //quern:template Less only=cpu
-func MergePairParts[T any](t kernel.Thread, less func(a, b T) bool, part, width int, a, out []T, index, outIndex []uint32) {
-	mergePart(t, less, part, width, a, a, out, func(to, from int) { outIndex[to] = index[from] })
+func MergePairParts[T any](t kernel.Thread, less func(a, b T) bool, part, width int, a, b, out []T, index, outIndex []uint32) {
+	mergePart(t, less, part, width, a, b, out,
+		func(to, from int) { outIndex[to] = uint32(from) },
+		func(to, from int) { outIndex[to] = uint32(len(a) + from) },
+		func(to, from int) { outIndex[to] = index[from] })
 }
 
-func mergePart[T any](t kernel.Thread, less func(a, b T) bool, part, width int, a, b, out []T, move func(to, from int)) {
+// mergePart is [MergeParts]. It calls placeA or placeB for each element of two separate lists, and
+// move for each element of lists of width elements.
+func mergePart[T any](t kernel.Thread, less func(a, b T) bool, part, width int, a, b, out []T, placeA, placeB, move func(to, from int)) {
 	at := t.Global() * part
 	if at >= len(out) {
 		return
@@ -469,12 +482,12 @@ func mergePart[T any](t kernel.Thread, less func(a, b T) bool, part, width int, 
 	end := min(at+part, len(out))
 	if width == 0 {
 		i := mergePath(less, a, b, at)
-		mergeRuns(less, i, len(a), at-i, len(b), at, end, a, b, out, move)
+		mergeRuns(less, i, len(a), at-i, len(b), at, end, a, b, out, placeA, placeB)
 		return
 	}
 	first, second, last := run(at, width, len(a))
 	i := mergePath(less, a[first:second], a[second:last], at-first)
-	mergeRuns(less, first+i, second, second+at-first-i, last, at, end, a, a, out, move)
+	mergeRuns(less, first+i, second, second+at-first-i, last, at, end, a, a, out, move, move)
 }
 
 // Bounds writes to at[i] where values[i] belongs in sorted: before elements that are equal, or

@@ -156,6 +156,36 @@ func sorts(q *suite) {
 	save(t, "got", lines, shape...)
 	t.run(func() error { return algo.SortAxis(s, algo.Radix{}, axis, lines) })
 
+	t = q.test("algo.SortPairsAxis", "xp.stack([xp.sort(x, 1), xp.argsort(x, 1, kind='stable')])", "0").of("xp.stack([keys, got])")
+	keys = input(t, "x", between[int32](q, m, -99, 99), shape...)
+	inLine := make([]int32, m)
+	for i := range inLine {
+		inLine[i] = int32(i / axis.Inner % axis.N)
+	}
+	moved := input(t, "numbers", inLine, shape...)
+	save(t, "keys", keys, shape...)
+	save(t, "got", moved, shape...)
+	t.run(func() error { return algo.SortPairsAxis(s, algo.Radix{}, axis, keys, moved) })
+
+	t = q.test("algo.ArgSortAxis", "xp.argsort(x, 1, kind='stable')", "0")
+	short, order := input(t, "x", between[int16](q, m, -99, 99), shape...), output[uint32](t, "got", shape...)
+	t.run(func() error { return algo.ArgSortAxis(s, algo.Radix{}, axis, order, short) })
+
+	t = q.test("algo.ArgSort, descending", "xp.argsort(-x, kind='stable')", "0")
+	wide, order = input(t, "x", between[float64](q, n, -1, 1)), output[uint32](t, "got", n)
+	t.run(func() error { return algo.ArgSort(s, algo.Radix{Descending: true}, order, wide) })
+
+	t = q.test("algo.SortPairsSegments", "xp.concatenate([xp.argsort(x[a:b], kind='stable') + a for a, b in zip([0] + ends.tolist(), ends.tolist() + [x.size])])", "0")
+	bounds := q.ends(n)
+	at32 := make([]uint32, n)
+	for i := range at32 {
+		at32[i] = uint32(i)
+	}
+	input(t, "ends", bounds)
+	all, keys, where := input(t, "all", slices.Concat([]int32{0}, bounds, []int32{int32(n)})), input(t, "x", between[int32](q, n, -99, 99)), input(t, "numbers", at32)
+	save(t, "got", where)
+	t.run(func() error { return algo.SortPairsSegments(s, algo.Radix{}, keys, where, all) })
+
 	k := 1 + q.rng.IntN(axis.N)
 	t = q.test("algo.TopKIndicesAxis", "xp.argsort(-x.astype('i8'), 1, kind='stable')[:, :at.shape[1]]", "0").of("at")
 	few := input(t, "x", between[int32](q, m, -99, 99), shape...)
@@ -228,6 +258,16 @@ func searches(q *suite) {
 	t := q.test("algo.Merge", "xp.sort(xp.concatenate([x, y]))", "0")
 	x, y, out := input(t, "x", sorted(n)), input(t, "y", sorted(m)), output[int32](t, "got", n+m)
 	t.run(func() error { return algo.Merge(s, algo.Ascending[int32](), out, x, y) })
+
+	// The values are the positions of the keys in both lists together.
+	t = q.test("algo.MergePairs", "xp.argsort(xp.concatenate([x, y]), kind='stable')", "0")
+	x, y, out = input(t, "x", sorted(n)), input(t, "y", sorted(m)), output[int32](t, "keys", n+m)
+	numbers := make([]int64, n+m)
+	for i := range numbers {
+		numbers[i] = int64(i)
+	}
+	u, v, moved := input(t, "u", numbers[:n]), input(t, "v", numbers[n:]), output[int64](t, "got", n+m)
+	t.run(func() error { return algo.MergePairs(s, algo.Ascending[int32](), out, moved, x, u, y, v) })
 
 	for _, c := range []struct {
 		name, want string

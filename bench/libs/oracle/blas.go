@@ -20,6 +20,30 @@ func blasCases(q *suite) {
 	t = q.test("blas.TransposeTo", "x.T", "0")
 	a, b := input(t, "x", between[int32](q, m*n, -1e9, 1e9), m, n), output[int32](t, "got", n, m)
 	t.run(func() error { return blas.TransposeTo(s, general(n, m, b), general(m, n, a)) })
+
+	for _, c := range []struct {
+		norm blas.MatrixNorm
+		name string
+	}{{blas.MaxAbs, "xp.abs(x).max()"}, {blas.MaxColumnSum, "xp.linalg.norm(x, 1)"}, {blas.MaxRowSum, "xp.linalg.norm(x, xp.inf)"}, {blas.Frobenius, "xp.linalg.norm(x)"}} {
+		t := q.test("blas.Lange, "+c.norm.String(), "xp.asarray("+c.name+").reshape(1)", "(sum(x.shape) + 64) * 2 * u64 * "+c.name)
+		x, out := input(t, "x", between[float64](q, m*n, -1, 1), m, n), output[float64](t, "got", 1)
+		t.run(func() error { return blas.Lange(s, c.norm, general(m, n, x), out) })
+	}
+
+	shape, size := make([]int, 1+q.rng.IntN(5)), 1
+	for i := range shape {
+		shape[i] = q.size(max(1, min(70, q.most/size)))
+		size *= shape[i]
+	}
+	axes := q.rng.Perm(len(shape))
+	t = q.test("blas.TransposeAxes", "xp.transpose(x, axes.tolist()).ravel()", "0")
+	order := make([]int32, len(axes))
+	for i, axis := range axes {
+		order[i] = int32(axis)
+	}
+	input(t, "axes", order)
+	from, to := input(t, "x", between[int16](q, size, -1e4, 1e4), shape...), output[int16](t, "got", size)
+	t.run(func() error { return blas.TransposeAxes(s, to, from, shape, axes...) })
 }
 
 func general[T any](rows, cols int, data *gpu.Buffer[T]) blas.General[T] {

@@ -61,6 +61,54 @@ func sparseCases(q *suite) {
 	}
 	t.run(func() error { return sparse.MulMat(s, false, 1, m, dense(cols, x), 0, dense(rows, y)) })
 
+	// Lists of entries in any order, and in the order of rows.
+	for _, sorted := range []bool{false, true} {
+		for _, transpose := range []bool{false, true} {
+			a, from, to := "("+matrix+")", cols, rows
+			if transpose {
+				a, from, to = "("+matrix+").T", rows, cols
+			}
+			name := map[bool]string{false: "", true: ", sorted"}[sorted] + map[bool]string{false: "", true: ", transposed"}[transpose]
+			bound := "(v.size + 2) * 2 * u64 * (abs(" + a + ") @ xp.abs(x)) + 1e-15 * xp.abs(v).sum()"
+			e := &sparse.Entries[float64]{Rows: rows, Cols: cols}
+			for k := range n {
+				i := q.rng.IntN(1 + q.rng.IntN(rows))
+				if sorted {
+					i = k * rows / n
+				}
+				e.Add(i, q.rng.IntN(cols), 2*q.rng.Float64()-1)
+			}
+			list := func() (sparse.COO[float64], error) {
+				coo, err := sparse.UploadCOO(s, e)
+				if err == nil {
+					q.close = append(q.close, coo.Close)
+				}
+				return coo, err
+			}
+			t := q.test("sparse.MulVecCOO"+name, a+" @ x", bound)
+			q.describe(t, e)
+			x, y := input(t, "x", between[float64](q, from, -1, 1)), output[float64](t, "got", to)
+			t.run(func() error {
+				coo, err := list()
+				if err != nil {
+					return err
+				}
+				return sparse.MulVecCOO(s, transpose, 1, coo, x, 0, y)
+			})
+			t = q.test("sparse.MulMatCOO"+name, a+" @ x", bound)
+			q.describe(t, e)
+			b, c := input(t, "x", between[float64](q, from*width, -1, 1), from, width), output[float64](t, "got", to, width)
+			t.run(func() error {
+				coo, err := list()
+				if err != nil {
+					return err
+				}
+				return sparse.MulMatCOO(s, transpose, 1, coo, dense(from, b), 0, dense(to, c))
+			})
+		}
+	}
+	q.formatCases(dense, width)
+
 	t = q.test("sparse.COOToCSR", "("+matrix+").toarray()", "1e-15 * xp.abs(v).sum()")
 	t.of("sparse.csr_matrix((value, index, start), shape=tuple(shape.tolist())).toarray()")
 	e := q.entries(t, min(rows, 300), min(cols, 300), n)
@@ -105,4 +153,82 @@ func sparseCases(q *suite) {
 		_, err := sparse.CG(q.ctx, s, m, x, y, nil)
 		return err
 	})
+}
+
+// formatCases are products of ELL and BSR, and the way back from these forms, whose matrix is that of
+// the entries.
+func (q *suite) formatCases(dense func(rows int, b *gpu.Buffer[float64]) sparse.Dense[float64], width int) {
+	s, rows, cols, n := q.s, q.size(300), q.size(300), q.size(min(q.most, 3000))
+	block := 1 + q.rng.IntN(7)
+	bound := "(v.size + 2) * 2 * u64 * (abs(" + matrix + ") @ xp.abs(x)) + 1e-15 * xp.abs(v).sum()"
+	for _, form := range []string{"ELL", "BSR"} {
+		t := q.test("sparse.MulMat"+form, "("+matrix+") @ x", bound)
+		m := q.upload(q.entries(t, rows, cols, n))
+		x, y := input(t, "x", between[float64](q, cols*width, -1, 1), cols, width), output[float64](t, "got", rows, width)
+		t.run(func() error {
+			if form == "ELL" {
+				ell, err := q.ell(m)
+				if err != nil {
+					return err
+				}
+				return sparse.MulMatELL(s, 1, ell, dense(cols, x), 0, dense(rows, y))
+			}
+			bsr, err := q.bsr(m, block)
+			if err != nil {
+				return err
+			}
+			return sparse.MulMatBSR(s, 1, bsr, dense(cols, x), 0, dense(rows, y))
+		})
+
+		t = q.test("sparse."+form+"ToCSR", "("+matrix+").toarray()", "1e-15 * xp.abs(v).sum()")
+		t.of("sparse.csr_matrix((value, index, start), shape=tuple(shape.tolist())).toarray()")
+		e := q.entries(t, rows, cols, n)
+		m = q.upload(e)
+		var ell sparse.ELL[float64]
+		var bsr sparse.BSR[float64]
+		entries := 0
+		if q.err == nil && form == "ELL" {
+			ell, q.err = q.ell(m)
+			if q.err == nil {
+				entries, q.err = sparse.CountELL(q.ctx, s, ell)
+			}
+		} else if q.err == nil {
+			bsr, q.err = q.bsr(m, block)
+			if q.err == nil {
+				entries, q.err = sparse.CountBSR(q.ctx, s, bsr)
+			}
+		}
+		start, index, value := output[int32](t, "start", rows+1), output[int32](t, "index", entries), output[float64](t, "value", entries)
+		t.run(func() error {
+			csr := sparse.CSR[float64]{Rows: rows, Cols: cols, Start: start, Index: index, Value: value}
+			if form == "ELL" {
+				return sparse.ELLToCSR(s, csr, ell)
+			}
+			return sparse.BSRToCSR(s, csr, bsr)
+		})
+	}
+}
+
+// ell returns a matrix as ELL.
+func (q *suite) ell(m sparse.CSR[float64]) (sparse.ELL[float64], error) {
+	a, err := sparse.AllocELL[float64](q.s.Device(), m.Rows, m.Cols, m.Longest)
+	if err != nil {
+		return a, err
+	}
+	q.close = append(q.close, a.Close)
+	return a, sparse.CSRToELL(q.s, a, m)
+}
+
+// bsr returns a matrix as BSR.
+func (q *suite) bsr(m sparse.CSR[float64], block int) (sparse.BSR[float64], error) {
+	n, err := sparse.CountBlocks(q.ctx, q.s, m, block)
+	if err != nil {
+		return sparse.BSR[float64]{}, err
+	}
+	a, err := sparse.AllocBSR[float64](q.s.Device(), m.Rows, m.Cols, block, n)
+	if err != nil {
+		return a, err
+	}
+	q.close = append(q.close, a.Close)
+	return a, sparse.CSRToBSR(q.s, a, m)
 }

@@ -18,230 +18,174 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "cd56fa9cb55a759258416a444eaaa5207106ffbcbf3ea9e2490e84423954cdca",
+	Sum:     "12758cb61ec3c2cd2062af6b372ca53fd799f5a918b44364603a80f0f22e021c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__gemmLarge                                                                                func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__gemmSmall                                                                                func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__gemmDouble                                                                               func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__sumParts_float32                                                                         func(t kernel.Thread, m int, n int, parts int, batch int, flags int, ldp int, offC int, ldc int, stepC int, alpha float32, beta float32, partial []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__sumParts_float64                                                                         func(t kernel.Thread, m int, n int, parts int, batch int, flags int, ldp int, offC int, ldc int, stepC int, alpha float64, beta float64, partial []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__gemmCPU_float32                                                                          func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__gemmCPU_float64                                                                          func(t kernel.Thread, m int, n int, k int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__doubleLarge                                                                              func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__doubleSmall                                                                              func(t kernel.Thread, m int, n int, k int, part int, flags int, offA int, offB int, offC int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float64, beta float64, a []float64, b []float64, c []float64, post int, ldr int, stepR int, bias []float64, residual []float64)
-	quern_gen_is_stale__run_go_generate__gemvRows_float32                                                                         func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__gemvRows_float64                                                                         func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
-	quern_gen_is_stale__run_go_generate__gemvColumns_float32                                                                      func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__gemvColumns_float64                                                                      func(t kernel.Thread, rows int, columns int, part int, quads int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
-	quern_gen_is_stale__run_go_generate__sumVectors_float32                                                                       func(t kernel.Thread, n int, parts int, incY int, alpha float32, beta float32, partial []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__sumVectors_float64                                                                       func(t kernel.Thread, n int, parts int, incY int, alpha float64, beta float64, partial []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__ger_float32                                                                              func(t kernel.Thread, rows int, columns int, lda int, incX int, incY int, alpha float32, x []float32, y []float32, a []float32)
-	quern_gen_is_stale__run_go_generate__ger_float64                                                                              func(t kernel.Thread, rows int, columns int, lda int, incX int, incY int, alpha float64, x []float64, y []float64, a []float64)
-	quern_gen_is_stale__run_go_generate__gemvRowsCPU_float32                                                                      func(t kernel.Thread, rows int, columns int, part int, lda int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64                                                                      func(t kernel.Thread, rows int, columns int, part int, lda int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
-	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32                                                                   func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float32, beta float32, a []float32, x []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64                                                                   func(t kernel.Thread, rows int, columns int, part int, lda int, incX int, incTo int, alpha float64, beta float64, a []float64, x []float64, to []float64)
-	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16               func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16           func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupFloat_float32_float32_4_float32_4_float32                                           func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float8E4M3, b []kernel.Float8E4M3, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float8E4M3, b []kernel.Float8E5M2, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float8E5M2, b []kernel.Float8E4M3, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, maps []kernel.TileMap, a []kernel.Float8E5M2, b []kernel.Float8E5M2, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8                                                   func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, maps []kernel.TileMap, a []int8, b []int8, c []int32)
-	quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8                                               func(t kernel.Thread, blocks int, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, maps []kernel.TileMap, a []uint8, b []uint8, c []int32)
-	quern_gen_is_stale__run_go_generate__roundRows                                                                                func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []float32, to []float32)
-	quern_gen_is_stale__run_go_generate__dot_float32                                                                              func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float32, y []float32, partial []float32)
-	quern_gen_is_stale__run_go_generate__dot_float64                                                                              func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__asum_float32                                                                             func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
-	quern_gen_is_stale__run_go_generate__asum_float64                                                                             func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__sum_float32                                                                              func(t kernel.Thread, n int, x []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__sum_float64                                                                              func(t kernel.Thread, n int, x []float64, out []float64)
-	quern_gen_is_stale__run_go_generate__squares_float32                                                                          func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Squares)
-	quern_gen_is_stale__run_go_generate__Squares                                                                                  struct {
-		Large  float64
-		Medium float64
-		Small  float64
-	}
-	quern_gen_is_stale__run_go_generate__squares_float64 func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Squares)
-	quern_gen_is_stale__run_go_generate__norm_float32    func(t kernel.Thread, n int, partial []Squares, out []float32)
-	quern_gen_is_stale__run_go_generate__norm_float64    func(t kernel.Thread, n int, partial []Squares, out []float64)
-	quern_gen_is_stale__run_go_generate__normCPU_float32 func(t kernel.Thread, n int, partial []Squares, out []float32)
-	quern_gen_is_stale__run_go_generate__normCPU_float64 func(t kernel.Thread, n int, partial []Squares, out []float64)
-	quern_gen_is_stale__run_go_generate__largest_float32 func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Largest[float32])
-	quern_gen_is_stale__run_go_generate__Largest_float32 struct {
-		Magnitude float32
-		Index     int
-	}
-	quern_gen_is_stale__run_go_generate__largest_float64 func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Largest[float64])
-	quern_gen_is_stale__run_go_generate__Largest_float64 struct {
-		Magnitude float64
-		Index     int
-	}
-	quern_gen_is_stale__run_go_generate__largestOf_float32                                func(t kernel.Thread, n int, partial []Largest[float32], out []int)
-	quern_gen_is_stale__run_go_generate__largestOf_float64                                func(t kernel.Thread, n int, partial []Largest[float64], out []int)
-	quern_gen_is_stale__run_go_generate__dotCPU_float32                                   func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float32, y []float32, partial []float32)
-	quern_gen_is_stale__run_go_generate__dotCPU_float64                                   func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__asumCPU_float32                                  func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
-	quern_gen_is_stale__run_go_generate__asumCPU_float64                                  func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__largestOfCPU_float32                             func(t kernel.Thread, n int, partial []Largest[float32], out []int)
-	quern_gen_is_stale__run_go_generate__largestOfCPU_float64                             func(t kernel.Thread, n int, partial []Largest[float64], out []int)
-	quern_gen_is_stale__run_go_generate__squaresCPU_float32                               func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Squares)
-	quern_gen_is_stale__run_go_generate__squaresCPU_float64                               func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Squares)
-	quern_gen_is_stale__run_go_generate__largestCPU_float32                               func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Largest[float32])
-	quern_gen_is_stale__run_go_generate__largestCPU_float64                               func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Largest[float64])
-	quern_gen_is_stale__run_go_generate__tensorF16                                        func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorF16Wide                                    func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.Float16, b []kernel.Float16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorBF16                                       func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorBF16Wide                                   func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []kernel.BFloat16, b []kernel.BFloat16, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorTF32                                       func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []float32, b []float32, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorS8                                         func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
-	quern_gen_is_stale__run_go_generate__tensorU8                                         func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
-	quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3 func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []uint8, b []uint8, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2 func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []uint8, b []uint8, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3 func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []uint8, b []uint8, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2 func(t kernel.Thread, m int, n int, k int, part int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha float32, beta float32, a []uint8, b []uint8, c []float32, post int, ldr int, stepR int, bias []float32, residual []float32)
-	quern_gen_is_stale__run_go_generate__copyRows_uint8                                   func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint8, to []uint8)
-	quern_gen_is_stale__run_go_generate__copyRows_uint16                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint16, to []uint16)
-	quern_gen_is_stale__run_go_generate__copyRows_uint32                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint32, to []uint32)
-	quern_gen_is_stale__run_go_generate__widen_kernel_Float16                             func(t kernel.Thread, rows int, columns int, stride int, step int, matrices int, from []kernel.Float16, to []float32)
-	quern_gen_is_stale__run_go_generate__widen_kernel_BFloat16                            func(t kernel.Thread, rows int, columns int, stride int, step int, matrices int, from []kernel.BFloat16, to []float32)
-	quern_gen_is_stale__run_go_generate__widen_kernel_Float8E4M3                          func(t kernel.Thread, rows int, columns int, stride int, step int, matrices int, from []kernel.Float8E4M3, to []float32)
-	quern_gen_is_stale__run_go_generate__widen_kernel_Float8E5M2                          func(t kernel.Thread, rows int, columns int, stride int, step int, matrices int, from []kernel.Float8E5M2, to []float32)
-	quern_gen_is_stale__run_go_generate__integerCPU_int8                                  func(t kernel.Thread, m int, n int, k int, batch int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
-	quern_gen_is_stale__run_go_generate__integerCPU_uint8                                 func(t kernel.Thread, m int, n int, k int, batch int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
-	quern_gen_is_stale__run_go_generate__transpose_uint8                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint8, to []uint8)
-	quern_gen_is_stale__run_go_generate__transpose_uint16                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint16, to []uint16)
-	quern_gen_is_stale__run_go_generate__transpose_uint32                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint32, to []uint32)
-	quern_gen_is_stale__run_go_generate__transpose_uint64                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint64, to []uint64)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint8                            func(t kernel.Thread, n int, stride int, data []uint8)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint16                           func(t kernel.Thread, n int, stride int, data []uint16)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint32                           func(t kernel.Thread, n int, stride int, data []uint32)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint64                           func(t kernel.Thread, n int, stride int, data []uint64)
-	quern_gen_is_stale__run_go_generate__trsm_float32                                     func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float32, a []float32, b []float32)
-	quern_gen_is_stale__run_go_generate__trsm_float64                                     func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float64, a []float64, b []float64)
-	quern_gen_is_stale__run_go_generate__axpy_float32                                     func(t kernel.Thread, n int, incX int, incY int, alpha float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__axpy_float64                                     func(t kernel.Thread, n int, incX int, incY int, alpha float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__scal_float32                                     func(t kernel.Thread, n int, incX int, alpha float32, x []float32)
-	quern_gen_is_stale__run_go_generate__scal_float64                                     func(t kernel.Thread, n int, incX int, alpha float64, x []float64)
-	quern_gen_is_stale__run_go_generate__copyVector_float32                               func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__copyVector_float64                               func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__swap_float32                                     func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__swap_float64                                     func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__rot_float32                                      func(t kernel.Thread, n int, incX int, incY int, c float32, s float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__rot_float64                                      func(t kernel.Thread, n int, incX int, incY int, c float64, s float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__axpyCPU_float32                                  func(t kernel.Thread, n int, alpha float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__axpyCPU_float64                                  func(t kernel.Thread, n int, alpha float64, x []float64, y []float64)
-)
 
-var (
-	quern_gemmLarge                                                                                quern_gen_is_stale__run_go_generate__gemmLarge                                                                                = gemmLarge
-	quern_gemmSmall                                                                                quern_gen_is_stale__run_go_generate__gemmSmall                                                                                = gemmSmall
-	quern_gemmDouble                                                                               quern_gen_is_stale__run_go_generate__gemmDouble                                                                               = gemmDouble
-	quern_sumParts_float32                                                                         quern_gen_is_stale__run_go_generate__sumParts_float32                                                                         = sumParts[float32]
-	quern_sumParts_float64                                                                         quern_gen_is_stale__run_go_generate__sumParts_float64                                                                         = sumParts[float64]
-	quern_gemmCPU_float32                                                                          quern_gen_is_stale__run_go_generate__gemmCPU_float32                                                                          = gemmCPU[float32]
-	quern_gemmCPU_float64                                                                          quern_gen_is_stale__run_go_generate__gemmCPU_float64                                                                          = gemmCPU[float64]
-	quern_doubleLarge                                                                              quern_gen_is_stale__run_go_generate__doubleLarge                                                                              = doubleLarge
-	quern_doubleSmall                                                                              quern_gen_is_stale__run_go_generate__doubleSmall                                                                              = doubleSmall
-	quern_gemvRows_float32                                                                         quern_gen_is_stale__run_go_generate__gemvRows_float32                                                                         = gemvRows[float32]
-	quern_gemvRows_float64                                                                         quern_gen_is_stale__run_go_generate__gemvRows_float64                                                                         = gemvRows[float64]
-	quern_gemvColumns_float32                                                                      quern_gen_is_stale__run_go_generate__gemvColumns_float32                                                                      = gemvColumns[float32]
-	quern_gemvColumns_float64                                                                      quern_gen_is_stale__run_go_generate__gemvColumns_float64                                                                      = gemvColumns[float64]
-	quern_sumVectors_float32                                                                       quern_gen_is_stale__run_go_generate__sumVectors_float32                                                                       = sumVectors[float32]
-	quern_sumVectors_float64                                                                       quern_gen_is_stale__run_go_generate__sumVectors_float64                                                                       = sumVectors[float64]
-	quern_ger_float32                                                                              quern_gen_is_stale__run_go_generate__ger_float32                                                                              = ger[float32]
-	quern_ger_float64                                                                              quern_gen_is_stale__run_go_generate__ger_float64                                                                              = ger[float64]
-	quern_gemvRowsCPU_float32                                                                      quern_gen_is_stale__run_go_generate__gemvRowsCPU_float32                                                                      = gemvRowsCPU[float32]
-	quern_gemvRowsCPU_float64                                                                      quern_gen_is_stale__run_go_generate__gemvRowsCPU_float64                                                                      = gemvRowsCPU[float64]
-	quern_gemvColumnsCPU_float32                                                                   quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32                                                                   = gemvColumnsCPU[float32]
-	quern_gemvColumnsCPU_float64                                                                   quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float64                                                                   = gemvColumnsCPU[float64]
-	quern_groupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16               quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16               = groupFloat[kernel.Float16, kernel.Float16, [8]kernel.Float16, [8]kernel.Float16]
-	quern_groupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16           quern_gen_is_stale__run_go_generate__groupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16           = groupFloat[kernel.BFloat16, kernel.BFloat16, [8]kernel.BFloat16, [8]kernel.BFloat16]
-	quern_groupFloat_float32_float32_4_float32_4_float32                                           quern_gen_is_stale__run_go_generate__groupFloat_float32_float32_4_float32_4_float32                                           = groupFloat[float32, float32, [4]float32, [4]float32]
-	quern_groupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 = groupFloat[kernel.Float8E4M3, kernel.Float8E4M3, [16]kernel.Float8E4M3, [16]kernel.Float8E4M3]
-	quern_groupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 = groupFloat[kernel.Float8E4M3, kernel.Float8E5M2, [16]kernel.Float8E4M3, [16]kernel.Float8E5M2]
-	quern_groupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 = groupFloat[kernel.Float8E5M2, kernel.Float8E4M3, [16]kernel.Float8E5M2, [16]kernel.Float8E4M3]
-	quern_groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 = groupFloat[kernel.Float8E5M2, kernel.Float8E5M2, [16]kernel.Float8E5M2, [16]kernel.Float8E5M2]
-	quern_groupInteger_int8_int8_16_int8_16_int8                                                   quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8                                                   = groupInteger[int8, int8, [16]int8, [16]int8]
-	quern_groupInteger_uint8_uint8_16_uint8_16_uint8                                               quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8                                               = groupInteger[uint8, uint8, [16]uint8, [16]uint8]
-	quern_roundRows                                                                                quern_gen_is_stale__run_go_generate__roundRows                                                                                = roundRows
-	quern_dot_float32                                                                              quern_gen_is_stale__run_go_generate__dot_float32                                                                              = dot[float32]
-	quern_dot_float64                                                                              quern_gen_is_stale__run_go_generate__dot_float64                                                                              = dot[float64]
-	quern_asum_float32                                                                             quern_gen_is_stale__run_go_generate__asum_float32                                                                             = asum[float32]
-	quern_asum_float64                                                                             quern_gen_is_stale__run_go_generate__asum_float64                                                                             = asum[float64]
-	quern_sum_float32                                                                              quern_gen_is_stale__run_go_generate__sum_float32                                                                              = sum[float32]
-	quern_sum_float64                                                                              quern_gen_is_stale__run_go_generate__sum_float64                                                                              = sum[float64]
-	quern_squares_float32                                                                          quern_gen_is_stale__run_go_generate__squares_float32                                                                          = squares[float32]
-	_                                                                                                                                                                                                                            = (*quern_gen_is_stale__run_go_generate__Squares)((*Squares)(nil))
-	quern_squares_float64                                                                          quern_gen_is_stale__run_go_generate__squares_float64                                                                          = squares[float64]
-	quern_norm_float32                                                                             quern_gen_is_stale__run_go_generate__norm_float32                                                                             = norm[float32]
-	quern_norm_float64                                                                             quern_gen_is_stale__run_go_generate__norm_float64                                                                             = norm[float64]
-	quern_normCPU_float32                                                                          quern_gen_is_stale__run_go_generate__normCPU_float32                                                                          = normCPU[float32]
-	quern_normCPU_float64                                                                          quern_gen_is_stale__run_go_generate__normCPU_float64                                                                          = normCPU[float64]
-	quern_largest_float32                                                                          quern_gen_is_stale__run_go_generate__largest_float32                                                                          = largest[float32]
-	_                                                                                                                                                                                                                            = (*quern_gen_is_stale__run_go_generate__Largest_float32)((*Largest[float32])(nil))
-	quern_largest_float64                                                                          quern_gen_is_stale__run_go_generate__largest_float64                                                                          = largest[float64]
-	_                                                                                                                                                                                                                            = (*quern_gen_is_stale__run_go_generate__Largest_float64)((*Largest[float64])(nil))
-	quern_largestOf_float32                                                                        quern_gen_is_stale__run_go_generate__largestOf_float32                                                                        = largestOf[float32]
-	quern_largestOf_float64                                                                        quern_gen_is_stale__run_go_generate__largestOf_float64                                                                        = largestOf[float64]
-	quern_dotCPU_float32                                                                           quern_gen_is_stale__run_go_generate__dotCPU_float32                                                                           = dotCPU[float32]
-	quern_dotCPU_float64                                                                           quern_gen_is_stale__run_go_generate__dotCPU_float64                                                                           = dotCPU[float64]
-	quern_asumCPU_float32                                                                          quern_gen_is_stale__run_go_generate__asumCPU_float32                                                                          = asumCPU[float32]
-	quern_asumCPU_float64                                                                          quern_gen_is_stale__run_go_generate__asumCPU_float64                                                                          = asumCPU[float64]
-	quern_largestOfCPU_float32                                                                     quern_gen_is_stale__run_go_generate__largestOfCPU_float32                                                                     = largestOfCPU[float32]
-	quern_largestOfCPU_float64                                                                     quern_gen_is_stale__run_go_generate__largestOfCPU_float64                                                                     = largestOfCPU[float64]
-	quern_squaresCPU_float32                                                                       quern_gen_is_stale__run_go_generate__squaresCPU_float32                                                                       = squaresCPU[float32]
-	quern_squaresCPU_float64                                                                       quern_gen_is_stale__run_go_generate__squaresCPU_float64                                                                       = squaresCPU[float64]
-	quern_largestCPU_float32                                                                       quern_gen_is_stale__run_go_generate__largestCPU_float32                                                                       = largestCPU[float32]
-	quern_largestCPU_float64                                                                       quern_gen_is_stale__run_go_generate__largestCPU_float64                                                                       = largestCPU[float64]
-	quern_tensorF16                                                                                quern_gen_is_stale__run_go_generate__tensorF16                                                                                = tensorF16
-	quern_tensorF16Wide                                                                            quern_gen_is_stale__run_go_generate__tensorF16Wide                                                                            = tensorF16Wide
-	quern_tensorBF16                                                                               quern_gen_is_stale__run_go_generate__tensorBF16                                                                               = tensorBF16
-	quern_tensorBF16Wide                                                                           quern_gen_is_stale__run_go_generate__tensorBF16Wide                                                                           = tensorBF16Wide
-	quern_tensorTF32                                                                               quern_gen_is_stale__run_go_generate__tensorTF32                                                                               = tensorTF32
-	quern_tensorS8                                                                                 quern_gen_is_stale__run_go_generate__tensorS8                                                                                 = tensorS8
-	quern_tensorU8                                                                                 quern_gen_is_stale__run_go_generate__tensorU8                                                                                 = tensorU8
-	quern_tensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3                                         quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3                                         = tensorFloat8[kernel.Float8E4M3, kernel.Float8E4M3]
-	quern_tensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2                                         quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2                                         = tensorFloat8[kernel.Float8E4M3, kernel.Float8E5M2]
-	quern_tensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3                                         quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3                                         = tensorFloat8[kernel.Float8E5M2, kernel.Float8E4M3]
-	quern_tensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2                                         quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2                                         = tensorFloat8[kernel.Float8E5M2, kernel.Float8E5M2]
-	quern_copyRows_uint8                                                                           quern_gen_is_stale__run_go_generate__copyRows_uint8                                                                           = copyRows[uint8]
-	quern_copyRows_uint16                                                                          quern_gen_is_stale__run_go_generate__copyRows_uint16                                                                          = copyRows[uint16]
-	quern_copyRows_uint32                                                                          quern_gen_is_stale__run_go_generate__copyRows_uint32                                                                          = copyRows[uint32]
-	quern_widen_kernel_Float16                                                                     quern_gen_is_stale__run_go_generate__widen_kernel_Float16                                                                     = widen[kernel.Float16]
-	quern_widen_kernel_BFloat16                                                                    quern_gen_is_stale__run_go_generate__widen_kernel_BFloat16                                                                    = widen[kernel.BFloat16]
-	quern_widen_kernel_Float8E4M3                                                                  quern_gen_is_stale__run_go_generate__widen_kernel_Float8E4M3                                                                  = widen[kernel.Float8E4M3]
-	quern_widen_kernel_Float8E5M2                                                                  quern_gen_is_stale__run_go_generate__widen_kernel_Float8E5M2                                                                  = widen[kernel.Float8E5M2]
-	quern_integerCPU_int8                                                                          quern_gen_is_stale__run_go_generate__integerCPU_int8                                                                          = integerCPU[int8]
-	quern_integerCPU_uint8                                                                         quern_gen_is_stale__run_go_generate__integerCPU_uint8                                                                         = integerCPU[uint8]
-	quern_transpose_uint8                                                                          quern_gen_is_stale__run_go_generate__transpose_uint8                                                                          = transpose[uint8]
-	quern_transpose_uint16                                                                         quern_gen_is_stale__run_go_generate__transpose_uint16                                                                         = transpose[uint16]
-	quern_transpose_uint32                                                                         quern_gen_is_stale__run_go_generate__transpose_uint32                                                                         = transpose[uint32]
-	quern_transpose_uint64                                                                         quern_gen_is_stale__run_go_generate__transpose_uint64                                                                         = transpose[uint64]
-	quern_transposeSquare_uint8                                                                    quern_gen_is_stale__run_go_generate__transposeSquare_uint8                                                                    = transposeSquare[uint8]
-	quern_transposeSquare_uint16                                                                   quern_gen_is_stale__run_go_generate__transposeSquare_uint16                                                                   = transposeSquare[uint16]
-	quern_transposeSquare_uint32                                                                   quern_gen_is_stale__run_go_generate__transposeSquare_uint32                                                                   = transposeSquare[uint32]
-	quern_transposeSquare_uint64                                                                   quern_gen_is_stale__run_go_generate__transposeSquare_uint64                                                                   = transposeSquare[uint64]
-	quern_trsm_float32                                                                             quern_gen_is_stale__run_go_generate__trsm_float32                                                                             = trsm[float32]
-	quern_trsm_float64                                                                             quern_gen_is_stale__run_go_generate__trsm_float64                                                                             = trsm[float64]
-	quern_axpy_float32                                                                             quern_gen_is_stale__run_go_generate__axpy_float32                                                                             = axpy[float32]
-	quern_axpy_float64                                                                             quern_gen_is_stale__run_go_generate__axpy_float64                                                                             = axpy[float64]
-	quern_scal_float32                                                                             quern_gen_is_stale__run_go_generate__scal_float32                                                                             = scal[float32]
-	quern_scal_float64                                                                             quern_gen_is_stale__run_go_generate__scal_float64                                                                             = scal[float64]
-	quern_copyVector_float32                                                                       quern_gen_is_stale__run_go_generate__copyVector_float32                                                                       = copyVector[float32]
-	quern_copyVector_float64                                                                       quern_gen_is_stale__run_go_generate__copyVector_float64                                                                       = copyVector[float64]
-	quern_swap_float32                                                                             quern_gen_is_stale__run_go_generate__swap_float32                                                                             = swap[float32]
-	quern_swap_float64                                                                             quern_gen_is_stale__run_go_generate__swap_float64                                                                             = swap[float64]
-	quern_rot_float32                                                                              quern_gen_is_stale__run_go_generate__rot_float32                                                                              = rot[float32]
-	quern_rot_float64                                                                              quern_gen_is_stale__run_go_generate__rot_float64                                                                              = rot[float64]
-	quern_axpyCPU_float32                                                                          quern_gen_is_stale__run_go_generate__axpyCPU_float32                                                                          = axpyCPU[float32]
-	quern_axpyCPU_float64                                                                          quern_gen_is_stale__run_go_generate__axpyCPU_float64                                                                          = axpyCPU[float64]
-)
+type quern_gen_is_stale__run_go_generate__gemmLarge func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__gemmSmall func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__gemmDouble func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float64, float64, []float64, []float64, []float64, int, int, int, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__sumParts_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__gemmCPU_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__doubleLarge func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float64, float64, []float64, []float64, []float64, int, int, int, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__doubleSmall func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float64, float64, []float64, []float64, []float64, int, int, int, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__gemvRows_float32 func(kernel.Thread, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__gemvRows_float64 func(kernel.Thread, int, int, int, int, int, int, int, float64, float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__gemvColumns_float32 func(kernel.Thread, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__gemvColumns_float64 func(kernel.Thread, int, int, int, int, int, int, int, float64, float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__sumVectors_float32 func(kernel.Thread, int, int, int, float32, float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__ger_float32 func(kernel.Thread, int, int, int, int, int, float32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__gemvRowsCPU_float32 func(kernel.Thread, int, int, int, int, int, float32, float32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32 func(kernel.Thread, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.TileMap, []kernel.Float16, []kernel.Float16, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__groupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.TileMap, []kernel.BFloat16, []kernel.BFloat16, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__groupFloat_float32_float32_4_float32_4_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.TileMap, []float32, []float32, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.TileMap, []kernel.Float8E4M3, []kernel.Float8E4M3, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.TileMap, []kernel.Float8E4M3, []kernel.Float8E5M2, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.TileMap, []kernel.Float8E5M2, []kernel.Float8E4M3, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.TileMap, []kernel.Float8E5M2, []kernel.Float8E5M2, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int32, int32, []kernel.TileMap, []int8, []int8, []int32)
+type quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int32, int32, []kernel.TileMap, []uint8, []uint8, []int32)
+type quern_gen_is_stale__run_go_generate__roundRows func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__absLines_float32 func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__dot_float32 func(kernel.Thread, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__dot_float64 func(kernel.Thread, int, int, int, int, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__asum_float32 func(kernel.Thread, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__asum_float64 func(kernel.Thread, int, int, int, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__sum_float32 func(kernel.Thread, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__Squares struct {
+	Large  float64
+	Medium float64
+	Small  float64
+}
+type quern_gen_is_stale__run_go_generate__squares_float32 func(kernel.Thread, int, int, int, []float32, []Squares)
+type quern_gen_is_stale__run_go_generate__squares_float64 func(kernel.Thread, int, int, int, []float64, []Squares)
+type quern_gen_is_stale__run_go_generate__norm_float32 func(kernel.Thread, int, []Squares, []float32)
+type quern_gen_is_stale__run_go_generate__norm_float64 func(kernel.Thread, int, []Squares, []float64)
+type quern_gen_is_stale__run_go_generate__normCPU_float32 func(kernel.Thread, int, []Squares, []float32)
+type quern_gen_is_stale__run_go_generate__Largest_float32 struct {
+	Magnitude float32
+	Index     int
+}
+type quern_gen_is_stale__run_go_generate__largest_float32 func(kernel.Thread, int, int, int, []float32, []Largest[float32])
+type quern_gen_is_stale__run_go_generate__Largest_float64 struct {
+	Magnitude float64
+	Index     int
+}
+type quern_gen_is_stale__run_go_generate__largest_float64 func(kernel.Thread, int, int, int, []float64, []Largest[float64])
+type quern_gen_is_stale__run_go_generate__largestOf_float32 func(kernel.Thread, int, []Largest[float32], []int)
+type quern_gen_is_stale__run_go_generate__largestOf_float64 func(kernel.Thread, int, []Largest[float64], []int)
+type quern_gen_is_stale__run_go_generate__dotCPU_float32 func(kernel.Thread, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__asumCPU_float32 func(kernel.Thread, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__largestOfCPU_float32 func(kernel.Thread, int, []Largest[float32], []int)
+type quern_gen_is_stale__run_go_generate__squaresCPU_float32 func(kernel.Thread, int, int, int, []float32, []Squares)
+type quern_gen_is_stale__run_go_generate__largestCPU_float32 func(kernel.Thread, int, int, int, []float32, []Largest[float32])
+type quern_gen_is_stale__run_go_generate__tensorF16 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.Float16, []kernel.Float16, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__tensorF16Wide func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.Float16, []kernel.Float16, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__tensorBF16 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.BFloat16, []kernel.BFloat16, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__tensorBF16Wide func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, float32, float32, []kernel.BFloat16, []kernel.BFloat16, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__tensorTF32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__tensorS8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int32, int32, []int8, []int8, []int32)
+type quern_gen_is_stale__run_go_generate__tensorU8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int32, int32, []uint8, []uint8, []int32)
+type quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, float32, float32, []uint8, []uint8, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, float32, float32, []uint8, []uint8, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, float32, float32, []uint8, []uint8, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, float32, float32, []uint8, []uint8, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__copyRows_uint8 func(kernel.Thread, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__widen_kernel_Float16 func(kernel.Thread, int, int, int, int, int, []kernel.Float16, []float32)
+type quern_gen_is_stale__run_go_generate__integerCPU_int8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int32, int32, []int8, []int8, []int32)
+type quern_gen_is_stale__run_go_generate__Axes struct {
+	Count  int
+	Extent [8]int
+	From   [8]int
+	To     [8]int
+}
+type quern_gen_is_stale__run_go_generate__transpose_uint8 func(kernel.Thread, int, int, int, int, Axes, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__moveRows_uint8 func(kernel.Thread, int, int, int, Axes, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__transposeSquare_uint8 func(kernel.Thread, int, int, []uint8)
+type quern_gen_is_stale__run_go_generate__trsm_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__axpy_float32 func(kernel.Thread, int, int, int, float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__scal_float32 func(kernel.Thread, int, int, float32, []float32)
+type quern_gen_is_stale__run_go_generate__copyVector_float32 func(kernel.Thread, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__swap_float32 func(kernel.Thread, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__rot_float32 func(kernel.Thread, int, int, int, float32, float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__axpyCPU_float32 func(kernel.Thread, int, float32, []float32, []float32)
+
+var quern_gemmLarge quern_gen_is_stale__run_go_generate__gemmLarge = gemmLarge
+var quern_gemmSmall quern_gen_is_stale__run_go_generate__gemmSmall = gemmSmall
+var quern_gemmDouble quern_gen_is_stale__run_go_generate__gemmDouble = gemmDouble
+var quern_sumParts_float32 quern_gen_is_stale__run_go_generate__sumParts_float32 = sumParts[float32]
+var quern_gemmCPU_float32 quern_gen_is_stale__run_go_generate__gemmCPU_float32 = gemmCPU[float32]
+var quern_doubleLarge quern_gen_is_stale__run_go_generate__doubleLarge = doubleLarge
+var quern_doubleSmall quern_gen_is_stale__run_go_generate__doubleSmall = doubleSmall
+var quern_gemvRows_float32 quern_gen_is_stale__run_go_generate__gemvRows_float32 = gemvRows[float32]
+var quern_gemvRows_float64 quern_gen_is_stale__run_go_generate__gemvRows_float64 = gemvRows[float64]
+var quern_gemvColumns_float32 quern_gen_is_stale__run_go_generate__gemvColumns_float32 = gemvColumns[float32]
+var quern_gemvColumns_float64 quern_gen_is_stale__run_go_generate__gemvColumns_float64 = gemvColumns[float64]
+var quern_sumVectors_float32 quern_gen_is_stale__run_go_generate__sumVectors_float32 = sumVectors[float32]
+var quern_ger_float32 quern_gen_is_stale__run_go_generate__ger_float32 = ger[float32]
+var quern_gemvRowsCPU_float32 quern_gen_is_stale__run_go_generate__gemvRowsCPU_float32 = gemvRowsCPU[float32]
+var quern_gemvColumnsCPU_float32 quern_gen_is_stale__run_go_generate__gemvColumnsCPU_float32 = gemvColumnsCPU[float32]
+var quern_groupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16 = groupFloat[kernel.Float16, kernel.Float16, [8]kernel.Float16, [8]kernel.Float16]
+var quern_groupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16 quern_gen_is_stale__run_go_generate__groupFloat_kernel_BFloat16_kernel_BFloat16_8_kernel_BFloat16_8_kernel_BFloat16 = groupFloat[kernel.BFloat16, kernel.BFloat16, [8]kernel.BFloat16, [8]kernel.BFloat16]
+var quern_groupFloat_float32_float32_4_float32_4_float32 quern_gen_is_stale__run_go_generate__groupFloat_float32_float32_4_float32_4_float32 = groupFloat[float32, float32, [4]float32, [4]float32]
+var quern_groupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E4M3_16_kernel_Float8E4M3_16_kernel_Float8E4M3 = groupFloat[kernel.Float8E4M3, kernel.Float8E4M3, [16]kernel.Float8E4M3, [16]kernel.Float8E4M3]
+var quern_groupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E4M3_kernel_Float8E5M2_16_kernel_Float8E4M3_16_kernel_Float8E5M2 = groupFloat[kernel.Float8E4M3, kernel.Float8E5M2, [16]kernel.Float8E4M3, [16]kernel.Float8E5M2]
+var quern_groupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E4M3_16_kernel_Float8E5M2_16_kernel_Float8E4M3 = groupFloat[kernel.Float8E5M2, kernel.Float8E4M3, [16]kernel.Float8E5M2, [16]kernel.Float8E4M3]
+var quern_groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16_kernel_Float8E5M2 = groupFloat[kernel.Float8E5M2, kernel.Float8E5M2, [16]kernel.Float8E5M2, [16]kernel.Float8E5M2]
+var quern_groupInteger_int8_int8_16_int8_16_int8 quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8 = groupInteger[int8, int8, [16]int8, [16]int8]
+var quern_groupInteger_uint8_uint8_16_uint8_16_uint8 quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 = groupInteger[uint8, uint8, [16]uint8, [16]uint8]
+var quern_roundRows quern_gen_is_stale__run_go_generate__roundRows = roundRows
+var quern_absLines_float32 quern_gen_is_stale__run_go_generate__absLines_float32 = absLines[float32]
+var quern_dot_float32 quern_gen_is_stale__run_go_generate__dot_float32 = dot[float32]
+var quern_dot_float64 quern_gen_is_stale__run_go_generate__dot_float64 = dot[float64]
+var quern_asum_float32 quern_gen_is_stale__run_go_generate__asum_float32 = asum[float32]
+var quern_asum_float64 quern_gen_is_stale__run_go_generate__asum_float64 = asum[float64]
+var quern_sum_float32 quern_gen_is_stale__run_go_generate__sum_float32 = sum[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__Squares)((*Squares)(nil))
+var quern_squares_float32 quern_gen_is_stale__run_go_generate__squares_float32 = squares[float32]
+var quern_squares_float64 quern_gen_is_stale__run_go_generate__squares_float64 = squares[float64]
+var quern_norm_float32 quern_gen_is_stale__run_go_generate__norm_float32 = norm[float32]
+var quern_norm_float64 quern_gen_is_stale__run_go_generate__norm_float64 = norm[float64]
+var quern_normCPU_float32 quern_gen_is_stale__run_go_generate__normCPU_float32 = normCPU[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__Largest_float32)((*Largest[float32])(nil))
+var quern_largest_float32 quern_gen_is_stale__run_go_generate__largest_float32 = largest[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__Largest_float64)((*Largest[float64])(nil))
+var quern_largest_float64 quern_gen_is_stale__run_go_generate__largest_float64 = largest[float64]
+var quern_largestOf_float32 quern_gen_is_stale__run_go_generate__largestOf_float32 = largestOf[float32]
+var quern_largestOf_float64 quern_gen_is_stale__run_go_generate__largestOf_float64 = largestOf[float64]
+var quern_dotCPU_float32 quern_gen_is_stale__run_go_generate__dotCPU_float32 = dotCPU[float32]
+var quern_asumCPU_float32 quern_gen_is_stale__run_go_generate__asumCPU_float32 = asumCPU[float32]
+var quern_largestOfCPU_float32 quern_gen_is_stale__run_go_generate__largestOfCPU_float32 = largestOfCPU[float32]
+var quern_squaresCPU_float32 quern_gen_is_stale__run_go_generate__squaresCPU_float32 = squaresCPU[float32]
+var quern_largestCPU_float32 quern_gen_is_stale__run_go_generate__largestCPU_float32 = largestCPU[float32]
+var quern_tensorF16 quern_gen_is_stale__run_go_generate__tensorF16 = tensorF16
+var quern_tensorF16Wide quern_gen_is_stale__run_go_generate__tensorF16Wide = tensorF16Wide
+var quern_tensorBF16 quern_gen_is_stale__run_go_generate__tensorBF16 = tensorBF16
+var quern_tensorBF16Wide quern_gen_is_stale__run_go_generate__tensorBF16Wide = tensorBF16Wide
+var quern_tensorTF32 quern_gen_is_stale__run_go_generate__tensorTF32 = tensorTF32
+var quern_tensorS8 quern_gen_is_stale__run_go_generate__tensorS8 = tensorS8
+var quern_tensorU8 quern_gen_is_stale__run_go_generate__tensorU8 = tensorU8
+var quern_tensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3 quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3 = tensorFloat8[kernel.Float8E4M3, kernel.Float8E4M3]
+var quern_tensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2 quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2 = tensorFloat8[kernel.Float8E4M3, kernel.Float8E5M2]
+var quern_tensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3 quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3 = tensorFloat8[kernel.Float8E5M2, kernel.Float8E4M3]
+var quern_tensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2 quern_gen_is_stale__run_go_generate__tensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2 = tensorFloat8[kernel.Float8E5M2, kernel.Float8E5M2]
+var quern_copyRows_uint8 quern_gen_is_stale__run_go_generate__copyRows_uint8 = copyRows[uint8]
+var quern_widen_kernel_Float16 quern_gen_is_stale__run_go_generate__widen_kernel_Float16 = widen[kernel.Float16]
+var quern_integerCPU_int8 quern_gen_is_stale__run_go_generate__integerCPU_int8 = integerCPU[int8]
+var _ = (*quern_gen_is_stale__run_go_generate__Axes)((*Axes)(nil))
+var quern_transpose_uint8 quern_gen_is_stale__run_go_generate__transpose_uint8 = transpose[uint8]
+var quern_moveRows_uint8 quern_gen_is_stale__run_go_generate__moveRows_uint8 = moveRows[uint8]
+var quern_transposeSquare_uint8 quern_gen_is_stale__run_go_generate__transposeSquare_uint8 = transposeSquare[uint8]
+var quern_trsm_float32 quern_gen_is_stale__run_go_generate__trsm_float32 = trsm[float32]
+var quern_axpy_float32 quern_gen_is_stale__run_go_generate__axpy_float32 = axpy[float32]
+var quern_scal_float32 quern_gen_is_stale__run_go_generate__scal_float32 = scal[float32]
+var quern_copyVector_float32 quern_gen_is_stale__run_go_generate__copyVector_float32 = copyVector[float32]
+var quern_swap_float32 quern_gen_is_stale__run_go_generate__swap_float32 = swap[float32]
+var quern_rot_float32 quern_gen_is_stale__run_go_generate__rot_float32 = rot[float32]
+var quern_axpyCPU_float32 quern_gen_is_stale__run_go_generate__axpyCPU_float32 = axpyCPU[float32]
 
 var quernGemmLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmLarge", Code: &quernPTX}}
 
@@ -826,6 +770,40 @@ func LaunchRoundRows(s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strid
 	return l.End()
 }
 
+var quernAbsLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "absLines[float32]", Code: &quernPTX, Host: quernHostAbsLines_float32, Plain: quernPlainAbsLines[float32]}}
+var quernAbsLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "absLines[float64]", Code: &quernPTX, Host: quernHostAbsLines_float64, Plain: quernPlainAbsLines[float64]}}
+
+// LaunchAbsLines runs absLines on the grid g.
+//
+// absLines reduces the magnitudes of lines of n elements, which begin lineStride elements after
+// each other and have steps of step: to their sum, or to the largest one if largest is not 0. A NaN
+// is larger than every number. Each line has parts threads, which take elements in turn. With byPart
+// 0, the parts of a line are neighboring threads; otherwise neighboring threads have neighboring
+// lines. to has an element per thread.
+func LaunchAbsLines[T float32 | float64](s *gpu.Stream, g gpu.Grid, lines, n, parts, lineStride, step, byPart, largest int, a, to *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernAbsLines_float32
+	case *float64:
+		k = quernAbsLines_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, lines)
+	gpu.Arg(l, n)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, lineStride)
+	gpu.Arg(l, step)
+	gpu.Arg(l, byPart)
+	gpu.Arg(l, largest)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, to)
+	return l.End()
+}
+
 var quernDot_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dot[float32]", Code: &quernPTX}}
 var quernDot_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dot[float64]", Code: &quernPTX}}
 
@@ -1057,8 +1035,8 @@ func LaunchDotCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX
 	return l.End()
 }
 
-var quernAsumCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asumCPU[float32]", Code: &quernPTX, Host: quernHostAsumCPU_float32, Plain: quernPlainAsumCPU_float32}}
-var quernAsumCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asumCPU[float64]", Code: &quernPTX, Host: quernHostAsumCPU_float64, Plain: quernPlainAsumCPU_float64}}
+var quernAsumCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asumCPU[float32]", Code: &quernPTX, Host: quernHostAsumCPU_float32, Plain: quernPlainAsumCPU[float32]}}
+var quernAsumCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asumCPU[float64]", Code: &quernPTX, Host: quernHostAsumCPU_float64, Plain: quernPlainAsumCPU[float64]}}
 
 // LaunchAsumCPU runs asumCPU on the grid g.
 //
@@ -1133,8 +1111,8 @@ func LaunchSquaresCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, 
 	return l.End()
 }
 
-var quernLargestCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestCPU[float32]", Code: &quernPTX, Host: quernHostLargestCPU_float32, Plain: quernPlainLargestCPU_float32}}
-var quernLargestCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestCPU[float64]", Code: &quernPTX, Host: quernHostLargestCPU_float64, Plain: quernPlainLargestCPU_float64}}
+var quernLargestCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestCPU[float32]", Code: &quernPTX, Host: quernHostLargestCPU_float32, Plain: quernPlainLargestCPU[float32]}}
+var quernLargestCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestCPU[float64]", Code: &quernPTX, Host: quernHostLargestCPU_float64, Plain: quernPlainLargestCPU[float64]}}
 
 // LaunchLargestCPU runs largestCPU on the grid g.
 //
@@ -1542,9 +1520,9 @@ var quernTranspose_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tr
 // LaunchTranspose runs transpose on the grid g.
 //
 // transpose writes the transposes of matrices of rows x columns elements to others. The tiles
-// are numbered along the rows, then along the matrices; the elements are of any type of the
-// same size.
-func LaunchTranspose[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo, stepFrom, stepTo int, from, to *gpu.Buffer[T]) error {
+// are numbered along the rows, then along the matrices, which begin at the elements of the axes;
+// the elements are of any type of the same size.
+func LaunchTranspose[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo int, matrices Axes, from, to *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
 	case *uint8:
@@ -1564,8 +1542,41 @@ func LaunchTranspose[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Gr
 	gpu.Arg(l, columns)
 	gpu.Arg(l, strideFrom)
 	gpu.Arg(l, strideTo)
-	gpu.Arg(l, stepFrom)
-	gpu.Arg(l, stepTo)
+	gpu.Arg(l, matrices)
+	gpu.SliceArg(l, from)
+	gpu.SliceArg(l, to)
+	return l.End()
+}
+
+var quernMoveRows_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveRows[uint8]", Code: &quernPTX, Host: quernHostMoveRows[uint8], Plain: quernPlainMoveRows[uint8]}}
+var quernMoveRows_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveRows[uint16]", Code: &quernPTX, Host: quernHostMoveRows[uint16], Plain: quernPlainMoveRows[uint16]}}
+var quernMoveRows_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveRows[uint32]", Code: &quernPTX, Host: quernHostMoveRows[uint32], Plain: quernPlainMoveRows[uint32]}}
+var quernMoveRows_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveRows[uint64]", Code: &quernPTX, Host: quernHostMoveRows[uint64], Plain: quernPlainMoveRows[uint64]}}
+
+// LaunchMoveRows runs moveRows on the grid g.
+//
+// moveRows writes rows of width elements, one row after another. The elements of row i begin in from
+// at element i of the axes, and are stride apart. A thread moves elements of one row.
+func LaunchMoveRows[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, rows, width, stride int, axes Axes, from, to *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *uint8:
+		k = quernMoveRows_uint8
+	case *uint16:
+		k = quernMoveRows_uint16
+	case *uint32:
+		k = quernMoveRows_uint32
+	case *uint64:
+		k = quernMoveRows_uint64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, width)
+	gpu.Arg(l, stride)
+	gpu.Arg(l, axes)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
 	return l.End()
@@ -1822,8 +1833,8 @@ func quernHostSumParts[T float32 | float64](r *host.Run) {
 	stepR := host.Value[int](r, 15)
 	bias := host.Slice[T](r, 16)
 	residual := host.Slice[T](r, 17)
-	t2 := ldp / 4
-	size := batch * m * t2
+	quads := ldp / 4
+	size := batch * m * quads
 	size2 := offC / 4
 	size3 := stepC / 4
 	size4 := ldc / 4
@@ -1833,14 +1844,14 @@ func quernHostSumParts[T float32 | float64](r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumParts[T](r, base, size, t2, m, parts, flags, n, partial, ldp, post, size2, size3, size4, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
+				quernRow1SumParts[T](r, base, size, quads, m, parts, flags, n, partial, ldp, post, size2, size3, size4, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 int, m int, parts int, flags int, n int, partial []T, ldp int, post int, size2 int, size3 int, size4 int, alpha T, beta T, c []T, offC int, stepC int, ldc int, stepR int, ldr int, bias []T, residual []T, width int) {
+func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, quads int, m int, parts int, flags int, n int, partial []T, ldp int, post int, size2 int, size3 int, size4 int, alpha T, beta T, c []T, offC int, stepC int, ldc int, stepR int, ldr int, bias []T, residual []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -1848,24 +1859,21 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			t1 := base + threadX
-			/*line gemm.go:265*/ t3 := host.Div(t1, t2)
-			/*line gemm.go:265*/ t4 := host.Rem(t1, t2) * 4
-			r2 := t3
-			left := t4
-			/*line gemm.go:266*/ t5 := host.Rem(r2, m)
-			/*line gemm.go:266*/ t6 := host.Div(r2, m)
+			i := base + threadX
+			/*line gemm.go:265*/ r2 := host.Div(i, quads)
+			/*line gemm.go:265*/ left := host.Rem(i, quads) * 4
+			t5 := host.Rem(r2, m)
+			/*line gemm.go:266*/ matrix := host.Div(r2, m)
 			r2 = t5
-			matrix := t6
 			/*line gemm.go:267*/ sum := quad[T]{}
-			base2 := (matrix*parts*m+r2)*t2*4 + left
+			base2 := (matrix*parts*m+r2)*quads*4 + left
 			whole := flags&96 == 0 && left+4 <= n
 			if whole {
 				/*line gemm.go:272*/ for p := 0; p < parts; p++ {
 					if r.Halted() {
 						/*line gemm.go:272*/ r.Halt()
 					}
-					/*line gemm.go:273*/ at := (base2/4 + p*m*t2) * 4
+					/*line gemm.go:273*/ at := (base2/4 + p*m*quads) * 4
 					/*line gemm.go:275*/ sum[0] += partial[at]
 					/*line gemm.go:275*/ sum[1] += partial[at+1]
 					/*line gemm.go:275*/ sum[2] += partial[at+2]
@@ -1875,10 +1883,8 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				/*line gemm.go:279*/ for j := 0; j < 4; j++ {
 					t12 := left+j < n
 					if t12 {
-						t9 := r2
 						t10 := left + j
-						/*line gemm.go:280*/ result0 := inTriangle(flags, t9, t10)
-						t12 = result0
+						/*line gemm.go:280*/ t12 = inTriangle(flags, r2, t10)
 					}
 					if t12 {
 						/*line gemm.go:281*/ for p2 := 0; p2 < parts; p2++ {
@@ -1912,10 +1918,7 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				q := left + j2
 				t18 := q < n
 				if t18 {
-					t15 := r2
-					t16 := q
-					/*line gemm.go:303*/ result02 := inTriangle(flags, t15, t16)
-					t18 = result02
+					/*line gemm.go:303*/ t18 = inTriangle(flags, r2, q)
 				}
 				if t18 {
 					/*line gemm.go:304*/ at3 := offC + matrix*stepC + r2*ldc + q
@@ -1923,12 +1926,9 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 					if beta != 0 {
 						v += beta * c[at3]
 					}
-					t19 := v
-					t20 := r2
-					t21 := q
 					t23 := matrix*stepR + r2*ldr + q
-					/*line gemm.go:309*/ result03 := finish[T](t19, t20, t21, post, t23, bias, residual)
-					/*line gemm.go:309*/ c[at3] = result03
+					/*line gemm.go:309*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
+					/*line gemm.go:309*/ c[at3] = result0
 				}
 			}
 		}
@@ -1936,27 +1936,24 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-		/*line gemm.go:262*/ if t1 >= size {
+		i := base + threadX
+		/*line gemm.go:262*/ if i >= size {
 			continue
 		}
-		t3 := host.Div(t1, t2)
-		/*line gemm.go:265*/ t4 := host.Rem(t1, t2) * 4
-		r2 := t3
-		left := t4
-		/*line gemm.go:266*/ t5 := host.Rem(r2, m)
-		/*line gemm.go:266*/ t6 := host.Div(r2, m)
+		r2 := host.Div(i, quads)
+		/*line gemm.go:265*/ left := host.Rem(i, quads) * 4
+		t5 := host.Rem(r2, m)
+		/*line gemm.go:266*/ matrix := host.Div(r2, m)
 		r2 = t5
-		matrix := t6
 		/*line gemm.go:267*/ sum := quad[T]{}
-		base2 := (matrix*parts*m+r2)*t2*4 + left
+		base2 := (matrix*parts*m+r2)*quads*4 + left
 		whole := flags&96 == 0 && left+4 <= n
 		if whole {
 			/*line gemm.go:272*/ for p := 0; p < parts; p++ {
 				if r.Halted() {
 					/*line gemm.go:272*/ r.Halt()
 				}
-				/*line gemm.go:273*/ at := (base2/4 + p*m*t2) * 4
+				/*line gemm.go:273*/ at := (base2/4 + p*m*quads) * 4
 				/*line gemm.go:275*/ sum[0] += partial[at]
 				/*line gemm.go:275*/ sum[1] += partial[at+1]
 				/*line gemm.go:275*/ sum[2] += partial[at+2]
@@ -1966,10 +1963,8 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 			/*line gemm.go:279*/ for j := 0; j < 4; j++ {
 				t12 := left+j < n
 				if t12 {
-					t9 := r2
 					t10 := left + j
-					/*line gemm.go:280*/ result0 := inTriangle(flags, t9, t10)
-					t12 = result0
+					/*line gemm.go:280*/ t12 = inTriangle(flags, r2, t10)
 				}
 				if t12 {
 					/*line gemm.go:281*/ for p2 := 0; p2 < parts; p2++ {
@@ -2003,10 +1998,7 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 			q := left + j2
 			t18 := q < n
 			if t18 {
-				t15 := r2
-				t16 := q
-				/*line gemm.go:303*/ result02 := inTriangle(flags, t15, t16)
-				t18 = result02
+				/*line gemm.go:303*/ t18 = inTriangle(flags, r2, q)
 			}
 			if t18 {
 				/*line gemm.go:304*/ at3 := offC + matrix*stepC + r2*ldc + q
@@ -2014,15 +2006,12 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				if beta != 0 {
 					v += beta * c[at3]
 				}
-				t19 := v
-				t20 := r2
-				t21 := q
 				t23 := matrix*stepR + r2*ldr + q
-				/*line gemm.go:309*/ result03 := finish[T](t19, t20, t21, post, t23, bias, residual)
-				/*line gemm.go:309*/ c[at3] = result03
+				/*line gemm.go:309*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
+				/*line gemm.go:309*/ c[at3] = result0
 			}
 		}
-	} /*line quern_gen.go:2025:1*/
+	} /*line quern_gen.go:2014:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2056,43 +2045,37 @@ func quernHostGemmCPU[T float32 | float64](r *host.Run) {
 	stepR := host.Value[int](r, 20)
 	bias := host.Slice[T](r, 21)
 	residual := host.Slice[T](r, 22)
-	t1 := (m + 96 - 1) / 96
-	t2 := (n + 96 - 1) / 96
-	size := t1 * t2
+	tilesM := (m + 96 - 1) / 96
+	tilesN := (n + 96 - 1) / 96
+	size := tilesM * tilesN
 	sums := host.Shared[[9216]T](r, 2)
 	packedA := host.Shared[[9216]T](r, 0)
+	t7 := 4
 	t72 := 4
-	t73 := 4
 	packedB := host.Shared[[9216]T](r, 1)
+	t73 := 16
 	t74 := 16
-	t75 := 16
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemmCPU[T](r, blockX, size, t2, m, n, flags, sums, k, packedA, offA, stepA, lda, a, t72, t73, packedB, offB, stepB, ldb, b, t74, t75, offC, stepC, ldc, c, alpha, beta, stepR, ldr, post, bias, residual)
+				quernRow1GemmCPU[T](r, blockX, size, tilesN, m, n, flags, sums, k, packedA, offA, stepA, lda, a, t7, t72, packedB, offB, stepB, ldb, b, t73, t74, offC, stepC, ldc, c, alpha, beta, stepR, ldr, post, bias, residual)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2 int, m int, n int, flags int, sums *[9216]T, k int, packedA *[9216]T, offA int, stepA int, lda int, a []T, t72 int, t73 int, packedB *[9216]T, offB int, stepB int, ldb int, b []T, t74 int, t75 int, offC int, stepC int, ldc int, c []T, alpha T, beta T, stepR int, ldr int, post int, bias []T, residual []T) {
+func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, tilesN int, m int, n int, flags int, sums *[9216]T, k int, packedA *[9216]T, offA int, stepA int, lda int, a []T, t7 int, t72 int, packedB *[9216]T, offB int, stepB int, ldb int, b []T, t73 int, t74 int, offC int, stepC int, ldc int, c []T, alpha T, beta T, stepR int, ldr int, post int, bias []T, residual []T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line gemm_cpu.go:26*/ t3 := host.Rem(blockX, size)
-		/*line gemm_cpu.go:26*/ t4 := host.Div(blockX, size)
-		tile := t3
-		batch := t4
-		/*line gemm_cpu.go:27*/ t5 := host.Div(tile, t2) * 96
-		/*line gemm_cpu.go:27*/ t6 := host.Rem(tile, t2) * 96
-		row := t5
-		column := t6
-		/*line gemm_cpu.go:28*/ t7 := min(m-row, 96)
-		t8 := min(n-column, 96)
-		rows := t7
-		columns := t8
+		/*line gemm_cpu.go:26*/ tile := host.Rem(blockX, size)
+		/*line gemm_cpu.go:26*/ batch := host.Div(blockX, size)
+		row := host.Div(tile, tilesN) * 96
+		/*line gemm_cpu.go:27*/ column := host.Rem(tile, tilesN) * 96
+		rows := min(m-row, 96)
+		columns := min(n-column, 96)
 		/*line gemm_cpu.go:29*/ if flags&32 != 0 && column >= row+96 || flags&64 != 0 && row >= column+96 {
 			continue
 		}
@@ -2109,186 +2092,158 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				t13 := packedA[:]
 				t14 := offA + batch*stepA + row*lda + first
 				/*line gemm_cpu.go:36*/ t15 := a[t14:]
-				t17 := rows
-				t18 := depth
-				/*line gemm_cpu.go:72*/ t12 := t17
-				for l := 0; l < t12; l++ {
+				/*line gemm_cpu.go:72*/ for l := 0; l < rows; l++ {
 					if r.Halted() {
 						/*line gemm_cpu.go:72*/ r.Halt()
 					}
-					/*line gemm_cpu.go:73*/ t22 := l/4*4*96 + l%4
-					/*line gemm_cpu.go:73*/ panel := t13[t22:]
-					t32 := l * lda
-					t42 := l*lda + t18
-					/*line gemm_cpu.go:74*/ t52 := t15[t32:t42]
-					for p := 0; p < len(t52); p++ {
-						/*line gemm_cpu.go:74*/ v := t52[p]
+					/*line gemm_cpu.go:73*/ t2 := l/4*4*96 + l%4
+					/*line gemm_cpu.go:73*/ panel := t13[t2:]
+					t3 := l * lda
+					t4 := l*lda + depth
+					/*line gemm_cpu.go:74*/ t5 := t15[t3:t4]
+					for p := 0; p < len(t5); p++ {
+						/*line gemm_cpu.go:74*/ v := t5[p]
 						panel[p*4] = v
 					}
 				}
-				t62 := t13
-				t82 := t17
-				t9 := t18
-				/*line gemm_cpu.go:98*/ steps := (t9 + 4 - 1) / 4 * 4
-				for l2 := 0; l2 < t82; l2 += t72 {
+				/*line gemm_cpu.go:98*/ steps := (depth + 4 - 1) / 4 * 4
+				for l2 := 0; l2 < rows; l2 += t7 {
 					if r.Halted() {
 						/*line gemm_cpu.go:99*/ r.Halt()
 					}
-					/*line gemm_cpu.go:100*/ t16 := l2 * 96
-					/*line gemm_cpu.go:100*/ panel2 := t62[t16:]
-					for i2 := t9 * t72; i2 < steps*t72; i2++ {
+					/*line gemm_cpu.go:100*/ t1 := l2 * 96
+					/*line gemm_cpu.go:100*/ panel2 := t13[t1:]
+					for i2 := depth * t7; i2 < steps*t7; i2++ {
 						panel2[i2] = 0
 					}
-					for i3 := t82 - l2; i3 < t72; i3++ {
+					for i3 := rows - l2; i3 < t7; i3++ {
 						if r.Halted() {
 							/*line gemm_cpu.go:104*/ r.Halt()
 						}
-						/*line gemm_cpu.go:105*/ t23 := steps
-						for p2 := 0; p2 < t23; p2++ {
+						/*line gemm_cpu.go:105*/ for p2 := 0; p2 < steps; p2++ {
 							if r.Halted() {
 								/*line gemm_cpu.go:105*/ r.Halt()
 							}
-							/*line gemm_cpu.go:106*/ panel2[p2*t72+i3] = 0
+							/*line gemm_cpu.go:106*/ panel2[p2*t7+i3] = 0
 						}
 					}
 				}
 			} else {
 				/*line gemm_cpu.go:38*/ t20 := packedA[:]
 				t21 := offA + batch*stepA + first*lda + row
-				/*line gemm_cpu.go:38*/ t222 := a[t21:]
-				t24 := rows
-				t25 := depth
-				/*line gemm_cpu.go:83*/ t19 := t25
-				for p3 := 0; p3 < t19; p3++ {
-					/*line gemm_cpu.go:84*/ t26 := p3 * lda
-					t33 := p3*lda + t24
-					/*line gemm_cpu.go:84*/ line := t222[t26:t33]
-					for l3 := 0; l3 < t24; l3 += 4 {
-						t43 := l3*96 + p3*4
-						/*line gemm_cpu.go:86*/ panel3 := t20[t43:]
-						t53 := min(4, t24-l3)
-						for i4 := 0; i4 < t53; i4++ {
+				/*line gemm_cpu.go:38*/ t22 := a[t21:]
+				/*line gemm_cpu.go:83*/ for p3 := 0; p3 < depth; p3++ {
+					t23 := p3 * lda
+					t32 := p3*lda + rows
+					/*line gemm_cpu.go:84*/ line := t22[t23:t32]
+					for l3 := 0; l3 < rows; l3 += 4 {
+						t42 := l3*96 + p3*4
+						/*line gemm_cpu.go:86*/ panel3 := t20[t42:]
+						t52 := min(4, rows-l3)
+						for i4 := 0; i4 < t52; i4++ {
 							/*line gemm_cpu.go:88*/ panel3[i4] = line[l3+i4]
 						}
 					}
 				}
-				t63 := t20
-				t83 := t24
-				t92 := t25
-				/*line gemm_cpu.go:98*/ steps2 := (t92 + 4 - 1) / 4 * 4
-				for l4 := 0; l4 < t83; l4 += t73 {
+				/*line gemm_cpu.go:98*/ steps2 := (depth + 4 - 1) / 4 * 4
+				for l4 := 0; l4 < rows; l4 += t72 {
 					if r.Halted() {
 						/*line gemm_cpu.go:99*/ r.Halt()
 					}
-					/*line gemm_cpu.go:100*/ t110 := l4 * 96
-					/*line gemm_cpu.go:100*/ panel4 := t63[t110:]
-					for i5 := t92 * t73; i5 < steps2*t73; i5++ {
+					/*line gemm_cpu.go:100*/ t12 := l4 * 96
+					/*line gemm_cpu.go:100*/ panel4 := t20[t12:]
+					for i5 := depth * t72; i5 < steps2*t72; i5++ {
 						panel4[i5] = 0
 					}
-					for i6 := t83 - l4; i6 < t73; i6++ {
+					for i6 := rows - l4; i6 < t72; i6++ {
 						if r.Halted() {
 							/*line gemm_cpu.go:104*/ r.Halt()
 						}
-						/*line gemm_cpu.go:105*/ t27 := steps2
-						for p4 := 0; p4 < t27; p4++ {
+						/*line gemm_cpu.go:105*/ for p4 := 0; p4 < steps2; p4++ {
 							if r.Halted() {
 								/*line gemm_cpu.go:105*/ r.Halt()
 							}
-							/*line gemm_cpu.go:106*/ panel4[p4*t73+i6] = 0
+							/*line gemm_cpu.go:106*/ panel4[p4*t72+i6] = 0
 						}
 					}
 				}
 			}
 			/*line gemm_cpu.go:40*/ if flags&2 != 0 {
-				t272 := packedB[:]
+				t27 := packedB[:]
 				t28 := offB + batch*stepB + column*ldb + first
 				/*line gemm_cpu.go:41*/ t29 := b[t28:]
-				t31 := columns
-				t322 := depth
-				/*line gemm_cpu.go:72*/ t111 := t31
-				for l5 := 0; l5 < t111; l5++ {
+				/*line gemm_cpu.go:72*/ for l5 := 0; l5 < columns; l5++ {
 					if r.Halted() {
 						/*line gemm_cpu.go:72*/ r.Halt()
 					}
-					/*line gemm_cpu.go:73*/ t210 := l5/16*16*96 + l5%16
-					/*line gemm_cpu.go:73*/ panel5 := t272[t210:]
-					t34 := l5 * ldb
-					t44 := l5*ldb + t322
-					/*line gemm_cpu.go:74*/ t54 := t29[t34:t44]
-					for p5 := 0; p5 < len(t54); p5++ {
-						/*line gemm_cpu.go:74*/ v2 := t54[p5]
+					/*line gemm_cpu.go:73*/ t24 := l5/16*16*96 + l5%16
+					/*line gemm_cpu.go:73*/ panel5 := t27[t24:]
+					t33 := l5 * ldb
+					t43 := l5*ldb + depth
+					/*line gemm_cpu.go:74*/ t53 := t29[t33:t43]
+					for p5 := 0; p5 < len(t53); p5++ {
+						/*line gemm_cpu.go:74*/ v2 := t53[p5]
 						panel5[p5*16] = v2
 					}
 				}
-				t64 := t272
-				t84 := t31
-				t93 := t322
-				/*line gemm_cpu.go:98*/ steps3 := (t93 + 4 - 1) / 4 * 4
-				for l6 := 0; l6 < t84; l6 += t74 {
+				/*line gemm_cpu.go:98*/ steps3 := (depth + 4 - 1) / 4 * 4
+				for l6 := 0; l6 < columns; l6 += t73 {
 					if r.Halted() {
 						/*line gemm_cpu.go:99*/ r.Halt()
 					}
-					/*line gemm_cpu.go:100*/ t112 := l6 * 96
-					/*line gemm_cpu.go:100*/ panel6 := t64[t112:]
-					for i7 := t93 * t74; i7 < steps3*t74; i7++ {
+					/*line gemm_cpu.go:100*/ t16 := l6 * 96
+					/*line gemm_cpu.go:100*/ panel6 := t27[t16:]
+					for i7 := depth * t73; i7 < steps3*t73; i7++ {
 						panel6[i7] = 0
 					}
-					for i8 := t84 - l6; i8 < t74; i8++ {
+					for i8 := columns - l6; i8 < t73; i8++ {
 						if r.Halted() {
 							/*line gemm_cpu.go:104*/ r.Halt()
 						}
-						/*line gemm_cpu.go:105*/ t211 := steps3
-						for p6 := 0; p6 < t211; p6++ {
+						/*line gemm_cpu.go:105*/ for p6 := 0; p6 < steps3; p6++ {
 							if r.Halted() {
 								/*line gemm_cpu.go:105*/ r.Halt()
 							}
-							/*line gemm_cpu.go:106*/ panel6[p6*t74+i8] = 0
+							/*line gemm_cpu.go:106*/ panel6[p6*t73+i8] = 0
 						}
 					}
 				}
 			} else {
-				/*line gemm_cpu.go:43*/ t342 := packedB[:]
+				/*line gemm_cpu.go:43*/ t34 := packedB[:]
 				t35 := offB + batch*stepB + first*ldb + column
 				/*line gemm_cpu.go:43*/ t36 := b[t35:]
-				t38 := columns
-				t39 := depth
-				/*line gemm_cpu.go:83*/ t113 := t39
-				for p7 := 0; p7 < t113; p7++ {
-					/*line gemm_cpu.go:84*/ t212 := p7 * ldb
-					t37 := p7*ldb + t38
-					/*line gemm_cpu.go:84*/ line2 := t36[t212:t37]
-					for l7 := 0; l7 < t38; l7 += 16 {
-						t45 := l7*96 + p7*16
-						/*line gemm_cpu.go:86*/ panel7 := t342[t45:]
-						t55 := min(16, t38-l7)
-						for i9 := 0; i9 < t55; i9++ {
+				/*line gemm_cpu.go:83*/ for p7 := 0; p7 < depth; p7++ {
+					t25 := p7 * ldb
+					t37 := p7*ldb + columns
+					/*line gemm_cpu.go:84*/ line2 := t36[t25:t37]
+					for l7 := 0; l7 < columns; l7 += 16 {
+						t44 := l7*96 + p7*16
+						/*line gemm_cpu.go:86*/ panel7 := t34[t44:]
+						t54 := min(16, columns-l7)
+						for i9 := 0; i9 < t54; i9++ {
 							/*line gemm_cpu.go:88*/ panel7[i9] = line2[l7+i9]
 						}
 					}
 				}
-				t65 := t342
-				t85 := t38
-				t94 := t39
-				/*line gemm_cpu.go:98*/ steps4 := (t94 + 4 - 1) / 4 * 4
-				for l8 := 0; l8 < t85; l8 += t75 {
+				/*line gemm_cpu.go:98*/ steps4 := (depth + 4 - 1) / 4 * 4
+				for l8 := 0; l8 < columns; l8 += t74 {
 					if r.Halted() {
 						/*line gemm_cpu.go:99*/ r.Halt()
 					}
-					/*line gemm_cpu.go:100*/ t114 := l8 * 96
-					/*line gemm_cpu.go:100*/ panel8 := t65[t114:]
-					for i10 := t94 * t75; i10 < steps4*t75; i10++ {
+					/*line gemm_cpu.go:100*/ t17 := l8 * 96
+					/*line gemm_cpu.go:100*/ panel8 := t34[t17:]
+					for i10 := depth * t74; i10 < steps4*t74; i10++ {
 						panel8[i10] = 0
 					}
-					for i11 := t85 - l8; i11 < t75; i11++ {
+					for i11 := columns - l8; i11 < t74; i11++ {
 						if r.Halted() {
 							/*line gemm_cpu.go:104*/ r.Halt()
 						}
-						/*line gemm_cpu.go:105*/ t213 := steps4
-						for p8 := 0; p8 < t213; p8++ {
+						/*line gemm_cpu.go:105*/ for p8 := 0; p8 < steps4; p8++ {
 							if r.Halted() {
 								/*line gemm_cpu.go:105*/ r.Halt()
 							}
-							/*line gemm_cpu.go:106*/ panel8[p8*t75+i11] = 0
+							/*line gemm_cpu.go:106*/ panel8[p8*t74+i11] = 0
 						}
 					}
 				}
@@ -2300,25 +2255,21 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				/*line gemm_cpu.go:47*/ panel9 := packedA[t41:t422]
 				for j := 0; j < columns; j += 16 {
 					t442 := i12*96 + j
-					/*line gemm_cpu.go:49*/ t452 := sums[t442:]
-					t46 := panel9
+					/*line gemm_cpu.go:49*/ t45 := sums[t442:]
 					t48 := j * 96
 					t49 := j*96 + steps5*16
 					/*line gemm_cpu.go:49*/ t50 := packedB[t48:t49]
-					t51 := steps5
-					/*line gemm_cpu.go:49*/ addProduct[T](t452, 96, t46, t50, t51)
+					/*line gemm_cpu.go:49*/ addProduct[T](t45, 96, panel9, t50, steps5)
 				}
 			}
 		}
-		t522 := rows
-		for i13 := 0; i13 < t522; i13++ {
+		for i13 := 0; i13 < rows; i13++ {
 			if r.Halted() {
 				/*line gemm_cpu.go:53*/ r.Halt()
 			}
 			/*line gemm_cpu.go:54*/ at := offC + batch*stepC + (row+i13)*ldc + column
-			t532 := at
 			t542 := at + columns
-			/*line gemm_cpu.go:55*/ to := c[t532:t542]
+			/*line gemm_cpu.go:55*/ to := c[at:t542]
 			for j2 := 0; j2 < len(to); j2++ {
 				t56 := row + i13
 				t57 := column + j2
@@ -2330,15 +2281,14 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				if beta != 0 {
 					v3 += beta * to[j2]
 				}
-				t59 := v3
 				t60 := row + i13
 				t61 := column + j2
-				t632 := batch*stepR + (row+i13)*ldr + column + j2
-				/*line gemm_cpu.go:64*/ result02 := finish[T](t59, t60, t61, post, t632, bias, residual)
+				t63 := batch*stepR + (row+i13)*ldr + column + j2
+				/*line gemm_cpu.go:64*/ result02 := finish[T](v3, t60, t61, post, t63, bias, residual)
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2341:1*/
+	} /*line quern_gen.go:2291:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2391,7 +2341,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2394:1*/
+	} /*line quern_gen.go:2344:1*/
 }
 
 //go:noinline
@@ -2413,7 +2363,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2416:1*/
+	} /*line quern_gen.go:2366:1*/
 }
 
 //go:noinline
@@ -2451,8 +2401,8 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start3+i]
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
-		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2455:1*/
+		totalRow[threadX] = total
+	} /*line quern_gen.go:2405:1*/
 }
 
 //go:noinline
@@ -2481,8 +2431,8 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 		if i < n {
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
-		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2485:1*/
+		totalRow[threadX] = total
+	} /*line quern_gen.go:2435:1*/
 }
 
 //go:noinline
@@ -2499,9 +2449,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			total := totalRow5[threadX]
 			i := base + threadX
 			/*line gemv.go:107*/ result0 := place(i, n, incY)
-			t7 := result0
-			t10 := total
-			/*line gemv.go:107*/ put[T](y, t7, alpha, beta, t10)
+			/*line gemv.go:107*/ put[T](y, result0, alpha, beta, total)
 		}
 		return
 	}
@@ -2511,11 +2459,9 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 		i := base + threadX
 		if i < n {
 			/*line gemv.go:107*/ result0 := place(i, n, incY)
-			t7 := result0
-			t10 := total
-			/*line gemv.go:107*/ put[T](y, t7, alpha, beta, t10)
+			/*line gemv.go:107*/ put[T](y, result0, alpha, beta, total)
 		}
-	} /*line quern_gen.go:2518:1*/
+	} /*line quern_gen.go:2464:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2559,7 +2505,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2562:1*/
+	} /*line quern_gen.go:2508:1*/
 }
 
 //go:noinline
@@ -2589,7 +2535,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2592:1*/
+	} /*line quern_gen.go:2538:1*/
 }
 
 //go:noinline
@@ -2620,7 +2566,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2623:1*/
+	} /*line quern_gen.go:2569:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2659,10 +2605,8 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 		first := host.Div(blockX, tiles) * part
 		end := min(first+part, columns)
 		base := host.Div(blockX, tiles) * rows
-		t1 := min(row+16, rows)
-		t2 := row
-		last := t1
-		i := t2
+		last := min(row+16, rows)
+		i := row
 		/*line gemv.go:143*/ for ; i+2 <= last; i += 2 {
 			if r.Halted() {
 				/*line gemv.go:143*/ r.Halt()
@@ -2673,38 +2617,27 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			t6 := (i+1)*lda + first
 			t7 := (i+1)*lda + end
 			/*line gemv.go:144*/ t8 := a[t6:t7]
-			t9 := first
-			t10 := end
-			/*line gemv.go:144*/ t11 := x[t9:t10]
-			/*line gemv.go:144*/ result0, result1 := dotsOf[T](t5, t8, t11)
-			s := result0
-			u := result1
-			/*line gemv.go:145*/ t15 := i
-			/*line gemv.go:145*/ result02 := place(t15, rows, incTo)
-			t19 := base + result02
-			t22 := s
-			/*line gemv.go:145*/ put[T](to, t19, alpha, beta, t22)
+			/*line gemv.go:144*/ t11 := x[first:end]
+			/*line gemv.go:144*/ s, u := dotsOf[T](t5, t8, t11)
+			result0 := place(i, rows, incTo)
+			t19 := base + result0
+			/*line gemv.go:145*/ put[T](to, t19, alpha, beta, s)
 			t24 := i + 1
-			/*line gemv.go:146*/ result03 := place(t24, rows, incTo)
-			t28 := base + result03
-			t31 := u
-			/*line gemv.go:146*/ put[T](to, t28, alpha, beta, t31)
+			/*line gemv.go:146*/ result02 := place(t24, rows, incTo)
+			t28 := base + result02
+			/*line gemv.go:146*/ put[T](to, t28, alpha, beta, u)
 		}
 		if i < last {
-			t33 := i
-			/*line gemv.go:149*/ result04 := place(t33, rows, incTo)
-			t37 := base + result04
+			result03 := place(i, rows, incTo)
+			t37 := base + result03
 			t40 := i*lda + first
 			t41 := i*lda + end
 			/*line gemv.go:149*/ t42 := a[t40:t41]
-			t43 := first
-			t44 := end
-			/*line gemv.go:149*/ t45 := x[t43:t44]
-			/*line gemv.go:149*/ result05 := dotOf[T](t42, t45)
-			t47 := result05
-			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, t47)
+			/*line gemv.go:149*/ t45 := x[first:end]
+			/*line gemv.go:149*/ result04 := dotOf[T](t42, t45)
+			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, result04)
 		}
-	} /*line quern_gen.go:2707:1*/
+	} /*line quern_gen.go:2640:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2757,11 +2690,9 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 				/*line gemv.go:165*/ r.Halt()
 			}
 			/*line gemv.go:166*/ at := i2*lda + column
-			t5 := n
-			/*line gemv.go:167*/ t6 := sums[:t5]
-			t7 := at
+			t6 := sums[:n]
 			t8 := at + n
-			/*line gemv.go:167*/ t9 := a[t7:t8]
+			/*line gemv.go:167*/ t9 := a[at:t8]
 			t10 := at + lda
 			t11 := at + lda + n
 			/*line gemv.go:167*/ t12 := a[t10:t11]
@@ -2771,8 +2702,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			t16 := at + size2
 			t17 := at + size2 + n
 			/*line gemv.go:167*/ t18 := a[t16:t17]
-			t19 := i2
-			/*line gemv.go:168*/ result0 := place(t19, rows, incX)
+			result0 := place(i2, rows, incX)
 			/*line gemv.go:168*/ t23 := x[result0]
 			t24 := i2 + 1
 			/*line gemv.go:168*/ result02 := place(t24, rows, incX)
@@ -2789,8 +2719,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			if r.Halted() {
 				/*line gemv.go:170*/ r.Halt()
 			}
-			/*line gemv.go:171*/ t39 := i2
-			/*line gemv.go:171*/ result05 := place(t39, rows, incX)
+			/*line gemv.go:171*/ result05 := place(i2, rows, incX)
 			/*line gemv.go:171*/ v := x[result05]
 			t43 := i2*lda + column
 			t44 := i2*lda + column + n
@@ -2801,15 +2730,14 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			}
 		}
 		base := host.Div(blockX, tiles) * columns
-		t46 := n
-		for j2 := 0; j2 < t46; j2++ {
-			/*line gemv.go:178*/ t48 := column + j2
+		for j2 := 0; j2 < n; j2++ {
+			t48 := column + j2
 			/*line gemv.go:178*/ result06 := place(t48, columns, incTo)
 			t52 := base + result06
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2812:1*/
+	} /*line quern_gen.go:2740:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2853,34 +2781,227 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line group.go:169*/ t1 := host.Div(i, columns)
-			/*line group.go:169*/ t2 := host.Rem(i, columns)
-			row := t1
-			column := t2
+			/*line group.go:169*/ row := host.Div(i, columns)
+			/*line group.go:169*/ column := host.Rem(i, columns)
 			/*line group.go:171*/ bits := math.Float32bits(from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column])
 			if bits&2147483647 <= 2139095040 {
 				bits = (bits + 4096) &^ 8191
 			}
 			to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
 		}
-		return
+		/*line group.go:177:20000*/ return
 	}
-	for threadX := range width {
+	/*line group.go:179*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line group.go:166:20000*/ if i >= size {
 			continue
 		}
-		/*line group.go:169*/ t1 := host.Div(i, columns)
-		/*line group.go:169*/ t2 := host.Rem(i, columns)
-		row := t1
-		column := t2
+		/*line group.go:169*/ row := host.Div(i, columns)
+		/*line group.go:169*/ column := host.Rem(i, columns)
 		/*line group.go:171*/ bits := math.Float32bits(from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column])
 		if bits&2147483647 <= 2139095040 {
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2883:1*/
+	} /*line quern_gen.go:2807:1*/
+}
+
+func quernPlainAbsLines[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
+	host.Plain(r, func(t kernel.Thread) { absLines[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostAbsLines_float32(r *host.Run) {
+	lines := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	parts := host.Value[int](r, 2)
+	lineStride := host.Value[int](r, 3)
+	step := host.Value[int](r, 4)
+	byPart := host.Value[int](r, 5)
+	largest := host.Value[int](r, 6)
+	a := host.Slice[float32](r, 7)
+	to := host.Slice[float32](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := lines * parts
+	size2 := parts * step
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AbsLines_float32(r, base, size, to, parts, byPart, lines, lineStride, step, n, a, largest, size2, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AbsLines_float32(r *host.Run, base int, size int, to []float32, parts int, byPart int, lines int, lineStride int, step int, n int, a []float32, largest int, size2 int, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(len(to)-base, size-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(to)-base {
+			row := to[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line norm.go:20*/ line := host.Div(i, parts)
+				/*line norm.go:20*/ part := host.Rem(i, parts)
+				if byPart != 0 {
+					line = host.Rem(i, lines)
+					/*line norm.go:22*/ part = host.Div(i, lines)
+				}
+				at := line*lineStride + part*step
+				var v float32
+				for k := part; k < n; k += parts {
+					if r.Halted() {
+						/*line norm.go:26*/ r.Halt()
+					}
+					/*line norm.go:27*/ x := float32(math.Abs(float64(a[at])))
+					/*line norm.go:29:30000*/ if largest == 0 {
+						v += x
+//line norm.go:31
+					} else if x > v || x != x {
+						/*line norm.go:32:30000*/ v = x
+					}
+					/*line norm.go:34:30000*/ at += size2
+				}
+				/*line norm.go:36*/ row[threadX] = v
+			}
+			/*line norm.go:38:30000*/ return
+		}
+	}
+	/*line norm.go:41*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line norm.go:17*/ if i >= size || i >= len(to) {
+			continue
+		}
+		line := host.Div(i, parts)
+		/*line norm.go:20*/ part := host.Rem(i, parts)
+		if byPart != 0 {
+			line = host.Rem(i, lines)
+			/*line norm.go:22*/ part = host.Div(i, lines)
+		}
+		at := line*lineStride + part*step
+		var v float32
+		for k := part; k < n; k += parts {
+			if r.Halted() {
+				/*line norm.go:26*/ r.Halt()
+			}
+			/*line norm.go:27*/ x := float32(math.Abs(float64(a[at])))
+			/*line norm.go:29:30000*/ if largest == 0 {
+				v += x
+//line norm.go:31
+			} else if x > v || x != x {
+				/*line norm.go:32:30000*/ v = x
+			}
+			/*line norm.go:34:30000*/ at += size2
+		}
+		/*line norm.go:36*/ to[i] = v
+	} /*line quern_gen.go:2908:1*/
+}
+
+func quernHostAbsLines_float64(r *host.Run) {
+	lines := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	parts := host.Value[int](r, 2)
+	lineStride := host.Value[int](r, 3)
+	step := host.Value[int](r, 4)
+	byPart := host.Value[int](r, 5)
+	largest := host.Value[int](r, 6)
+	a := host.Slice[float64](r, 7)
+	to := host.Slice[float64](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := lines * parts
+	size2 := parts * step
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AbsLines_float64(r, base, size, to, parts, byPart, lines, lineStride, step, n, a, largest, size2, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AbsLines_float64(r *host.Run, base int, size int, to []float64, parts int, byPart int, lines int, lineStride int, step int, n int, a []float64, largest int, size2 int, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(len(to)-base, size-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(to)-base {
+			row := to[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line norm.go:20*/ line := host.Div(i, parts)
+				/*line norm.go:20*/ part := host.Rem(i, parts)
+				if byPart != 0 {
+					line = host.Rem(i, lines)
+					/*line norm.go:22*/ part = host.Div(i, lines)
+				}
+				at := line*lineStride + part*step
+				var v float64
+				for k := part; k < n; k += parts {
+					if r.Halted() {
+						/*line norm.go:26*/ r.Halt()
+					}
+					/*line norm.go:27*/ x := math.Abs(a[at])
+					/*line norm.go:29:30000*/ if largest == 0 {
+						v += x
+//line norm.go:31
+					} else if x > v || x != x {
+						/*line norm.go:32:30000*/ v = x
+					}
+					/*line norm.go:34:30000*/ at += size2
+				}
+				/*line norm.go:36*/ row[threadX] = v
+			}
+			/*line norm.go:38:30000*/ return
+		}
+	}
+	/*line norm.go:41*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line norm.go:17*/ if i >= size || i >= len(to) {
+			continue
+		}
+		line := host.Div(i, parts)
+		/*line norm.go:20*/ part := host.Rem(i, parts)
+		if byPart != 0 {
+			line = host.Rem(i, lines)
+			/*line norm.go:22*/ part = host.Div(i, lines)
+		}
+		at := line*lineStride + part*step
+		var v float64
+		for k := part; k < n; k += parts {
+			if r.Halted() {
+				/*line norm.go:26*/ r.Halt()
+			}
+			/*line norm.go:27*/ x := math.Abs(a[at])
+			/*line norm.go:29:30000*/ if largest == 0 {
+				v += x
+//line norm.go:31
+			} else if x > v || x != x {
+				/*line norm.go:32:30000*/ v = x
+			}
+			/*line norm.go:34:30000*/ at += size2
+		}
+		/*line norm.go:36*/ to[i] = v
+	} /*line quern_gen.go:3004:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -2898,16 +3019,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 	size := n - c*3 - 256
 	size2 := c * 4
 	var at int
-	var at2 int
 	size3 := c * 1
-	var at3 int
+	var at2 int
 	size4 := c * 2
-	var at4 int
+	var at3 int
 	size5 := c * 3
 	var iFirst2 int
 	var total T
 	vs := host.Scratch[T](r, 1, r.BlockDim.Count())
-	reduceAdds := host.Scratch[T](r, 2, r.BlockDim.Count())
 	warps := host.Shared[[8]T](r, 0)
 	var w T
 	var w2 T
@@ -2917,110 +3036,87 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 	var w6 T
 	var w7 T
 	var w8 T
-	var total2 T
-	var total3 T
 	for r.Next() {
 		/*line reduce.go:82*/ iFirst = 0
-		for threadZ := range 1 {
-			/*line reduce.go:84:30000*/ for threadY := range 1 {
+		/*line reduce.go:83:40000*/ for threadZ := range 1 {
+			/*line reduce.go:84*/ for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
 				quernRow1Sum[T](r, sums, first)
 			}
 		}
-		/*line reduce.go:89*/ for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
-			if r.Halted() {
-				/*line reduce.go:82*/ r.Halt()
-			}
-			/*line reduce.go:84:30000*/ at = iFirst
-			at2 = iFirst + size3
-			at3 = iFirst + size4
-			at4 = iFirst + size5
-			/*line reduce.go:88:30000*/ for threadZ := range 1 {
-				/*line reduce.go:89*/ for threadY := range 1 {
+		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
+			at = iFirst + size3
+			at2 = iFirst + size4
+			at3 = iFirst + size5
+			for threadZ := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow2Sum[T](r, sums, first2, x, at, at2, at3, at4)
+					quernRow2Sum[T](r, sums, first2, x, iFirst, at, at2, at3)
 				}
 			}
 		}
-		iFirst2 = max(iFirst, 0)
-		for ; iFirst2 < n; iFirst2 += 256 {
+		/*line reduce.go:101:40000*/ iFirst2 = max(iFirst, 0)
+		/*line reduce.go:102*/ for ; iFirst2 < n; iFirst2 += 256 {
 			if r.Halted() {
 				/*line reduce.go:82*/ r.Halt()
 			}
-			/*line reduce.go:84:30000*/ for threadZ := range 1 {
-				/*line reduce.go:85:30000*/ for threadY := range 1 {
+			for threadZ := range 1 {
+				/*line reduce.go:85:40000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
 					quernRow3Sum[T](r, sums, first3, iFirst2, n, x)
 				}
 			}
 		}
-		/*line reduce.go:92:30000*/ total = 0
-		/*line reduce.go:93*/ for threadZ := range 1 {
+		/*line reduce.go:92*/ total = 0
+		host.ReduceAdd(vs, sums)
+		for threadZ := range 1 {
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Sum[T](r, sums, first4, vs)
+				quernRow4Sum[T](r, vs, first4, warps)
 			}
 		}
-		/*line reduce.go:93*/ host.ReduceAdd(reduceAdds, vs)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5Sum[T](r, reduceAdds, first5, warps)
-			}
-		}
-		/*line reduce.go:101:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:98*/ w = warps[0]
+		/*line reduce.go:98:40000*/ w = warps[0]
 		total += w
-		r.ThreadIdx = kernel.Dim3{}
 		/*line reduce.go:98*/ w2 = warps[1]
 		total += w2
-		r.ThreadIdx = kernel.Dim3{}
 		/*line reduce.go:98*/ w3 = warps[2]
 		total += w3
-		r.ThreadIdx = kernel.Dim3{}
 		/*line reduce.go:98*/ w4 = warps[3]
 		total += w4
-		r.ThreadIdx = kernel.Dim3{}
 		/*line reduce.go:98*/ w5 = warps[4]
 		total += w5
-		r.ThreadIdx = kernel.Dim3{}
 		/*line reduce.go:98*/ w6 = warps[5]
 		total += w6
-		r.ThreadIdx = kernel.Dim3{}
 		/*line reduce.go:98*/ w7 = warps[6]
 		total += w7
-		r.ThreadIdx = kernel.Dim3{}
 		/*line reduce.go:98*/ w8 = warps[7]
 		total += w8
-		/*line reduce.go:101*/ total2 = total
-		/*line reduce.go:85*/ total3 = total2
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line reduce.go:100:40000*/ for threadZ := range 1 {
+			/*line reduce.go:101:40000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow6Sum[T](r, out, total3)
+				quernRow5Sum[T](r, out, total)
 			}
 		}
-	} /*line quern_gen.go:3006:1*/
+	} /*line quern_gen.go:3102:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:3013:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:3109:1*/
 }
 
 //go:noinline
-func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T, at int, at2 int, at3 int, at4 int) {
+func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T, iFirst int, at int, at2 int, at3 int) {
 	sumRow := (*[256]T)(sums[first2:])
-	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
-		row := (*[256]T)(x[at:])
-		row2 := (*[256]T)(x[at2:])
-		row3 := (*[256]T)(x[at3:])
-		row4 := (*[256]T)(x[at4:])
+	if iFirst >= 0 && 256 <= len(x)-iFirst && at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 {
+		row := (*[256]T)(x[iFirst:])
+		row2 := (*[256]T)(x[at:])
+		row3 := (*[256]T)(x[at2:])
+		row4 := (*[256]T)(x[at3:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
 			/*line reduce.go:83*/ sum += row[threadX]
@@ -3034,12 +3130,12 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
+		/*line reduce.go:83*/ sum += x[iFirst+threadX]
 		/*line reduce.go:83*/ sum += x[at+threadX]
 		/*line reduce.go:83*/ sum += x[at2+threadX]
 		/*line reduce.go:83*/ sum += x[at3+threadX]
-		/*line reduce.go:83*/ sum += x[at4+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3042:1*/
+	} /*line quern_gen.go:3138:1*/
 }
 
 //go:noinline
@@ -3067,60 +3163,23 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 		/*line reduce.go:82*/ if iFirst2+threadX < n {
 			sum += x[iFirst2+threadX]
 		}
-		/*line reduce.go:85:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3071:1*/
+		/*line reduce.go:85:40000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:3167:1*/
 }
 
 //go:noinline
-func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T) {
-	sumRow := (*[256]T)(sums[first4:])
+func quernRow4Sum[T float32 | float64](r *host.Run, vs []T, first4 int, warps *[8]T) {
 	vRow := (*[256]T)(vs[first4:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		sum := sumRow[threadX]
-		/*line reduce.go:85*/ t2 := sum
-		v := t2
-		vRow[threadX] = v
-//line reduce.go:88:30000
-		{
-			threadX := threadX + 1
-			sum := sumRow[threadX]
-			t2 := sum
-			v := t2
-			vRow[threadX] = v
-		}
-//line reduce.go:95
-		{
-			threadX := threadX + 2
-			sum := sumRow[threadX]
-			t2 := sum
-			v := t2
-			vRow[threadX] = v
-		}
-		{
-			threadX := threadX + 3
-			sum := sumRow[threadX]
-			t2 := sum
-			v := t2
-			vRow[threadX] = v
-		}
-	} /*line quern_gen.go:3106:1*/
-}
-
-//go:noinline
-func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, warps *[8]T) {
-	reduceAddRow := (*[256]T)(reduceAdds[first5:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line reduce.go:93*/ v2 := reduceAdd
-		if threadX&31 == 0 {
-			warps[threadX>>5] = v2
+		v := vRow[threadX]
+		/*line reduce.go:94*/ if threadX&31 == 0 {
+			warps[threadX>>5] = v
 		}
-	} /*line quern_gen.go:3119:1*/
+	} /*line quern_gen.go:3178:1*/
 }
 
 //go:noinline
-func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
+func quernRow5Sum[T float32 | float64](r *host.Run, out []T, total T) {
 	firstX := 0
 	count3 := 1 - firstX
 	if count3 <= 0 {
@@ -3128,16 +3187,16 @@ func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 	}
 	if 0 < len(out) {
 		for range count3 {
-			/*line reduce.go:87*/ out[0] = total3
+			/*line reduce.go:87*/ out[0] = total
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line reduce.go:86*/ if threadX == 0 {
-			out[0] = total3
+			out[0] = total
 		}
-	} /*line quern_gen.go:3140:1*/
+	} /*line quern_gen.go:3199:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -3167,12 +3226,11 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		t2 := partial[:n]
 		for i := 0; i < len(t2); i++ {
 			/*line reduce.go:208*/ s := t2[i]
-			t3 := s
-			/*line reduce.go:209*/ sum.merge(t3)
+			sum.merge(s)
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:3175:1*/
+	} /*line quern_gen.go:3233:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3205,7 +3263,7 @@ func quernHostDotCPU[T float32 | float64](r *host.Run) {
 func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T, from int, to int, y []T, partial []T, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:306:30000*/ if incX == 1 && incY == 1 {
+		/*line reduce.go:306:40000*/ if incX == 1 && incY == 1 {
 			t7 := x[from:to]
 			/*line reduce.go:307*/ t10 := y[from:to]
 			/*line reduce.go:307*/ result0 := dotOf[T](t7, t10)
@@ -3217,19 +3275,17 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T
 			if r.Halted() {
 				/*line reduce.go:311*/ r.Halt()
 			}
-			/*line reduce.go:312*/ t12 := i
-			/*line reduce.go:312*/ result02 := place(t12, n, incX)
-			t16 := i
-			/*line reduce.go:312*/ result03 := place(t16, n, incY)
+			/*line reduce.go:312*/ result02 := place(i, n, incX)
+			/*line reduce.go:312*/ result03 := place(i, n, incY)
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3227:1*/
+	} /*line quern_gen.go:3283:1*/
 }
 
-func quernPlainAsumCPU_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { asumCPU[float32](t, v0, v1, v2, v3, v4) })
+func quernPlainAsumCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
+	host.Plain(r, func(t kernel.Thread) { asumCPU[T](t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostAsumCPU_float32(r *host.Run) {
@@ -3265,8 +3321,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			if r.Halted() {
 				/*line reduce.go:345*/ r.Halt()
 			}
-			/*line reduce.go:346*/ t5 := i
-			/*line reduce.go:346*/ result0 := place(t5, n, inc)
+			/*line reduce.go:346*/ result0 := place(i, n, inc)
 			/*line reduce.go:346*/ s0 += float32(math.Abs(float64(x[result0])))
 			t9 := i + 1
 			/*line reduce.go:347*/ result02 := place(t9, n, inc)
@@ -3282,17 +3337,11 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			if r.Halted() {
 				/*line reduce.go:351*/ r.Halt()
 			}
-			/*line reduce.go:352*/ t21 := i
-			/*line reduce.go:352*/ result05 := place(t21, n, inc)
+			/*line reduce.go:352*/ result05 := place(i, n, inc)
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3290:1*/
-}
-
-func quernPlainAsumCPU_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { asumCPU[float64](t, v0, v1, v2, v3, v4) })
+	} /*line quern_gen.go:3344:1*/
 }
 
 func quernHostAsumCPU_float64(r *host.Run) {
@@ -3328,8 +3377,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			if r.Halted() {
 				/*line reduce.go:345*/ r.Halt()
 			}
-			/*line reduce.go:346*/ t5 := i
-			/*line reduce.go:346*/ result0 := place(t5, n, inc)
+			/*line reduce.go:346*/ result0 := place(i, n, inc)
 			/*line reduce.go:346*/ s0 += math.Abs(x[result0])
 			t9 := i + 1
 			/*line reduce.go:347*/ result02 := place(t9, n, inc)
@@ -3345,12 +3393,11 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			if r.Halted() {
 				/*line reduce.go:351*/ r.Halt()
 			}
-			/*line reduce.go:352*/ t21 := i
-			/*line reduce.go:352*/ result05 := place(t21, n, inc)
+			/*line reduce.go:352*/ result05 := place(i, n, inc)
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3353:1*/
+	} /*line quern_gen.go:3400:1*/
 }
 
 func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
@@ -3380,11 +3427,10 @@ func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T
 		t2 := partial[:n]
 		for i := 0; i < len(t2); i++ {
 			/*line reduce.go:362*/ l := t2[i]
-			t3 := l
-			/*line reduce.go:363*/ best.take(t3)
+			best.take(l)
 		}
 		out[0] = best.Index
-	} /*line quern_gen.go:3387:1*/
+	} /*line quern_gen.go:3433:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3417,8 +3463,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 		r.ThreadIdx.X = threadX
 		/*line reduce.go:373*/ if inc == 1 {
 			/*line reduce.go:375*/ t7 := x[from:to]
-			/*line reduce.go:375*/ result0 := sumOfSquares[T](t7)
-			s := result0
+			/*line reduce.go:375*/ s := sumOfSquares[T](t7)
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
 				/*line reduce.go:376*/ partial[blockX] = Squares{Medium: s}
 				continue
@@ -3429,18 +3474,17 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 			if r.Halted() {
 				/*line reduce.go:381*/ r.Halt()
 			}
-			/*line reduce.go:382*/ t9 := i
-			/*line reduce.go:382*/ result02 := place(t9, n, inc)
-			/*line reduce.go:382*/ t13 := float64(x[result02])
+			/*line reduce.go:382*/ result0 := place(i, n, inc)
+			/*line reduce.go:382*/ t13 := float64(x[result0])
 			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3438:1*/
+	} /*line quern_gen.go:3482:1*/
 }
 
-func quernPlainLargestCPU_float32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[Largest[float32]](r, 4)
-	host.Plain(r, func(t kernel.Thread) { largestCPU[float32](t, v0, v1, v2, v3, v4) })
+func quernPlainLargestCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[Largest[T]](r, 4)
+	host.Plain(r, func(t kernel.Thread) { largestCPU[T](t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostLargestCPU_float32(r *host.Run) {
@@ -3471,8 +3515,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			if r.Halted() {
 				/*line reduce.go:411*/ r.Halt()
 			}
-			/*line reduce.go:412*/ t5 := i
-			/*line reduce.go:412*/ result0 := place(t5, n, inc)
+			/*line reduce.go:412*/ result0 := place(i, n, inc)
 			/*line reduce.go:412*/ a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
 				/*line reduce.go:413*/ t9 := Largest[float32]{Magnitude: a, Index: i}
@@ -3480,12 +3523,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3483:1*/
-}
-
-func quernPlainLargestCPU_float64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[Largest[float64]](r, 4)
-	host.Plain(r, func(t kernel.Thread) { largestCPU[float64](t, v0, v1, v2, v3, v4) })
+	} /*line quern_gen.go:3526:1*/
 }
 
 func quernHostLargestCPU_float64(r *host.Run) {
@@ -3516,8 +3554,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			if r.Halted() {
 				/*line reduce.go:411*/ r.Halt()
 			}
-			/*line reduce.go:412*/ t5 := i
-			/*line reduce.go:412*/ result0 := place(t5, n, inc)
+			/*line reduce.go:412*/ result0 := place(i, n, inc)
 			/*line reduce.go:412*/ a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
 				/*line reduce.go:413*/ t9 := Largest[float64]{Magnitude: a, Index: i}
@@ -3525,7 +3562,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3528:1*/
+	} /*line quern_gen.go:3565:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3569,11 +3606,9 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line tensor.go:367*/ t1 := host.Div(i, columns)
-			/*line tensor.go:367*/ t2 := host.Rem(i, columns)
-			row := t1
-			column := t2
-			/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
+			/*line tensor.go:367*/ row := host.Div(i, columns)
+			/*line tensor.go:367*/ column := host.Rem(i, columns)
+			to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
 		}
 		return
 	}
@@ -3583,12 +3618,10 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		/*line tensor.go:364*/ if i >= size {
 			continue
 		}
-		t1 := host.Div(i, columns)
-		/*line tensor.go:367*/ t2 := host.Rem(i, columns)
-		row := t1
-		column := t2
-		/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3591:1*/
+		row := host.Div(i, columns)
+		/*line tensor.go:367*/ column := host.Rem(i, columns)
+		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
+	} /*line quern_gen.go:3624:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3634,34 +3667,32 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			t2 := (row + 1) * columns
 			/*line tensor_cpu.go:20*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 			out := to[t1:t2]
-			t3 := at
 			t4 := at + columns
-			/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+			/*line tensor_cpu.go:22*/ t5 := from[at:t4]
 			for i := 0; i < len(t5); i++ {
 				/*line tensor_cpu.go:22*/ v := t5[i]
 				out[i] = v.Float32()
 			}
 		}
-		return
+		/*line tensor_cpu.go:26:50000*/ return
 	}
-	for threadX := range width {
+	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17*/ if row >= size {
+		/*line tensor_cpu.go:17:50000*/ if row >= size {
 			continue
 		}
-		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
-		t3 := at
 		t4 := at + columns
-		/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
 		for i := 0; i < len(t5); i++ {
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3664:1*/
+	} /*line quern_gen.go:3695:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3707,34 +3738,32 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			t2 := (row + 1) * columns
 			/*line tensor_cpu.go:20*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 			out := to[t1:t2]
-			t3 := at
 			t4 := at + columns
-			/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+			/*line tensor_cpu.go:22*/ t5 := from[at:t4]
 			for i := 0; i < len(t5); i++ {
 				/*line tensor_cpu.go:22*/ v := t5[i]
 				out[i] = v.Float32()
 			}
 		}
-		return
+		/*line tensor_cpu.go:26:50000*/ return
 	}
-	for threadX := range width {
+	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17*/ if row >= size {
+		/*line tensor_cpu.go:17:50000*/ if row >= size {
 			continue
 		}
-		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
-		t3 := at
 		t4 := at + columns
-		/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
 		for i := 0; i < len(t5); i++ {
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3737:1*/
+	} /*line quern_gen.go:3766:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -3780,36 +3809,34 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			t2 := (row + 1) * columns
 			/*line tensor_cpu.go:20*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 			out := to[t1:t2]
-			t3 := at
 			t4 := at + columns
-			/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+			/*line tensor_cpu.go:22*/ t5 := from[at:t4]
 			for i := 0; i < len(t5); i++ {
 				/*line tensor_cpu.go:22*/ v := t5[i]
 				result0 := v.Float32()
 				/*line tensor_cpu.go:23*/ out[i] = result0
 			}
 		}
-		return
+		/*line tensor_cpu.go:26:50000*/ return
 	}
-	for threadX := range width {
+	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17*/ if row >= size {
+		/*line tensor_cpu.go:17:50000*/ if row >= size {
 			continue
 		}
-		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
-		t3 := at
 		t4 := at + columns
-		/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
 		for i := 0; i < len(t5); i++ {
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3812:1*/
+	} /*line quern_gen.go:3839:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -3855,36 +3882,34 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			t2 := (row + 1) * columns
 			/*line tensor_cpu.go:20*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 			out := to[t1:t2]
-			t3 := at
 			t4 := at + columns
-			/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+			/*line tensor_cpu.go:22*/ t5 := from[at:t4]
 			for i := 0; i < len(t5); i++ {
 				/*line tensor_cpu.go:22*/ v := t5[i]
 				result0 := v.Float32()
 				/*line tensor_cpu.go:23*/ out[i] = result0
 			}
 		}
-		return
+		/*line tensor_cpu.go:26:50000*/ return
 	}
-	for threadX := range width {
+	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17*/ if row >= size {
+		/*line tensor_cpu.go:17:50000*/ if row >= size {
 			continue
 		}
-		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
-		t3 := at
 		t4 := at + columns
-		/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
 		for i := 0; i < len(t5); i++ {
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3887:1*/
+	} /*line quern_gen.go:3912:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -3935,82 +3960,72 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			/*line tensor_cpu.go:34*/ t1 := host.Div(base+threadX, m)
-			/*line tensor_cpu.go:34*/ t2 := host.Rem(base+threadX, m)
-			matrix := t1
-			row := t2
-			/*line tensor_cpu.go:35*/ at := matrix*stepA + row*lda
-			t3 := at
+			/*line tensor_cpu.go:34*/ matrix := host.Div(base+threadX, m)
+			/*line tensor_cpu.go:34*/ row := host.Rem(base+threadX, m)
+			at := matrix*stepA + row*lda
 			t4 := at + k
-			/*line tensor_cpu.go:36*/ x := a[t3:t4]
+			/*line tensor_cpu.go:36*/ x := a[at:t4]
 			at = matrix*stepC + row*ldc
-			t5 := at
 			t6 := at + n
-			/*line tensor_cpu.go:38*/ out := c[t5:t6]
+			/*line tensor_cpu.go:38*/ out := c[at:t6]
 			for j := 0; j < len(out); j++ {
-				/*line tensor_cpu.go:40:40000*/ if r.Halted() {
+				/*line tensor_cpu.go:40:50000*/ if r.Halted() {
 					/*line tensor_cpu.go:39*/ r.Halt()
 				}
-				/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
-				t7 := at2
+				/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
 				t8 := at2 + k
-				/*line tensor_cpu.go:41*/ y := b[t7:t8]
+				/*line tensor_cpu.go:41*/ y := b[at2:t8]
 				var sum int32
-				/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
+				/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
 					/*line tensor_cpu.go:43*/ v := x[p]
 					sum += int32(v) * int32(y[p])
 				}
-				/*line tensor_cpu.go:46:40000*/ sum *= alpha
+				/*line tensor_cpu.go:46:50000*/ sum *= alpha
 				/*line tensor_cpu.go:47*/ if beta != 0 {
 					sum += beta * out[j]
 				}
 				out[j] = sum
 			}
 		}
-		/*line tensor_cpu.go:53:40000*/ return
+		/*line tensor_cpu.go:53:50000*/ return
 	}
-	/*line tensor_cpu.go:55:40000*/ for threadX := range width {
+	/*line tensor_cpu.go:55*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line tensor_cpu.go:31*/ if base+threadX >= size {
+		/*line tensor_cpu.go:31:50000*/ if base+threadX >= size {
 			continue
 		}
-		/*line tensor_cpu.go:34:40000*/ t1 := host.Div(base+threadX, m)
-		/*line tensor_cpu.go:34*/ t2 := host.Rem(base+threadX, m)
-		matrix := t1
-		row := t2
-		/*line tensor_cpu.go:35*/ at := matrix*stepA + row*lda
-		t3 := at
+		/*line tensor_cpu.go:34:50000*/ matrix := host.Div(base+threadX, m)
+		/*line tensor_cpu.go:34*/ row := host.Rem(base+threadX, m)
+		at := matrix*stepA + row*lda
 		t4 := at + k
-		/*line tensor_cpu.go:36*/ x := a[t3:t4]
+		/*line tensor_cpu.go:36*/ x := a[at:t4]
 		at = matrix*stepC + row*ldc
-		t5 := at
 		t6 := at + n
-		/*line tensor_cpu.go:38*/ out := c[t5:t6]
+		/*line tensor_cpu.go:38*/ out := c[at:t6]
 		for j := 0; j < len(out); j++ {
-			/*line tensor_cpu.go:40:40000*/ if r.Halted() {
+			/*line tensor_cpu.go:40:50000*/ if r.Halted() {
 				/*line tensor_cpu.go:39*/ r.Halt()
 			}
-			/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
-			t7 := at2
+			/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
 			t8 := at2 + k
-			/*line tensor_cpu.go:41*/ y := b[t7:t8]
+			/*line tensor_cpu.go:41*/ y := b[at2:t8]
 			var sum int32
-			/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
+			/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
 				/*line tensor_cpu.go:43*/ v := x[p]
 				sum += int32(v) * int32(y[p])
 			}
-			/*line tensor_cpu.go:46:40000*/ sum *= alpha
+			/*line tensor_cpu.go:46:50000*/ sum *= alpha
 			/*line tensor_cpu.go:47*/ if beta != 0 {
 				sum += beta * out[j]
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:4008:1*/
+	} /*line quern_gen.go:4023:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
-	host.Plain(r, func(t kernel.Thread) { transpose[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[Axes](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { transpose[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4018,62 +4033,118 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	columns := host.Value[int](r, 1)
 	strideFrom := host.Value[int](r, 2)
 	strideTo := host.Value[int](r, 3)
-	stepFrom := host.Value[int](r, 4)
-	stepTo := host.Value[int](r, 5)
-	from := host.Slice[T](r, 6)
-	to := host.Slice[T](r, 7)
-	var t1 int
+	matrices := host.Value[Axes](r, 4)
+	from := host.Slice[T](r, 5)
+	to := host.Slice[T](r, 6)
+	matricess := host.Scratch[Axes](r, 2, r.BlockDim.Count())
+	var i int
 	tiles := (columns + 32 - 1) / 32
 	all := (rows + 32 - 1) / 32 * tiles
-	var t2 int
-	var i int
 	var matrix int
-	var t3 int
-	var t4 int
 	var row int
 	var column int
 	var iFirst int
+	firstFroms := host.Scratch[int](r, 0, r.BlockDim.Count())
+	firstTos := host.Scratch[int](r, 1, r.BlockDim.Count())
 	tile := host.Shared[[32][33]T](r, 0)
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
+		quernRow1Transpose[T](r, matricess, &matrices)
 		r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:25*/ t1 = host.Rem(blockX, all)
+		/*line transpose.go:58*/ i = host.Rem(blockX, all)
 		r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:25*/ t2 = host.Div(blockX, all)
-		i = t1
-		matrix = t2
+		/*line transpose.go:58*/ matrix = host.Div(blockX, all)
 		r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:26*/ t3 = host.Div(i, tiles) * 32
+		/*line transpose.go:59*/ row = host.Div(i, tiles) * 32
 		r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:26*/ t4 = host.Rem(i, tiles) * 32
-		row = t3
-		column = t4
-		/*line transpose.go:28*/ iFirst = 0
-		/*line transpose.go:29:50000*/ for ; iFirst < 32; iFirst += 8 {
-			quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
+		/*line transpose.go:59*/ column = host.Rem(i, tiles) * 32
+		/*line transpose.go:62*/ iFirst = 0
+		quernRow2Transpose[T](r, firstFroms, firstTos, matricess, matrix)
+		/*line transpose.go:64:60000*/ for ; iFirst < 32; iFirst += 8 {
+			quernRow3Transpose[T](r, firstFroms, iFirst, row, rows, column, columns, tile, from, strideFrom)
 		}
-		/*line transpose.go:34:50000*/ iFirst2 = 0
-		/*line transpose.go:35:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
-			quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
+		/*line transpose.go:68*/ iFirst2 = 0
+		for ; iFirst2 < 32; iFirst2 += 8 {
+			quernRow4Transpose[T](r, firstTos, iFirst2, column, columns, row, rows, to, strideTo, tile)
 		}
-	} /*line quern_gen.go:4060:1*/
+	} /*line quern_gen.go:4071:1*/
 }
 
 //go:noinline
-func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst int, row int, rows int, column int, columns int, tile *[32][33]T, from []T, matrix int, stepFrom int, strideFrom int) {
+func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, matricess []Axes, matrices *Axes) {
+	for threadZ := range 1 {
+		for threadY := range 8 {
+			first := (threadZ*8 + threadY) * 32
+			{
+				matricesRow := (*[32]Axes)(matricess[first:])
+				for threadX := 0; threadX < 32; threadX += 4 {
+					matrices2 := &matricesRow[threadX]
+//line transpose.go:54
+					*matrices2 = *matrices
+//line transpose.go:55:60000
+					{
+						threadX := threadX + 1
+						matrices2 := &matricesRow[threadX]
+						*matrices2 = *matrices
+					}
+//line transpose.go:60:60000
+					{
+						threadX := threadX + 2
+						matrices2 := &matricesRow[threadX]
+						*matrices2 = *matrices
+					}
+//line transpose.go:65
+					{
+						threadX := threadX + 3
+						matrices2 := &matricesRow[threadX]
+						*matrices2 = *matrices
+					}
+				}
+			}
+		}
+	} /*line quern_gen.go:4106:1*/
+}
+
+//go:noinline
+func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFroms []int, firstTos []int, matricess []Axes, matrix int) {
+	for threadZ := range 1 {
+		for threadY := range 8 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first2 := (threadZ*8 + threadY) * 32
+			{
+				firstFromRow := (*[32]int)(firstFroms[first2:])
+				firstToRow := (*[32]int)(firstTos[first2:])
+				matricesRow := (*[32]Axes)(matricess[first2:])
+				for threadX := range 32 {
+					r.ThreadIdx.X = threadX
+					var firstFrom int
+					var firstTo int
+					matrices2 := &matricesRow[threadX]
+					/*line transpose.go:60*/ firstFrom, firstTo = matrices2.place(matrix)
+					firstFromRow[threadX] = firstFrom
+					firstToRow[threadX] = firstTo
+				}
+			}
+		}
+	} /*line quern_gen.go:4130:1*/
+}
+
+//go:noinline
+func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFroms []int, iFirst int, row int, rows int, column int, columns int, tile *[32][33]T, from []T, strideFrom int) {
 	start := row + iFirst
-	start3 := matrix*stepFrom + column
 	same := column >= -1<<61 && column <= 1<<61 && columns >= -1<<61 && columns <= 1<<61
 	count := min(columns-column, 32)
 	for threadZ := range 1 {
 		for threadY := range 8 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first3 := (threadZ*8 + threadY) * 32
 			start2 := start + threadY
-			start4 := start3 + (start+threadY)*strideFrom
+			start3 := column + (start+threadY)*strideFrom
 		done3:
 			switch {
 			default:
+				firstFromRow := (*[32]int)(firstFroms[first3:])
 				if !(iFirst+threadY < 32 && start2 < rows) {
 					break done3
 				}
@@ -4081,67 +4152,124 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst 
 					if count <= 0 {
 						break done3
 					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
+					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 {
 						row2 := tile[iFirst+threadY][:count]
-						row3 := from[start4:][:count]
-						/*line transpose.go:30*/ copy(row2, row3)
+						firstFromRow2 := firstFromRow[:][:count]
+						for threadX := range count {
+							r.ThreadIdx.X = threadX
+							firstFrom := firstFromRow2[threadX]
+							/*line transpose.go:64*/ row2[threadX] = from[start3+firstFrom+threadX]
+						}
 						break done3
 					}
 				}
-				/*line transpose.go:34:50000*/ for threadX := range 32 {
+				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:28:50000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:29:50000*/ if start2 < rows && column+threadX < columns {
-							tile[iFirst+threadY][threadX] = from[start4+threadX]
+					firstFrom := firstFromRow[threadX]
+					/*line transpose.go:62*/ if iFirst+threadY < 32 {
+						if start2 < rows && column+threadX < columns {
+							tile[iFirst+threadY][threadX] = from[start3+firstFrom+threadX]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4101:1*/
+	} /*line quern_gen.go:4177:1*/
 }
 
 //go:noinline
-func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2 int, column int, columns int, row int, rows int, to []T, matrix int, stepTo int, strideTo int, tile *[32][33]T) {
-	start5 := column + iFirst2
-	start7 := matrix*stepTo + row
+func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTos []int, iFirst2 int, column int, columns int, row int, rows int, to []T, strideTo int, tile *[32][33]T) {
+	start4 := column + iFirst2
 	same2 := row >= -1<<61 && row <= 1<<61 && rows >= -1<<61 && rows <= 1<<61
 	count2 := min(rows-row, 32)
 	for threadZ := range 1 {
 		for threadY := range 8 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start6 := start5 + threadY
-			start8 := start7 + (start5+threadY)*strideTo
+			first4 := (threadZ*8 + threadY) * 32
+			start5 := start4 + threadY
+			start6 := row + (start4+threadY)*strideTo
 		done4:
 			switch {
 			default:
-				if !(iFirst2+threadY < 32 && start6 < columns) {
+				firstToRow := (*[32]int)(firstTos[first4:])
+				if !(iFirst2+threadY < 32 && start5 < columns) {
 					break done4
 				}
 				if same2 {
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
-						row4 := to[start8:][:count2]
-						row5 := tile[:count2]
+					if count2 <= 32 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+						row3 := tile[:count2]
+						firstToRow2 := firstToRow[:][:count2]
 						for threadX := range count2 {
-							/*line transpose.go:36*/ row4[threadX] = row5[threadX][iFirst2+threadY]
+							r.ThreadIdx.X = threadX
+							firstTo := firstToRow2[threadX]
+							/*line transpose.go:70*/ to[start6+firstTo+threadX] = row3[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:38:50000*/ break done4
+						/*line transpose.go:72:60000*/ break done4
 					}
 				}
-				/*line transpose.go:41*/ for threadX := range 32 {
+				/*line transpose.go:75:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:34:50000*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:35:50000*/ if start6 < columns && row+threadX < rows {
-							to[start8+threadX] = tile[threadX][iFirst2+threadY]
+					firstTo := firstToRow[threadX]
+					/*line transpose.go:68*/ if iFirst2+threadY < 32 {
+						if start5 < columns && row+threadX < rows {
+							to[start6+firstTo+threadX] = tile[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4144:1*/
+	} /*line quern_gen.go:4224:1*/
+}
+
+func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[Axes](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { moveRows[T](t, v0, v1, v2, v3, v4, v5) })
+}
+
+func quernHostMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	rows := host.Value[int](r, 0)
+	width := host.Value[int](r, 1)
+	stride := host.Value[int](r, 2)
+	axes := host.Value[Axes](r, 3)
+	from := host.Slice[T](r, 4)
+	to := host.Slice[T](r, 5)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimX
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimY
+		base2 := blockY * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				row := base + threadY
+				start := row * width
+				quernRow1MoveRows[T](r, &axes, row, rows, base2, size, width, to, start, from, stride, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Axes, row int, rows int, base2 int, size int, width int, to []T, start int, from []T, stride int, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line transpose.go:79*/ axes2 := *axes
+		/*line transpose.go:81*/ if row >= rows {
+			continue
+		}
+		/*line transpose.go:84:60000*/ first, _ := axes2.place(row)
+		/*line transpose.go:85:60000*/ for i := base2 + threadX; i < width; i += size {
+			to[start+i] = from[first+i*stride]
+		}
+	} /*line quern_gen.go:4272:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4154,8 +4282,6 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	stride := host.Value[int](r, 1)
 	data := host.Slice[T](r, 2)
 	var i int
-	var t1 int
-	var t2 int
 	var row int
 	var column int
 	var iFirst int
@@ -4164,32 +4290,30 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line transpose.go:49*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25-0) - 0.5)
-		/*line transpose.go:50:50000*/ for i*(i+1)/2 > blockX {
-			/*line transpose.go:51*/ if r.Halted() {
-				/*line transpose.go:50*/ r.Halt()
+		/*line transpose.go:98*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25-0) - 0.5)
+		/*line transpose.go:99:60000*/ for i*(i+1)/2 > blockX {
+			/*line transpose.go:100:60000*/ if r.Halted() {
+				/*line transpose.go:99*/ r.Halt()
 			}
-			/*line transpose.go:51*/ i--
+			/*line transpose.go:100:60000*/ i--
 		}
-		/*line transpose.go:53:50000*/ for (i+1)*(i+2)/2 <= blockX {
-			/*line transpose.go:54:50000*/ if r.Halted() {
-				/*line transpose.go:53*/ r.Halt()
+		/*line transpose.go:102:60000*/ for (i+1)*(i+2)/2 <= blockX {
+			/*line transpose.go:103:60000*/ if r.Halted() {
+				/*line transpose.go:102*/ r.Halt()
 			}
-			/*line transpose.go:54:50000*/ i++
+			/*line transpose.go:103:60000*/ i++
 		}
-		/*line transpose.go:56:50000*/ t1 = i * 32
-		t2 = (blockX - i*(i+1)/2) * 32
-		row = t1
-		column = t2
-		/*line transpose.go:58*/ iFirst = 0
-		for ; iFirst < 32; iFirst += 8 {
+		/*line transpose.go:105:60000*/ row = i * 32
+		column = (blockX - i*(i+1)/2) * 32
+		iFirst = 0
+		/*line transpose.go:108:60000*/ for ; iFirst < 32; iFirst += 8 {
 			quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper)
 		}
-		/*line transpose.go:67*/ iFirst2 = 0
-		for ; iFirst2 < 32; iFirst2 += 8 {
+		/*line transpose.go:116:60000*/ iFirst2 = 0
+		/*line transpose.go:117:60000*/ for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4192:1*/
+	} /*line quern_gen.go:4316:1*/
 }
 
 //go:noinline
@@ -4222,47 +4346,49 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
-						/*line transpose.go:60*/ copy(row2, row3)
+						/*line transpose.go:109*/ copy(row2, row3)
 						break done2
 					}
 				}
-				/*line transpose.go:64:50000*/ for threadX := range 32 {
+				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:66*/ if iFirst+threadY < 32 {
-						/*line transpose.go:59*/ if start2 < n && column+threadX < n {
+					/*line transpose.go:115:60000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:108:60000*/ if start2 < n && column+threadX < n {
 							lower[iFirst+threadY][threadX] = data[start3+threadX]
 						}
 					}
 				}
 			}
+//line transpose.go:114:60000
 		done3:
-			switch {
+			/*line transpose.go:115:60000*/ switch {
+//line transpose.go:116:60000
 			default:
-				if !(iFirst+threadY < 32 && start6 < n) {
+				/*line transpose.go:117:60000*/ if !(iFirst+threadY < 32 && start6 < n) {
 					break done3
 				}
-				if same2 {
-					if count2 <= 0 {
+				/*line transpose.go:120*/ if same2 {
+					/*line transpose.go:121:60000*/ if count2 <= 0 {
 						break done3
 					}
-					/*line transpose.go:75:50000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
+					/*line transpose.go:124:60000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
 						row4 := upper[iFirst+threadY][:count2]
 						row5 := data[start8:][:count2]
-						/*line transpose.go:63*/ copy(row4, row5)
+						/*line transpose.go:112*/ copy(row4, row5)
 						break done3
 					}
 				}
-				for threadX := range 32 {
+				/*line transpose.go:116:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					if iFirst+threadY < 32 {
-						/*line transpose.go:62*/ if start6 < n && row+threadX < n {
+					/*line transpose.go:118:60000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:111:60000*/ if start6 < n && row+threadX < n {
 							upper[iFirst+threadY][threadX] = data[start7+threadX]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4265:1*/
+	} /*line quern_gen.go:4391:1*/
 }
 
 //go:noinline
@@ -4297,52 +4423,52 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
-							/*line transpose.go:69*/ row6[threadX] = row7[threadX][iFirst2+threadY]
+							/*line transpose.go:118*/ row6[threadX] = row7[threadX][iFirst2+threadY]
 						}
 						break done4
 					}
 				}
-				/*line transpose.go:74:50000*/ for threadX := range 32 {
+				/*line transpose.go:123:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:76*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:68*/ if start10 < n && column+threadX < n {
+					/*line transpose.go:125*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:117:60000*/ if start10 < n && column+threadX < n {
 							data[start11+threadX] = upper[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
-//line transpose.go:74:50000
+//line transpose.go:123:60000
 		done5:
-			/*line transpose.go:75:50000*/ switch {
-//line transpose.go:76
+			/*line transpose.go:124:60000*/ switch {
+//line transpose.go:125
 			default:
-				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
+				/*line transpose.go:126:60000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
 					break done5
 				}
-				if same5 {
-					if count4 <= 0 {
+				/*line transpose.go:129*/ if same5 {
+					/*line transpose.go:130:60000*/ if count4 <= 0 {
 						break done5
 					}
-					/*line transpose.go:84:50000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					/*line transpose.go:133*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row8 := data[start16:][:count4]
 						row9 := lower[:count4]
-						/*line transpose.go:87:50000*/ for threadX := range count4 {
-							/*line transpose.go:72*/ row8[threadX] = row9[threadX][iFirst2+threadY]
+						for threadX := range count4 {
+							/*line transpose.go:121*/ row8[threadX] = row9[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:74:50000*/ break done5
+						/*line transpose.go:123:60000*/ break done5
 					}
 				}
-				/*line transpose.go:77*/ for threadX := range 32 {
+				/*line transpose.go:126:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					if iFirst2+threadY < 32 {
-						/*line transpose.go:71*/ if same4 && row+threadX < n {
+					/*line transpose.go:128:60000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:120*/ if same4 && row+threadX < n {
 							data[start14+threadX] = lower[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4345:1*/
+	} /*line quern_gen.go:4471:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4369,21 +4495,21 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 		blockX := r.BlockIdx.X
 		base := blockX * 128
 		/*line trsm.go:19*/ eFirst = 0
-		/*line trsm.go:20:60000*/ for ; eFirst < 1024; eFirst += 128 {
-			/*line trsm.go:21*/ for threadZ := range 1 {
-				for threadY := range 1 {
+		/*line trsm.go:20:70000*/ for ; eFirst < 1024; eFirst += 128 {
+			/*line trsm.go:21:70000*/ for threadZ := range 1 {
+				/*line trsm.go:22*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m)
 				}
 			}
 		}
-		/*line trsm.go:28:60000*/ for threadZ := range 1 {
-			/*line trsm.go:29:60000*/ for threadY := range 1 {
+		/*line trsm.go:28:70000*/ for threadZ := range 1 {
+			/*line trsm.go:29:70000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	} /*line quern_gen.go:4386:1*/
+	} /*line quern_gen.go:4512:1*/
 }
 
 //go:noinline
@@ -4395,36 +4521,36 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			t1 := (eFirst + threadX) / 32
-			t2 := (eFirst + threadX) % 32
+			i := (eFirst + threadX) / 32
+			j := (eFirst + threadX) % 32
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:60000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
+			/*line trsm.go:23:70000*/ if i == j && (unit != 0 || i >= n) {
 				v = 1
 //line trsm.go:25
-			} else if t1 < n && t2 <= t1 {
-				/*line trsm.go:26:60000*/ v = a[offA+t1*rowA+t2*columnA]
+			} else if i < n && j <= i {
+				/*line trsm.go:26:70000*/ v = a[offA+i*rowA+j*columnA]
 			}
-			/*line trsm.go:28:60000*/ m[t1][t2] = v
+			/*line trsm.go:28:70000*/ m[i][j] = v
 		}
 		/*line trsm.go:30*/ return
 	}
-	/*line trsm.go:32:60000*/ for threadX := range 128 {
+	/*line trsm.go:32:70000*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		t1 := (eFirst + threadX) / 32
-		t2 := (eFirst + threadX) % 32
+		i := (eFirst + threadX) / 32
+		j := (eFirst + threadX) % 32
 		/*line trsm.go:19*/ if eFirst+threadX < 1024 {
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:60000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
+			/*line trsm.go:23:70000*/ if i == j && (unit != 0 || i >= n) {
 				v = 1
 //line trsm.go:25
-			} else if t1 < n && t2 <= t1 {
-				/*line trsm.go:26:60000*/ v = a[offA+t1*rowA+t2*columnA]
+			} else if i < n && j <= i {
+				/*line trsm.go:26:70000*/ v = a[offA+i*rowA+j*columnA]
 			}
-			/*line trsm.go:28:60000*/ m[t1][t2] = v
+			/*line trsm.go:28:70000*/ m[i][j] = v
 		}
-	} /*line quern_gen.go:4427:1*/
+	} /*line quern_gen.go:4553:1*/
 }
 
 //go:noinline
@@ -4439,58 +4565,56 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 			r2 := base + threadX
 			at2 := offB + r2*columnB
 			/*line trsm.go:35*/ x := [32]T{}
-			/*line trsm.go:37*/ for i := 0; i < 32; i++ {
-				/*line trsm.go:38:60000*/ if i < n {
-					x[i] = alpha * b[at2+i*rowB]
+			/*line trsm.go:37*/ for i2 := 0; i2 < 32; i2++ {
+				/*line trsm.go:38:70000*/ if i2 < n {
+					x[i2] = alpha * b[at2+i2*rowB]
 				}
 			}
-			/*line trsm.go:43:60000*/ for i2 := 0; i2 < 32; i2++ {
+			/*line trsm.go:43:70000*/ for i3 := 0; i3 < 32; i3++ {
 				/*line trsm.go:44*/ if r.Halted() {
 					/*line trsm.go:43*/ r.Halt()
 				}
-				/*line trsm.go:45:60000*/ t3 := i2
-				/*line trsm.go:46:60000*/ for j := 0; j < t3; j++ {
-					/*line trsm.go:46*/ x[i2] -= m[i2][j] * x[j]
+				/*line trsm.go:45:70000*/ for j2 := 0; j2 < i3; j2++ {
+					x[i3] -= m[i3][j2] * x[j2]
 				}
-				/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
+				/*line trsm.go:48:70000*/ x[i3] /= m[i3][i3]
 			}
-			/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
-				/*line trsm.go:52*/ if i3 < n {
-					b[at2+i3*rowB] = x[i3]
+			/*line trsm.go:51*/ for i4 := 0; i4 < 32; i4++ {
+				if i4 < n {
+					b[at2+i4*rowB] = x[i4]
 				}
 			}
 		}
 		return
 	}
-	/*line trsm.go:59:60000*/ for threadX := range 128 {
+	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		r2 := base + threadX
 		at := offB + r2*columnB
-		/*line trsm.go:32:60000*/ if r2 >= lines {
+		/*line trsm.go:32:70000*/ if r2 >= lines {
 			continue
 		}
-		/*line trsm.go:35:60000*/ x := [32]T{}
-		/*line trsm.go:37*/ for i := 0; i < 32; i++ {
-			/*line trsm.go:38:60000*/ if i < n {
-				x[i] = alpha * b[at+i*rowB]
+		/*line trsm.go:35:70000*/ x := [32]T{}
+		/*line trsm.go:37*/ for i2 := 0; i2 < 32; i2++ {
+			/*line trsm.go:38:70000*/ if i2 < n {
+				x[i2] = alpha * b[at+i2*rowB]
 			}
 		}
-		/*line trsm.go:43:60000*/ for i2 := 0; i2 < 32; i2++ {
+		/*line trsm.go:43:70000*/ for i3 := 0; i3 < 32; i3++ {
 			/*line trsm.go:44*/ if r.Halted() {
 				/*line trsm.go:43*/ r.Halt()
 			}
-			/*line trsm.go:45:60000*/ t3 := i2
-			/*line trsm.go:46:60000*/ for j := 0; j < t3; j++ {
-				/*line trsm.go:46*/ x[i2] -= m[i2][j] * x[j]
+			/*line trsm.go:45:70000*/ for j2 := 0; j2 < i3; j2++ {
+				x[i3] -= m[i3][j2] * x[j2]
 			}
-			/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
+			/*line trsm.go:48:70000*/ x[i3] /= m[i3][i3]
 		}
-		/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
-			/*line trsm.go:52*/ if i3 < n {
-				b[at+i3*rowB] = x[i3]
+		/*line trsm.go:51*/ for i4 := 0; i4 < 32; i4++ {
+			if i4 < n {
+				b[at+i4*rowB] = x[i4]
 			}
 		}
-	} /*line quern_gen.go:4493:1*/
+	} /*line quern_gen.go:4617:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4534,17 +4658,17 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:70000*/ return
+		/*line vector.go:23:80000*/ return
 	}
-	/*line vector.go:25:70000*/ for threadX := range width {
+	/*line vector.go:25:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:20:70000*/ if i < n {
+		/*line vector.go:20:80000*/ if i < n {
 			result0 := place(i, n, incY)
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4547:1*/
+	} /*line quern_gen.go:4671:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4583,17 +4707,17 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:70000*/ return
+		/*line vector.go:23:80000*/ return
 	}
-	/*line vector.go:25:70000*/ for threadX := range width {
+	/*line vector.go:25:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:20:70000*/ if i < n {
+		/*line vector.go:20:80000*/ if i < n {
 			result0 := place(i, n, incY2)
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4596:1*/
+	} /*line quern_gen.go:4720:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -4633,27 +4757,27 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			i := base + threadX
 			/*line vector.go:30*/ result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-		return
+		/*line vector.go:36:80000*/ return
 	}
-	/*line vector.go:38:70000*/ for threadX := range width {
+	/*line vector.go:38:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:29:70000*/ if i < n {
+		/*line vector.go:29:80000*/ if i < n {
 			result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4656:1*/
+	} /*line quern_gen.go:4780:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4688,27 +4812,27 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			i := base + threadX
 			/*line vector.go:30*/ result0 := place(i, n, incX2)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-		return
+		/*line vector.go:36:80000*/ return
 	}
-	/*line vector.go:38:70000*/ for threadX := range width {
+	/*line vector.go:38:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:29:70000*/ if i < n {
+		/*line vector.go:29:80000*/ if i < n {
 			result0 := place(i, n, incX2)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4711:1*/
+	} /*line quern_gen.go:4835:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -4751,9 +4875,9 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:70000*/ return
+		/*line vector.go:45:80000*/ return
 	}
-	/*line vector.go:47:70000*/ for threadX := range width {
+	/*line vector.go:47:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line vector.go:42*/ if i < n {
@@ -4761,7 +4885,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4764:1*/
+	} /*line quern_gen.go:4888:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4799,9 +4923,9 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:70000*/ return
+		/*line vector.go:45:80000*/ return
 	}
-	/*line vector.go:47:70000*/ for threadX := range width {
+	/*line vector.go:47:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line vector.go:42*/ if i < n {
@@ -4809,7 +4933,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4812:1*/
+	} /*line quern_gen.go:4936:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -4848,43 +4972,31 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:52*/ result0 := place(i, n, incX)
-			t5 := result0
-			/*line vector.go:52*/ result02 := place(i, n, incY)
-			t10 := result02
-			at := t5
-			to := t10
-			/*line vector.go:53*/ t12 := at
-			/*line vector.go:53*/ _ = x[t12]
-			t14 := to
-			/*line vector.go:53*/ _ = y[t14]
+			/*line vector.go:52*/ at := place(i, n, incX)
+			/*line vector.go:52*/ to := place(i, n, incY)
+			_ = x[at]
+			/*line vector.go:53*/ _ = y[to]
 			/*line vector.go:53*/ t15 := y[to]
 			/*line vector.go:53*/ t16 := x[at]
-			/*line vector.go:53*/ x[t12] = t15
-			/*line vector.go:53*/ y[t14] = t16
+			/*line vector.go:53*/ x[at] = t15
+			/*line vector.go:53*/ y[to] = t16
 		}
-		/*line vector.go:55:70000*/ return
+		/*line vector.go:55:80000*/ return
 	}
-	/*line vector.go:57:70000*/ for threadX := range width {
+	/*line vector.go:57:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:51:70000*/ if i < n {
-			result0 := place(i, n, incX)
-			t5 := result0
-			/*line vector.go:52*/ result02 := place(i, n, incY)
-			t10 := result02
-			at := t5
-			to := t10
-			/*line vector.go:53*/ t12 := at
-			/*line vector.go:53*/ _ = x[t12]
-			t14 := to
-			/*line vector.go:53*/ _ = y[t14]
+		/*line vector.go:51:80000*/ if i < n {
+			at := place(i, n, incX)
+			/*line vector.go:52*/ to := place(i, n, incY)
+			_ = x[at]
+			/*line vector.go:53*/ _ = y[to]
 			/*line vector.go:53*/ t15 := y[to]
 			/*line vector.go:53*/ t16 := x[at]
-			/*line vector.go:53*/ x[t12] = t15
-			/*line vector.go:53*/ y[t14] = t16
+			/*line vector.go:53*/ x[at] = t15
+			/*line vector.go:53*/ y[to] = t16
 		}
-	} /*line quern_gen.go:4887:1*/
+	} /*line quern_gen.go:4999:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -4925,51 +5037,35 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:62*/ result0 := place(i, n, incX)
-			t5 := result0
-			/*line vector.go:62*/ result02 := place(i, n, incY)
-			t10 := result02
-			at := t5
-			to := t10
-			/*line vector.go:63*/ t11 := x[at]
-			/*line vector.go:63*/ t12 := y[to]
-			u := t11
-			v := t12
-			/*line vector.go:64*/ t14 := at
-			/*line vector.go:64*/ _ = x[t14]
-			t16 := to
-			/*line vector.go:64*/ _ = y[t16]
+			/*line vector.go:62*/ at := place(i, n, incX)
+			/*line vector.go:62*/ to := place(i, n, incY)
+			u := x[at]
+			/*line vector.go:63*/ v := y[to]
+			_ = x[at]
+			/*line vector.go:64*/ _ = y[to]
 			t17 := c*u + s*v
 			t18 := c*v - s*u
-			/*line vector.go:64*/ x[t14] = t17
-			/*line vector.go:64*/ y[t16] = t18
+			/*line vector.go:64*/ x[at] = t17
+			/*line vector.go:64*/ y[to] = t18
 		}
-		/*line vector.go:66:70000*/ return
+		/*line vector.go:66:80000*/ return
 	}
-	/*line vector.go:68:70000*/ for threadX := range width {
+	/*line vector.go:68:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:61:70000*/ if i < n {
-			result0 := place(i, n, incX)
-			t5 := result0
-			/*line vector.go:62*/ result02 := place(i, n, incY)
-			t10 := result02
-			at := t5
-			to := t10
-			/*line vector.go:63*/ t11 := x[at]
-			/*line vector.go:63*/ t12 := y[to]
-			u := t11
-			v := t12
-			/*line vector.go:64*/ t14 := at
-			/*line vector.go:64*/ _ = x[t14]
-			t16 := to
-			/*line vector.go:64*/ _ = y[t16]
+		/*line vector.go:61:80000*/ if i < n {
+			at := place(i, n, incX)
+			/*line vector.go:62*/ to := place(i, n, incY)
+			u := x[at]
+			/*line vector.go:63*/ v := y[to]
+			_ = x[at]
+			/*line vector.go:64*/ _ = y[to]
 			t17 := c*u + s*v
 			t18 := c*v - s*u
-			/*line vector.go:64*/ x[t14] = t17
-			/*line vector.go:64*/ y[t16] = t18
+			/*line vector.go:64*/ x[at] = t17
+			/*line vector.go:64*/ y[to] = t18
 		}
-	} /*line quern_gen.go:4972:1*/
+	} /*line quern_gen.go:5068:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -5002,7 +5098,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:5005:1*/
+	} /*line quern_gen.go:5101:1*/
 }
 
-//line vector.go:80:70000
+//line vector.go:80

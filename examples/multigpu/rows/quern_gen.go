@@ -22,21 +22,18 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__matmul    func(t kernel.Thread, m int, n int, k int, a []float32, b []float32, c []float32)
-	quern_gen_is_stale__run_go_generate__summarise func(t kernel.Thread, x []float32, out []partial)
-	quern_gen_is_stale__run_go_generate__partial   struct {
-		sum float64
-		lo  float32
-		hi  float32
-	}
-)
 
-var (
-	quern_matmul    quern_gen_is_stale__run_go_generate__matmul    = matmul
-	quern_summarise quern_gen_is_stale__run_go_generate__summarise = summarise
-	_                                                              = (*quern_gen_is_stale__run_go_generate__partial)((*partial)(nil))
-)
+type quern_gen_is_stale__run_go_generate__matmul func(kernel.Thread, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__partial struct {
+	sum float64
+	lo  float32
+	hi  float32
+}
+type quern_gen_is_stale__run_go_generate__summarise func(kernel.Thread, []float32, []partial)
+
+var quern_matmul quern_gen_is_stale__run_go_generate__matmul = matmul
+var _ = (*quern_gen_is_stale__run_go_generate__partial)((*partial)(nil))
+var quern_summarise quern_gen_is_stale__run_go_generate__summarise = summarise
 
 var quernMatmul = &gpu.Kernel{Declared: compiled.Declaration{Name: "matmul", Code: &quernPTX, Host: quernHostMatmul, Plain: quernPlainMatmul}}
 
@@ -105,7 +102,7 @@ func quernHostMatmul(r *host.Run) {
 			quernRow3Matmul(r, sums, tileA, tileB)
 		}
 		quernRow4Matmul(r, sums, base, m, base2, n, c)
-	} /*line quern_gen.go:108:1*/
+	} /*line quern_gen.go:105:1*/
 }
 
 //go:noinline
@@ -119,7 +116,7 @@ func quernRow1Matmul(r *host.Run, sums []float32) {
 				*sumRow = [16]float32{}
 			}
 		}
-	} /*line quern_gen.go:122:1*/
+	} /*line quern_gen.go:119:1*/
 }
 
 //go:noinline
@@ -127,61 +124,57 @@ func quernRow2Matmul(r *host.Run, base int, m int, k0 int, k int, a []float32, b
 	for threadZ := range 1 {
 		for threadY := range 16 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			t1 := base + threadY
-			start := k0 + t1*k
+			row := base + threadY
+			start := k0 + row*k
 			start2 := (k0 + threadY) * n
-			start3 := t1*k + k0
+			start3 := row*k + k0
 			start4 := (k0+threadY)*n + base2
 		done2:
 			switch {
 			default:
 				if start3 >= 0 && 16 <= len(a)-start3 && start4 >= 0 && 16 <= len(b)-start4 {
-					row := (*[16]float32)(a[start3:])
-					row2 := (*[16]float32)(b[start4:])
-					row3 := (*[16]float32)(tileA[threadY][0:])
-					row4 := (*[16]float32)(tileB[threadY][0:])
+					row2 := (*[16]float32)(a[start3:])
+					row3 := (*[16]float32)(b[start4:])
+					row4 := (*[16]float32)(tileA[threadY][0:])
+					row5 := (*[16]float32)(tileB[threadY][0:])
 					for threadX := range 16 {
-						t2 := base2 + threadX
+						column := base2 + threadX
 //line matmul.go:26
 						var va float32
 						var vb float32
-						/*line matmul.go:27*/ if t1 < m && k0+threadX < k {
-							va = row[threadX]
+						/*line matmul.go:27*/ if row < m && k0+threadX < k {
+							va = row2[threadX]
 						}
-						if k0+threadY < k && t2 < n {
-							vb = row2[threadX]
+						if k0+threadY < k && column < n {
+							vb = row3[threadX]
 						}
-						_ = row3[threadX]
-						/*line matmul.go:33*/ _ = row4[threadX]
-						t9 := va
-						t10 := vb
-						row3[threadX] = t9
-						row4[threadX] = t10
+						_ = row4[threadX]
+						/*line matmul.go:33*/ _ = row5[threadX]
+						row4[threadX] = va
+						row5[threadX] = vb
 					}
 					break done2
 				}
 				for threadX := range 16 {
 					r.ThreadIdx.X = threadX
-					t2 := base2 + threadX
+					column := base2 + threadX
 //line matmul.go:26
 					var va float32
 					var vb float32
-					/*line matmul.go:27*/ if t1 < m && k0+threadX < k {
+					/*line matmul.go:27*/ if row < m && k0+threadX < k {
 						va = a[start+threadX]
 					}
-					if k0+threadY < k && t2 < n {
-						vb = b[start2+t2]
+					if k0+threadY < k && column < n {
+						vb = b[start2+column]
 					}
 					_ = tileA[threadY][threadX]
 					/*line matmul.go:33*/ _ = tileB[threadY][threadX]
-					t9 := va
-					t10 := vb
-					/*line matmul.go:33*/ tileA[threadY][threadX] = t9
-					/*line matmul.go:33*/ tileB[threadY][threadX] = t10
+					tileA[threadY][threadX] = va
+					tileB[threadY][threadX] = vb
 				}
 			}
 		}
-	} /*line quern_gen.go:184:1*/
+	} /*line quern_gen.go:177:1*/
 }
 
 //go:noinline
@@ -229,7 +222,7 @@ func quernRow3Matmul(r *host.Run, sums []float32, tileA *[16][16]float32, tileB 
 				}
 			}
 		}
-	} /*line quern_gen.go:232:1*/
+	} /*line quern_gen.go:225:1*/
 }
 
 //go:noinline
@@ -240,14 +233,14 @@ func quernRow4Matmul(r *host.Run, sums []float32, base int, m int, base2 int, n 
 		for threadY := range 16 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			first3 := (threadZ*16 + threadY) * 16
-			t1 := base + threadY
-			start5 := t1 * n
-			start6 := t1*n + base2
+			row := base + threadY
+			start5 := row * n
+			start6 := row*n + base2
 		done4:
 			switch {
 			default:
 				sumRow := (*[16]float32)(sums[first3:])
-				if !(t1 < m) {
+				if !(row < m) {
 					break done4
 				}
 				if same {
@@ -255,23 +248,23 @@ func quernRow4Matmul(r *host.Run, sums []float32, base int, m int, base2 int, n 
 						break done4
 					}
 					if start6 >= 0 && count3 <= len(c)-start6 {
-						row5 := c[start6:][:count3]
+						row6 := c[start6:][:count3]
 						sumRow2 := sumRow[:][:count3]
-						/*line matmul.go:41*/ copy(row5, sumRow2)
+						/*line matmul.go:41*/ copy(row6, sumRow2)
 						break done4
 					}
 				}
 				for threadX := range 16 {
 					r.ThreadIdx.X = threadX
 					sum := sumRow[threadX]
-					t2 := base2 + threadX
-					/*line matmul.go:40*/ if t1 < m && t2 < n {
-						c[start5+t2] = sum
+					column := base2 + threadX
+					/*line matmul.go:40*/ if row < m && column < n {
+						c[start5+column] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:274:1*/
+	} /*line quern_gen.go:267:1*/
 }
 
 func quernPlainSummarise(r *host.Run) {
@@ -283,63 +276,48 @@ func quernHostSummarise(r *host.Run) {
 	x := host.Slice[float32](r, 0)
 	out := host.Slice[partial](r, 1)
 	gridX := r.GridDim.X
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	var t1 float32
-	var t2 float32
 	var iFirst int
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
 	los := host.Scratch[float32](r, 1, r.BlockDim.Count())
 	his := host.Scratch[float32](r, 2, r.BlockDim.Count())
 	size := gridX * 256
 	size2 := len(x) - gridX*256*3 - 256
 	size3 := gridX * 256 * 4
 	var at int
-	var at2 int
 	size4 := gridX * 256 * 1
-	var at3 int
+	var at2 int
 	size5 := gridX * 256 * 2
-	var at4 int
+	var at3 int
 	size6 := gridX * 256 * 3
 	var iFirst2 int
 	reduceAdds := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	t4s := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	reduceMins := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	t6s := host.Scratch[float32](r, 6, r.BlockDim.Count())
-	reduceMaxs := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 8, r.BlockDim.Count())
-	los2 := host.Scratch[float32](r, 9, r.BlockDim.Count())
-	his2 := host.Scratch[float32](r, 10, r.BlockDim.Count())
+	reduceMins := host.Scratch[float32](r, 4, r.BlockDim.Count())
+	reduceMaxs := host.Scratch[float32](r, 5, r.BlockDim.Count())
+	sums2 := host.Scratch[float64](r, 6, r.BlockDim.Count())
+	los2 := host.Scratch[float32](r, 7, r.BlockDim.Count())
+	his2 := host.Scratch[float32](r, 8, r.BlockDim.Count())
 	sums3 := host.Shared[[8]float64](r, 0)
 	los3 := host.Shared[[8]float32](r, 1)
 	his3 := host.Shared[[8]float32](r, 2)
 	for r.Next() {
 		blockX := r.BlockIdx.X
+		/*line summary.go:57*/ iFirst = blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1Summarise(r, sums, first)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line summary.go:56*/ t1 = x[0]
-		r.ThreadIdx = kernel.Dim3{}
-		/*line summary.go:56*/ t2 = x[0]
-		iFirst = blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2Summarise(r, los, first2, his, t1, t2)
+				quernRow1Summarise(r, sums, first, los, his, x)
 			}
 		}
 		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
-			at = iFirst
-			at2 = iFirst + size4
-			at3 = iFirst + size5
-			at4 = iFirst + size6
+			at = iFirst + size4
+			at2 = iFirst + size5
+			at3 = iFirst + size6
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow3Summarise(r, sums, first3, los, his, x, at, at2, at3, at4)
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2Summarise(r, sums, first2, los, his, x, iFirst, at, at2, at3)
 				}
 			}
 		}
@@ -348,93 +326,57 @@ func quernHostSummarise(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first4 := (threadZ*1 + threadY) * 256
-					quernRow4Summarise(r, sums, first4, los, his, iFirst2, x)
+					first3 := (threadZ*1 + threadY) * 256
+					quernRow3Summarise(r, sums, first3, los, his, iFirst2, x)
 				}
 			}
 		}
 		/*line summary.go:68*/ host.ReduceAdd(reduceAdds, sums)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5Summarise(r, reduceAdds, first5, t4s)
-			}
-		}
 		host.ReduceMin(reduceMins, los)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow6Summarise(r, reduceMins, first6, t6s)
-			}
-		}
 		host.ReduceMax(reduceMaxs, his)
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7Summarise(r, t4s, first7, t6s, reduceMaxs, sums2, los2, his2, sums3, los3, his3)
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4Summarise(r, reduceAdds, first4, reduceMins, reduceMaxs, sums2, los2, his2, sums3, los3, his3)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8Summarise(r, sums2, first8, los2, his2, sums3, los3, his3, out, blockX)
+				first5 := (threadZ*1 + threadY) * 256
+				quernRow5Summarise(r, sums2, first5, los2, his2, sums3, los3, his3, out, blockX)
 			}
 		}
-	} /*line quern_gen.go:385:1*/
+	} /*line quern_gen.go:350:1*/
 }
 
 //go:noinline
-func quernRow1Summarise(r *host.Run, sums []float64, first int) {
+func quernRow1Summarise(r *host.Run, sums []float64, first int, los []float32, his []float32, x []float32) {
 	sumRow := (*[256]float64)(sums[first:])
+	loRow := (*[256]float32)(los[first:])
+	hiRow := (*[256]float32)(his[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
 //line summary.go:55
-	*sumRow = [256]float64{} /*line quern_gen.go:392:1*/
-}
-
-//go:noinline
-func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t1 float32, t2 float32) {
-	loRow := (*[256]float32)(los[first2:])
-	hiRow := (*[256]float32)(his[first2:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		/*line summary.go:56*/ lo := t1
-		hi := t2
+		var sum float64
+		lo := x[0]
+		/*line summary.go:56*/ hi := x[0]
+		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-		{
-			threadX := threadX + 1
-			lo := t1
-			hi := t2
-			loRow[threadX] = lo
-			hiRow[threadX] = hi
-		}
-		{
-			threadX := threadX + 2
-			lo := t1
-			hi := t2
-			loRow[threadX] = lo
-			hiRow[threadX] = hi
-		}
-		{
-			threadX := threadX + 3
-			lo := t1
-			hi := t2
-			loRow[threadX] = lo
-			hiRow[threadX] = hi
-		}
-	} /*line quern_gen.go:425:1*/
+	} /*line quern_gen.go:367:1*/
 }
 
 //go:noinline
-func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, his []float32, x []float32, at int, at2 int, at3 int, at4 int) {
-	sumRow := (*[256]float64)(sums[first3:])
-	loRow := (*[256]float32)(los[first3:])
-	hiRow := (*[256]float32)(his[first3:])
-	if at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 && at4 >= 0 && 256 <= len(x)-at4 {
-		row := (*[256]float32)(x[at:])
-		row2 := (*[256]float32)(x[at2:])
-		row3 := (*[256]float32)(x[at3:])
-		row4 := (*[256]float32)(x[at4:])
+func quernRow2Summarise(r *host.Run, sums []float64, first2 int, los []float32, his []float32, x []float32, iFirst int, at int, at2 int, at3 int) {
+	sumRow := (*[256]float64)(sums[first2:])
+	loRow := (*[256]float32)(los[first2:])
+	hiRow := (*[256]float32)(his[first2:])
+	if iFirst >= 0 && 256 <= len(x)-iFirst && at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 {
+		row := (*[256]float32)(x[iFirst:])
+		row2 := (*[256]float32)(x[at:])
+		row3 := (*[256]float32)(x[at2:])
+		row4 := (*[256]float32)(x[at3:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
 			lo := loRow[threadX]
@@ -482,7 +424,7 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, 
 		sum := sumRow[threadX]
 		lo := loRow[threadX]
 		hi := hiRow[threadX]
-		/*line summary.go:58*/ v := x[at+threadX]
+		/*line summary.go:58*/ v := x[iFirst+threadX]
 		sum += float64(v)
 		/*line summary.go:61*/ if v < lo {
 			lo = v
@@ -490,7 +432,7 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, 
 		if v > hi {
 			hi = v
 		}
-		/*line summary.go:58*/ v2 := x[at2+threadX]
+		/*line summary.go:58*/ v2 := x[at+threadX]
 		sum += float64(v2)
 		/*line summary.go:61*/ if v2 < lo {
 			lo = v2
@@ -498,7 +440,7 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, 
 		if v2 > hi {
 			hi = v2
 		}
-		/*line summary.go:58*/ v3 := x[at3+threadX]
+		/*line summary.go:58*/ v3 := x[at2+threadX]
 		sum += float64(v3)
 		/*line summary.go:61*/ if v3 < lo {
 			lo = v3
@@ -506,7 +448,7 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, 
 		if v3 > hi {
 			hi = v3
 		}
-		/*line summary.go:58*/ v4 := x[at4+threadX]
+		/*line summary.go:58*/ v4 := x[at3+threadX]
 		sum += float64(v4)
 		/*line summary.go:61*/ if v4 < lo {
 			lo = v4
@@ -517,14 +459,14 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, 
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:520:1*/
+	} /*line quern_gen.go:462:1*/
 }
 
 //go:noinline
-func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los []float32, his []float32, iFirst2 int, x []float32) {
-	sumRow := (*[256]float64)(sums[first4:])
-	loRow := (*[256]float32)(los[first4:])
-	hiRow := (*[256]float32)(his[first4:])
+func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, his []float32, iFirst2 int, x []float32) {
+	sumRow := (*[256]float64)(sums[first3:])
+	loRow := (*[256]float32)(los[first3:])
+	hiRow := (*[256]float32)(his[first3:])
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count2 := min(len(x)-iFirst2, 256)
 		if count2 <= 0 {
@@ -572,62 +514,43 @@ func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los []float32, 
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:575:1*/
+	} /*line quern_gen.go:517:1*/
 }
 
 //go:noinline
-func quernRow5Summarise(r *host.Run, reduceAdds []float64, first5 int, t4s []float64) {
-	reduceAddRow := (*[256]float64)(reduceAdds[first5:])
-	t4Row := (*[256]float64)(t4s[first5:])
-	/*line summary.go:68*/ copy(t4Row[:], reduceAddRow[:]) /*line quern_gen.go:582:1*/
-}
-
-//go:noinline
-func quernRow6Summarise(r *host.Run, reduceMins []float32, first6 int, t6s []float32) {
-	reduceMinRow := (*[256]float32)(reduceMins[first6:])
-	t6Row := (*[256]float32)(t6s[first6:])
-	/*line summary.go:68*/ copy(t6Row[:], reduceMinRow[:]) /*line quern_gen.go:589:1*/
-}
-
-//go:noinline
-func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s []float32, reduceMaxs []float32, sums2 []float64, los2 []float32, his2 []float32, sums3 *[8]float64, los3 *[8]float32, his3 *[8]float32) {
-	t4Row := (*[256]float64)(t4s[first7:])
-	t6Row := (*[256]float32)(t6s[first7:])
-	reduceMaxRow := (*[256]float32)(reduceMaxs[first7:])
-	sumRow3 := (*[256]float64)(sums2[first7:])
-	loRow3 := (*[256]float32)(los2[first7:])
-	hiRow3 := (*[256]float32)(his2[first7:])
+func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, reduceMins []float32, reduceMaxs []float32, sums2 []float64, los2 []float32, his2 []float32, sums3 *[8]float64, los3 *[8]float32, his3 *[8]float32) {
+	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
+	reduceMinRow := (*[256]float32)(reduceMins[first4:])
+	reduceMaxRow := (*[256]float32)(reduceMaxs[first4:])
+	sumRow3 := (*[256]float64)(sums2[first4:])
+	loRow3 := (*[256]float32)(los2[first4:])
+	hiRow3 := (*[256]float32)(his2[first4:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t4 := t4Row[threadX]
-		t6 := t6Row[threadX]
+		reduceAdd := reduceAddRow[threadX]
+		reduceMin := reduceMinRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-		/*line summary.go:68*/ t8 := reduceMax
-		sum2 := t4
-		lo2 := t6
-		hi2 := t8
+		/*line summary.go:68*/ sum2 := reduceAdd
+		lo2 := reduceMin
+		hi2 := reduceMax
 		/*line summary.go:69*/ if threadX&31 == 0 {
 			_ = sums3[threadX>>5]
 			/*line summary.go:70*/ _ = los3[threadX>>5]
 			/*line summary.go:70*/ _ = his3[threadX>>5]
-			t12 := sum2
-			t13 := lo2
-			t14 := hi2
-			/*line summary.go:70*/ sums3[threadX>>5] = t12
-			/*line summary.go:70*/ los3[threadX>>5] = t13
-			/*line summary.go:70*/ his3[threadX>>5] = t14
+			sums3[threadX>>5] = sum2
+			los3[threadX>>5] = lo2
+			his3[threadX>>5] = hi2
 		}
 		sumRow3[threadX] = sum2
 		loRow3[threadX] = lo2
 		hiRow3[threadX] = hi2
-	} /*line quern_gen.go:623:1*/
+	} /*line quern_gen.go:546:1*/
 }
 
 //go:noinline
-func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2 []float32, his2 []float32, sums3 *[8]float64, los3 *[8]float32, his3 *[8]float32, out []partial, blockX int) {
-	sumRow3 := (*[256]float64)(sums2[first8:])
-	loRow3 := (*[256]float32)(los2[first8:])
-	hiRow3 := (*[256]float32)(his2[first8:])
+func quernRow5Summarise(r *host.Run, sums2 []float64, first5 int, los2 []float32, his2 []float32, sums3 *[8]float64, los3 *[8]float32, his3 *[8]float32, out []partial, blockX int) {
+	sumRow3 := (*[256]float64)(sums2[first5:])
+	loRow3 := (*[256]float32)(los2[first5:])
+	hiRow3 := (*[256]float32)(his2[first5:])
 	firstX := 0
 	count3 := 1 - firstX
 	if count3 <= 0 {
@@ -663,41 +586,27 @@ func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2 []float32
 			lo2 := loRow32[lane]
 			hi2 := hiRow32[lane]
 			/*line summary.go:75*/ sum2 += value
-			t15 := min(lo2, value2)
-			t16 := max(hi2, value3)
-			lo2 = t15
-			hi2 = t16
+			lo2 = min(lo2, value2)
+			hi2 = max(hi2, value3)
 			/*line summary.go:75*/ sum2 += value4
-			t152 := min(lo2, value5)
-			t162 := max(hi2, value6)
-			lo2 = t152
-			hi2 = t162
+			lo2 = min(lo2, value5)
+			hi2 = max(hi2, value6)
 			/*line summary.go:75*/ sum2 += value7
-			t153 := min(lo2, value8)
-			t163 := max(hi2, value9)
-			lo2 = t153
-			hi2 = t163
+			lo2 = min(lo2, value8)
+			hi2 = max(hi2, value9)
 			/*line summary.go:75*/ sum2 += value10
-			t154 := min(lo2, value11)
-			t164 := max(hi2, value12)
-			lo2 = t154
-			hi2 = t164
+			lo2 = min(lo2, value11)
+			hi2 = max(hi2, value12)
 			/*line summary.go:75*/ sum2 += value13
-			t155 := min(lo2, value14)
-			t165 := max(hi2, value15)
-			lo2 = t155
-			hi2 = t165
+			lo2 = min(lo2, value14)
+			hi2 = max(hi2, value15)
 			/*line summary.go:75*/ sum2 += value16
-			t156 := min(lo2, value17)
-			t166 := max(hi2, value18)
-			lo2 = t156
-			hi2 = t166
+			lo2 = min(lo2, value17)
+			hi2 = max(hi2, value18)
 			/*line summary.go:75*/ sum2 += value19
-			t157 := min(lo2, value20)
-			t167 := max(hi2, value21)
-			lo2 = t157
-			hi2 = t167
-			/*line summary.go:78*/ out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
+			lo2 = min(lo2, value20)
+			hi2 = max(hi2, value21)
+			out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
 		}
 		return
 	}
@@ -708,43 +617,29 @@ func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2 []float32
 		hi2 := hiRow3[threadX]
 		/*line summary.go:73*/ if threadX == 0 {
 			/*line summary.go:75*/ sum2 += sums3[1]
-			t15 := min(lo2, los3[1])
-			t16 := max(hi2, his3[1])
-			lo2 = t15
-			hi2 = t16
+			lo2 = min(lo2, los3[1])
+			hi2 = max(hi2, his3[1])
 			/*line summary.go:75*/ sum2 += sums3[2]
-			t152 := min(lo2, los3[2])
-			t162 := max(hi2, his3[2])
-			lo2 = t152
-			hi2 = t162
+			lo2 = min(lo2, los3[2])
+			hi2 = max(hi2, his3[2])
 			/*line summary.go:75*/ sum2 += sums3[3]
-			t153 := min(lo2, los3[3])
-			t163 := max(hi2, his3[3])
-			lo2 = t153
-			hi2 = t163
+			lo2 = min(lo2, los3[3])
+			hi2 = max(hi2, his3[3])
 			/*line summary.go:75*/ sum2 += sums3[4]
-			t154 := min(lo2, los3[4])
-			t164 := max(hi2, his3[4])
-			lo2 = t154
-			hi2 = t164
+			lo2 = min(lo2, los3[4])
+			hi2 = max(hi2, his3[4])
 			/*line summary.go:75*/ sum2 += sums3[5]
-			t155 := min(lo2, los3[5])
-			t165 := max(hi2, his3[5])
-			lo2 = t155
-			hi2 = t165
+			lo2 = min(lo2, los3[5])
+			hi2 = max(hi2, his3[5])
 			/*line summary.go:75*/ sum2 += sums3[6]
-			t156 := min(lo2, los3[6])
-			t166 := max(hi2, his3[6])
-			lo2 = t156
-			hi2 = t166
+			lo2 = min(lo2, los3[6])
+			hi2 = max(hi2, his3[6])
 			/*line summary.go:75*/ sum2 += sums3[7]
-			t157 := min(lo2, los3[7])
-			t167 := max(hi2, his3[7])
-			lo2 = t157
-			hi2 = t167
-			/*line summary.go:78*/ out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
+			lo2 = min(lo2, los3[7])
+			hi2 = max(hi2, his3[7])
+			out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
 		}
-	} /*line quern_gen.go:747:1*/
+	} /*line quern_gen.go:642:1*/
 }
 
 //line summary.go:82

@@ -25,219 +25,128 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__bilateral_uint8                          func(t kernel.Thread, mode int, value float32, radius int, space float32, colors float32, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__bilateral_uint16                         func(t kernel.Thread, mode int, value float32, radius int, space float32, colors float32, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__bilateral_float32                        func(t kernel.Thread, mode int, value float32, radius int, space float32, colors float32, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__cannyGradient_uint8                      func(t kernel.Thread, w int, h int, stride int, src []uint8, magnitude []float32, direction []uint8)
-	quern_gen_is_stale__run_go_generate__cannyGradient_uint16                     func(t kernel.Thread, w int, h int, stride int, src []uint16, magnitude []float32, direction []uint8)
-	quern_gen_is_stale__run_go_generate__cannyGradient_float32                    func(t kernel.Thread, w int, h int, stride int, src []float32, magnitude []float32, direction []uint8)
-	quern_gen_is_stale__run_go_generate__cannyClasses                             func(t kernel.Thread, low float32, high float32, w int, h int, magnitude []float32, direction []uint8, classes []uint8)
-	quern_gen_is_stale__run_go_generate__cannyMark                                func(t kernel.Thread, classes []uint8, labels []int32, marks []int32)
-	quern_gen_is_stale__run_go_generate__cannyWrite                               func(t kernel.Thread, w int, h int, stride int, labels []int32, marks []int32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__colors                                   func(t kernel.Thread, conversion int, srcChannels int, dstChannels int, w int, h int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__colorsFloat                              func(t kernel.Thread, conversion int, srcChannels int, dstChannels int, w int, h int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__storeWeights                             func(t kernel.Thread, chunk [256]float32, at int, weights []float32)
-	quern_gen_is_stale__run_go_generate__correlateRows_uint8                      func(t kernel.Thread, mode int, value float32, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateRows_uint16                     func(t kernel.Thread, mode int, value float32, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateRows_float32                    func(t kernel.Thread, mode int, value float32, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateColumns_uint8                   func(t kernel.Thread, mode int, value float32, center int, inner int, n int, outer int, srcStep int, srcOuter int, dstStep int, dstOuter int, weights []float32, src []float32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__correlateColumns_uint16                  func(t kernel.Thread, mode int, value float32, center int, inner int, n int, outer int, srcStep int, srcOuter int, dstStep int, dstOuter int, weights []float32, src []float32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__correlateColumns_float32                 func(t kernel.Thread, mode int, value float32, center int, inner int, n int, outer int, srcStep int, srcOuter int, dstStep int, dstOuter int, weights []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateTiles_uint8_uint8               func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__correlateTiles_uint16_uint16             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__correlateTiles_float32_float32           func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint8             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint16            func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateLines_uint8_uint8               func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__correlateLines_uint16_uint16             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__correlateLines_float32_float32           func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateLines_float32_uint8             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateLines_float32_uint16            func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateLines_uint8_float32             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__correlateLines_uint16_float32            func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__histogram                                func(t kernel.Thread, w int, h int, c int, stride int, src []uint8, counts []uint32)
-	quern_gen_is_stale__run_go_generate__equalizeTable                            func(t kernel.Thread, counts []uint32, table []uint8)
-	quern_gen_is_stale__run_go_generate__lookUp                                   func(t kernel.Thread, w int, h int, c int, srcStride int, dstStride int, table []uint8, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__claheTables                              func(t kernel.Thread, limit int, tw int, th int, w int, h int, c int, stride int, src []uint8, tables []uint8)
-	quern_gen_is_stale__run_go_generate__claheWrite                               func(t kernel.Thread, tilesX int, tilesY int, tw int, th int, w int, h int, c int, srcStride int, dstStride int, tables []uint8, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__labelRuns_uint8                          func(t kernel.Thread, w int, h int, stride int, src []uint8, labels []int32)
-	quern_gen_is_stale__run_go_generate__labelRuns_uint16                         func(t kernel.Thread, w int, h int, stride int, src []uint16, labels []int32)
-	quern_gen_is_stale__run_go_generate__labelRuns_float32                        func(t kernel.Thread, w int, h int, stride int, src []float32, labels []int32)
-	quern_gen_is_stale__run_go_generate__labelMerge                               func(t kernel.Thread, eight bool, w int, h int, labels []int32)
-	quern_gen_is_stale__run_go_generate__labelFlatten                             func(t kernel.Thread, labels []int32, counts []int32)
-	quern_gen_is_stale__run_go_generate__labelBases                               func(t kernel.Thread, counts []int32, total []int32)
-	quern_gen_is_stale__run_go_generate__labelNumber                              func(t kernel.Thread, labels []int32, bases []int32, numbers []int32)
-	quern_gen_is_stale__run_go_generate__labelWrite                               func(t kernel.Thread, labels []int32, numbers []int32)
-	quern_gen_is_stale__run_go_generate__median3_uint8                            func(t kernel.Thread, mode int, value uint8, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__median3_uint16                           func(t kernel.Thread, mode int, value uint16, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__median3_float32                          func(t kernel.Thread, mode int, value float32, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__median5_uint8                            func(t kernel.Thread, mode int, value uint8, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__median5_uint16                           func(t kernel.Thread, mode int, value uint16, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__median5_float32                          func(t kernel.Thread, mode int, value float32, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__medianHistogram_uint8                    func(t kernel.Thread, mode int, value uint8, bits int, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__medianHistogram_uint16                   func(t kernel.Thread, mode int, value uint16, bits int, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__medianHistogram_float32                  func(t kernel.Thread, mode int, value float32, bits int, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__medianSlideCPU                           func(t kernel.Thread, mode int, value uint8, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16                   func(t kernel.Thread, mode int, value uint16, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16, lists []int32)
-	quern_gen_is_stale__run_go_generate__medianSelectCPU_float32                  func(t kernel.Thread, mode int, value float32, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32, lists []int32)
-	quern_gen_is_stale__run_go_generate__resizeLinear_uint8                       func(t kernel.Thread, sx float64, ox float64, sy float64, oy float64, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__resizeLinear_uint16                      func(t kernel.Thread, sx float64, ox float64, sy float64, oy float64, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__resizeLinear_float32                     func(t kernel.Thread, sx float64, ox float64, sy float64, oy float64, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__warp_uint8                               func(t kernel.Thread, m [9]float64, interpolation int, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__warp_uint16                              func(t kernel.Thread, m [9]float64, interpolation int, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__warp_float32                             func(t kernel.Thread, m [9]float64, interpolation int, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__warpCubic_uint8                          func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__warpCubic_uint16                         func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__warpCubic_float32                        func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__warpLanczos_uint8                        func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__warpLanczos_uint16                       func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__warpLanczos_float32                      func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__shrink_uint8                             func(t kernel.Thread, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__shrink_uint16                            func(t kernel.Thread, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__shrink_float32                           func(t kernel.Thread, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__convert_float32_uint8                    func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []uint8, dst []float32)
-	quern_gen_is_stale__run_go_generate__convert_float32_uint16                   func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []uint16, dst []float32)
-	quern_gen_is_stale__run_go_generate__convert_uint8_float32                    func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []float32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__convert_uint16_float32                   func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []float32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__convert_uint16_uint8                     func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []uint8, dst []uint16)
-	quern_gen_is_stale__run_go_generate__convert_uint8_uint16                     func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []uint16, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowRows_uint8_uint8                   func(t kernel.Thread, op int, mode int, value uint8, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowRows_uint16_uint16                 func(t kernel.Thread, op int, mode int, value uint16, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowRows_float32_float32               func(t kernel.Thread, op int, mode int, value float32, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__windowRows_uint32_uint8                  func(t kernel.Thread, op int, mode int, value uint8, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint8, dst []uint32)
-	quern_gen_is_stale__run_go_generate__windowRows_uint32_uint16                 func(t kernel.Thread, op int, mode int, value uint16, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint16, dst []uint32)
-	quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint8_uint8          func(t kernel.Thread, op int, mode int, value uint8, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint8, partial []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint16_uint16       func(t kernel.Thread, op int, mode int, value uint16, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint16, partial []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowColumns_float32_float32_float32    func(t kernel.Thread, op int, mode int, value float32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []float32, partial []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint32_uint32        func(t kernel.Thread, op int, mode int, value uint32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint32, partial []uint32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint32_uint32       func(t kernel.Thread, op int, mode int, value uint32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint32, partial []uint32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_uint8_uint8                func(t kernel.Thread, op int, mode int, value uint8, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_uint16_uint16              func(t kernel.Thread, op int, mode int, value uint16, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_float32_float32            func(t kernel.Thread, op int, mode int, value float32, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_uint32_uint8               func(t kernel.Thread, op int, mode int, value uint8, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint8, dst []uint32)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_uint32_uint16              func(t kernel.Thread, op int, mode int, value uint16, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint16, dst []uint32)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint8_uint8       func(t kernel.Thread, op int, mode int, value uint8, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint8, partial []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint16_uint16_uint16    func(t kernel.Thread, op int, mode int, value uint16, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint16, partial []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_float32_float32_float32 func(t kernel.Thread, op int, mode int, value float32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []float32, partial []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint32_uint32     func(t kernel.Thread, op int, mode int, value uint32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint32, partial []uint32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint16_uint32_uint32    func(t kernel.Thread, op int, mode int, value uint32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint32, partial []uint32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__maskedExtreme_uint8                      func(t kernel.Thread, op int, mode int, value uint8, mw int, mh int, cx int, cy int, w int, h int, c int, srcStride int, dstStride int, mask []float32, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__maskedExtreme_uint16                     func(t kernel.Thread, op int, mode int, value uint16, mw int, mh int, cx int, cy int, w int, h int, c int, srcStride int, dstStride int, mask []float32, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__maskedExtreme_float32                    func(t kernel.Thread, op int, mode int, value float32, mw int, mh int, cx int, cy int, w int, h int, c int, srcStride int, dstStride int, mask []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__subtract_uint8                           func(t kernel.Thread, row int, h int, aStride int, bStride int, dstStride int, a []uint8, b []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__subtract_uint16                          func(t kernel.Thread, row int, h int, aStride int, bStride int, dstStride int, a []uint16, b []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__subtract_float32                         func(t kernel.Thread, row int, h int, aStride int, bStride int, dstStride int, a []float32, b []float32, dst []float32)
-)
 
-var (
-	quern_bilateral_uint8                          quern_gen_is_stale__run_go_generate__bilateral_uint8                          = bilateral[uint8]
-	quern_bilateral_uint16                         quern_gen_is_stale__run_go_generate__bilateral_uint16                         = bilateral[uint16]
-	quern_bilateral_float32                        quern_gen_is_stale__run_go_generate__bilateral_float32                        = bilateral[float32]
-	quern_cannyGradient_uint8                      quern_gen_is_stale__run_go_generate__cannyGradient_uint8                      = cannyGradient[uint8]
-	quern_cannyGradient_uint16                     quern_gen_is_stale__run_go_generate__cannyGradient_uint16                     = cannyGradient[uint16]
-	quern_cannyGradient_float32                    quern_gen_is_stale__run_go_generate__cannyGradient_float32                    = cannyGradient[float32]
-	quern_cannyClasses                             quern_gen_is_stale__run_go_generate__cannyClasses                             = cannyClasses
-	quern_cannyMark                                quern_gen_is_stale__run_go_generate__cannyMark                                = cannyMark
-	quern_cannyWrite                               quern_gen_is_stale__run_go_generate__cannyWrite                               = cannyWrite
-	quern_colors                                   quern_gen_is_stale__run_go_generate__colors                                   = colors
-	quern_colorsFloat                              quern_gen_is_stale__run_go_generate__colorsFloat                              = colorsFloat
-	quern_storeWeights                             quern_gen_is_stale__run_go_generate__storeWeights                             = storeWeights
-	quern_correlateRows_uint8                      quern_gen_is_stale__run_go_generate__correlateRows_uint8                      = correlateRows[uint8]
-	quern_correlateRows_uint16                     quern_gen_is_stale__run_go_generate__correlateRows_uint16                     = correlateRows[uint16]
-	quern_correlateRows_float32                    quern_gen_is_stale__run_go_generate__correlateRows_float32                    = correlateRows[float32]
-	quern_correlateColumns_uint8                   quern_gen_is_stale__run_go_generate__correlateColumns_uint8                   = correlateColumns[uint8]
-	quern_correlateColumns_uint16                  quern_gen_is_stale__run_go_generate__correlateColumns_uint16                  = correlateColumns[uint16]
-	quern_correlateColumns_float32                 quern_gen_is_stale__run_go_generate__correlateColumns_float32                 = correlateColumns[float32]
-	quern_correlateTiles_uint8_uint8               quern_gen_is_stale__run_go_generate__correlateTiles_uint8_uint8               = correlateTiles[uint8, uint8]
-	quern_correlateTiles_uint16_uint16             quern_gen_is_stale__run_go_generate__correlateTiles_uint16_uint16             = correlateTiles[uint16, uint16]
-	quern_correlateTiles_float32_float32           quern_gen_is_stale__run_go_generate__correlateTiles_float32_float32           = correlateTiles[float32, float32]
-	quern_correlateTiles_float32_uint8             quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint8             = correlateTiles[float32, uint8]
-	quern_correlateTiles_float32_uint16            quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint16            = correlateTiles[float32, uint16]
-	quern_correlateLines_uint8_uint8               quern_gen_is_stale__run_go_generate__correlateLines_uint8_uint8               = correlateLines[uint8, uint8]
-	quern_correlateLines_uint16_uint16             quern_gen_is_stale__run_go_generate__correlateLines_uint16_uint16             = correlateLines[uint16, uint16]
-	quern_correlateLines_float32_float32           quern_gen_is_stale__run_go_generate__correlateLines_float32_float32           = correlateLines[float32, float32]
-	quern_correlateLines_float32_uint8             quern_gen_is_stale__run_go_generate__correlateLines_float32_uint8             = correlateLines[float32, uint8]
-	quern_correlateLines_float32_uint16            quern_gen_is_stale__run_go_generate__correlateLines_float32_uint16            = correlateLines[float32, uint16]
-	quern_correlateLines_uint8_float32             quern_gen_is_stale__run_go_generate__correlateLines_uint8_float32             = correlateLines[uint8, float32]
-	quern_correlateLines_uint16_float32            quern_gen_is_stale__run_go_generate__correlateLines_uint16_float32            = correlateLines[uint16, float32]
-	quern_histogram                                quern_gen_is_stale__run_go_generate__histogram                                = histogram
-	quern_equalizeTable                            quern_gen_is_stale__run_go_generate__equalizeTable                            = equalizeTable
-	quern_lookUp                                   quern_gen_is_stale__run_go_generate__lookUp                                   = lookUp
-	quern_claheTables                              quern_gen_is_stale__run_go_generate__claheTables                              = claheTables
-	quern_claheWrite                               quern_gen_is_stale__run_go_generate__claheWrite                               = claheWrite
-	quern_labelRuns_uint8                          quern_gen_is_stale__run_go_generate__labelRuns_uint8                          = labelRuns[uint8]
-	quern_labelRuns_uint16                         quern_gen_is_stale__run_go_generate__labelRuns_uint16                         = labelRuns[uint16]
-	quern_labelRuns_float32                        quern_gen_is_stale__run_go_generate__labelRuns_float32                        = labelRuns[float32]
-	quern_labelMerge                               quern_gen_is_stale__run_go_generate__labelMerge                               = labelMerge
-	quern_labelFlatten                             quern_gen_is_stale__run_go_generate__labelFlatten                             = labelFlatten
-	quern_labelBases                               quern_gen_is_stale__run_go_generate__labelBases                               = labelBases
-	quern_labelNumber                              quern_gen_is_stale__run_go_generate__labelNumber                              = labelNumber
-	quern_labelWrite                               quern_gen_is_stale__run_go_generate__labelWrite                               = labelWrite
-	quern_median3_uint8                            quern_gen_is_stale__run_go_generate__median3_uint8                            = median3[uint8]
-	quern_median3_uint16                           quern_gen_is_stale__run_go_generate__median3_uint16                           = median3[uint16]
-	quern_median3_float32                          quern_gen_is_stale__run_go_generate__median3_float32                          = median3[float32]
-	quern_median5_uint8                            quern_gen_is_stale__run_go_generate__median5_uint8                            = median5[uint8]
-	quern_median5_uint16                           quern_gen_is_stale__run_go_generate__median5_uint16                           = median5[uint16]
-	quern_median5_float32                          quern_gen_is_stale__run_go_generate__median5_float32                          = median5[float32]
-	quern_medianHistogram_uint8                    quern_gen_is_stale__run_go_generate__medianHistogram_uint8                    = medianHistogram[uint8]
-	quern_medianHistogram_uint16                   quern_gen_is_stale__run_go_generate__medianHistogram_uint16                   = medianHistogram[uint16]
-	quern_medianHistogram_float32                  quern_gen_is_stale__run_go_generate__medianHistogram_float32                  = medianHistogram[float32]
-	quern_medianSlideCPU                           quern_gen_is_stale__run_go_generate__medianSlideCPU                           = medianSlideCPU
-	quern_medianSelectCPU_uint16                   quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16                   = medianSelectCPU[uint16]
-	quern_medianSelectCPU_float32                  quern_gen_is_stale__run_go_generate__medianSelectCPU_float32                  = medianSelectCPU[float32]
-	quern_resizeLinear_uint8                       quern_gen_is_stale__run_go_generate__resizeLinear_uint8                       = resizeLinear[uint8]
-	quern_resizeLinear_uint16                      quern_gen_is_stale__run_go_generate__resizeLinear_uint16                      = resizeLinear[uint16]
-	quern_resizeLinear_float32                     quern_gen_is_stale__run_go_generate__resizeLinear_float32                     = resizeLinear[float32]
-	quern_warp_uint8                               quern_gen_is_stale__run_go_generate__warp_uint8                               = warp[uint8]
-	quern_warp_uint16                              quern_gen_is_stale__run_go_generate__warp_uint16                              = warp[uint16]
-	quern_warp_float32                             quern_gen_is_stale__run_go_generate__warp_float32                             = warp[float32]
-	quern_warpCubic_uint8                          quern_gen_is_stale__run_go_generate__warpCubic_uint8                          = warpCubic[uint8]
-	quern_warpCubic_uint16                         quern_gen_is_stale__run_go_generate__warpCubic_uint16                         = warpCubic[uint16]
-	quern_warpCubic_float32                        quern_gen_is_stale__run_go_generate__warpCubic_float32                        = warpCubic[float32]
-	quern_warpLanczos_uint8                        quern_gen_is_stale__run_go_generate__warpLanczos_uint8                        = warpLanczos[uint8]
-	quern_warpLanczos_uint16                       quern_gen_is_stale__run_go_generate__warpLanczos_uint16                       = warpLanczos[uint16]
-	quern_warpLanczos_float32                      quern_gen_is_stale__run_go_generate__warpLanczos_float32                      = warpLanczos[float32]
-	quern_shrink_uint8                             quern_gen_is_stale__run_go_generate__shrink_uint8                             = shrink[uint8]
-	quern_shrink_uint16                            quern_gen_is_stale__run_go_generate__shrink_uint16                            = shrink[uint16]
-	quern_shrink_float32                           quern_gen_is_stale__run_go_generate__shrink_float32                           = shrink[float32]
-	quern_convert_float32_uint8                    quern_gen_is_stale__run_go_generate__convert_float32_uint8                    = convert[float32, uint8]
-	quern_convert_float32_uint16                   quern_gen_is_stale__run_go_generate__convert_float32_uint16                   = convert[float32, uint16]
-	quern_convert_uint8_float32                    quern_gen_is_stale__run_go_generate__convert_uint8_float32                    = convert[uint8, float32]
-	quern_convert_uint16_float32                   quern_gen_is_stale__run_go_generate__convert_uint16_float32                   = convert[uint16, float32]
-	quern_convert_uint16_uint8                     quern_gen_is_stale__run_go_generate__convert_uint16_uint8                     = convert[uint16, uint8]
-	quern_convert_uint8_uint16                     quern_gen_is_stale__run_go_generate__convert_uint8_uint16                     = convert[uint8, uint16]
-	quern_windowRows_uint8_uint8                   quern_gen_is_stale__run_go_generate__windowRows_uint8_uint8                   = windowRows[uint8, uint8]
-	quern_windowRows_uint16_uint16                 quern_gen_is_stale__run_go_generate__windowRows_uint16_uint16                 = windowRows[uint16, uint16]
-	quern_windowRows_float32_float32               quern_gen_is_stale__run_go_generate__windowRows_float32_float32               = windowRows[float32, float32]
-	quern_windowRows_uint32_uint8                  quern_gen_is_stale__run_go_generate__windowRows_uint32_uint8                  = windowRows[uint32, uint8]
-	quern_windowRows_uint32_uint16                 quern_gen_is_stale__run_go_generate__windowRows_uint32_uint16                 = windowRows[uint32, uint16]
-	quern_windowColumns_uint8_uint8_uint8          quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint8_uint8          = windowColumns[uint8, uint8, uint8]
-	quern_windowColumns_uint16_uint16_uint16       quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint16_uint16       = windowColumns[uint16, uint16, uint16]
-	quern_windowColumns_float32_float32_float32    quern_gen_is_stale__run_go_generate__windowColumns_float32_float32_float32    = windowColumns[float32, float32, float32]
-	quern_windowColumns_uint8_uint32_uint32        quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint32_uint32        = windowColumns[uint8, uint32, uint32]
-	quern_windowColumns_uint16_uint32_uint32       quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint32_uint32       = windowColumns[uint16, uint32, uint32]
-	quern_windowRowsCPU_uint8_uint8                quern_gen_is_stale__run_go_generate__windowRowsCPU_uint8_uint8                = windowRowsCPU[uint8, uint8]
-	quern_windowRowsCPU_uint16_uint16              quern_gen_is_stale__run_go_generate__windowRowsCPU_uint16_uint16              = windowRowsCPU[uint16, uint16]
-	quern_windowRowsCPU_float32_float32            quern_gen_is_stale__run_go_generate__windowRowsCPU_float32_float32            = windowRowsCPU[float32, float32]
-	quern_windowRowsCPU_uint32_uint8               quern_gen_is_stale__run_go_generate__windowRowsCPU_uint32_uint8               = windowRowsCPU[uint32, uint8]
-	quern_windowRowsCPU_uint32_uint16              quern_gen_is_stale__run_go_generate__windowRowsCPU_uint32_uint16              = windowRowsCPU[uint32, uint16]
-	quern_windowColumnsCPU_uint8_uint8_uint8       quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint8_uint8       = windowColumnsCPU[uint8, uint8, uint8]
-	quern_windowColumnsCPU_uint16_uint16_uint16    quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint16_uint16_uint16    = windowColumnsCPU[uint16, uint16, uint16]
-	quern_windowColumnsCPU_float32_float32_float32 quern_gen_is_stale__run_go_generate__windowColumnsCPU_float32_float32_float32 = windowColumnsCPU[float32, float32, float32]
-	quern_windowColumnsCPU_uint8_uint32_uint32     quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint32_uint32     = windowColumnsCPU[uint8, uint32, uint32]
-	quern_windowColumnsCPU_uint16_uint32_uint32    quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint16_uint32_uint32    = windowColumnsCPU[uint16, uint32, uint32]
-	quern_maskedExtreme_uint8                      quern_gen_is_stale__run_go_generate__maskedExtreme_uint8                      = maskedExtreme[uint8]
-	quern_maskedExtreme_uint16                     quern_gen_is_stale__run_go_generate__maskedExtreme_uint16                     = maskedExtreme[uint16]
-	quern_maskedExtreme_float32                    quern_gen_is_stale__run_go_generate__maskedExtreme_float32                    = maskedExtreme[float32]
-	quern_subtract_uint8                           quern_gen_is_stale__run_go_generate__subtract_uint8                           = subtract[uint8]
-	quern_subtract_uint16                          quern_gen_is_stale__run_go_generate__subtract_uint16                          = subtract[uint16]
-	quern_subtract_float32                         quern_gen_is_stale__run_go_generate__subtract_float32                         = subtract[float32]
-)
+type quern_gen_is_stale__run_go_generate__bilateral_uint8 func(kernel.Thread, int, float32, int, float32, float32, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__cannyGradient_uint8 func(kernel.Thread, int, int, int, []uint8, []float32, []uint8)
+type quern_gen_is_stale__run_go_generate__cannyClasses func(kernel.Thread, float32, float32, int, int, []float32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__cannyMark func(kernel.Thread, []uint8, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__cannyWrite func(kernel.Thread, int, int, int, []int32, []int32, []uint8)
+type quern_gen_is_stale__run_go_generate__colors func(kernel.Thread, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__colorsFloat func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__storeWeights func(kernel.Thread, [256]float32, int, []float32)
+type quern_gen_is_stale__run_go_generate__correlateRows_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []uint8, []float32)
+type quern_gen_is_stale__run_go_generate__correlateRows_uint16 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []uint16, []float32)
+type quern_gen_is_stale__run_go_generate__correlateRows_float32 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__correlateColumns_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32, []uint8)
+type quern_gen_is_stale__run_go_generate__correlateColumns_uint16 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32, []uint16)
+type quern_gen_is_stale__run_go_generate__correlateColumns_float32 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__correlateTiles_uint8_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__correlateTiles_uint16_uint16 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__correlateTiles_float32_float32 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint8, []float32)
+type quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint16 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint16, []float32)
+type quern_gen_is_stale__run_go_generate__correlateLines_uint8_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__histogram func(kernel.Thread, int, int, int, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__equalizeTable func(kernel.Thread, []uint32, []uint8)
+type quern_gen_is_stale__run_go_generate__lookUp func(kernel.Thread, int, int, int, int, int, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__claheTables func(kernel.Thread, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__claheWrite func(kernel.Thread, int, int, int, int, int, int, int, int, int, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__labelRuns_uint8 func(kernel.Thread, int, int, int, []uint8, []int32)
+type quern_gen_is_stale__run_go_generate__labelMerge func(kernel.Thread, bool, int, int, []int32)
+type quern_gen_is_stale__run_go_generate__labelFlatten func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__labelBases func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__labelNumber func(kernel.Thread, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__labelWrite func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__median3_uint8 func(kernel.Thread, int, uint8, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__median5_uint8 func(kernel.Thread, int, uint8, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__medianHistogram_uint8 func(kernel.Thread, int, uint8, int, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__medianHistogram_uint16 func(kernel.Thread, int, uint16, int, int, int, int, int, int, int, int, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__medianHistogram_float32 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__medianSlideCPU func(kernel.Thread, int, uint8, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16 func(kernel.Thread, int, uint16, int, int, int, int, int, int, int, []uint16, []uint16, []int32)
+type quern_gen_is_stale__run_go_generate__resizeLinear_uint8 func(kernel.Thread, float64, float64, float64, float64, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__warp_uint8 func(kernel.Thread, [9]float64, int, int, float32, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__warpCubic_uint8 func(kernel.Thread, [9]float64, int, float32, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__warpLanczos_uint8 func(kernel.Thread, [9]float64, int, float32, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__shrink_uint8 func(kernel.Thread, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__convert_float32_uint8 func(kernel.Thread, float32, float32, int, int, int, int, []uint8, []float32)
+type quern_gen_is_stale__run_go_generate__windowRows_uint8_uint8 func(kernel.Thread, int, int, uint8, int, int, int, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__windowRows_uint16_uint16 func(kernel.Thread, int, int, uint16, int, int, int, int, int, int, int, int, int, int, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__windowRows_float32_float32 func(kernel.Thread, int, int, float32, int, int, int, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__windowRows_uint32_uint8 func(kernel.Thread, int, int, uint8, int, int, int, int, int, int, int, int, int, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__windowRows_uint32_uint16 func(kernel.Thread, int, int, uint16, int, int, int, int, int, int, int, int, int, int, []uint16, []uint32)
+type quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint8_uint8 func(kernel.Thread, int, int, uint8, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint16_uint16 func(kernel.Thread, int, int, uint16, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint16, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__windowColumns_float32_float32_float32 func(kernel.Thread, int, int, float32, uint32, int, int, int, int, int, int, int, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint32_uint32 func(kernel.Thread, int, int, uint32, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint32, []uint32, []uint8)
+type quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint32_uint32 func(kernel.Thread, int, int, uint32, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint32, []uint32, []uint16)
+type quern_gen_is_stale__run_go_generate__windowRowsCPU_uint8_uint8 func(kernel.Thread, int, int, uint8, int, int, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint8_uint8 func(kernel.Thread, int, int, uint8, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__maskedExtreme_uint8 func(kernel.Thread, int, int, uint8, int, int, int, int, int, int, int, int, int, []float32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__subtract_uint8 func(kernel.Thread, int, int, int, int, int, []uint8, []uint8, []uint8)
+
+var quern_bilateral_uint8 quern_gen_is_stale__run_go_generate__bilateral_uint8 = bilateral[uint8]
+var quern_cannyGradient_uint8 quern_gen_is_stale__run_go_generate__cannyGradient_uint8 = cannyGradient[uint8]
+var quern_cannyClasses quern_gen_is_stale__run_go_generate__cannyClasses = cannyClasses
+var quern_cannyMark quern_gen_is_stale__run_go_generate__cannyMark = cannyMark
+var quern_cannyWrite quern_gen_is_stale__run_go_generate__cannyWrite = cannyWrite
+var quern_colors quern_gen_is_stale__run_go_generate__colors = colors
+var quern_colorsFloat quern_gen_is_stale__run_go_generate__colorsFloat = colorsFloat
+var quern_storeWeights quern_gen_is_stale__run_go_generate__storeWeights = storeWeights
+var quern_correlateRows_uint8 quern_gen_is_stale__run_go_generate__correlateRows_uint8 = correlateRows[uint8]
+var quern_correlateRows_uint16 quern_gen_is_stale__run_go_generate__correlateRows_uint16 = correlateRows[uint16]
+var quern_correlateRows_float32 quern_gen_is_stale__run_go_generate__correlateRows_float32 = correlateRows[float32]
+var quern_correlateColumns_uint8 quern_gen_is_stale__run_go_generate__correlateColumns_uint8 = correlateColumns[uint8]
+var quern_correlateColumns_uint16 quern_gen_is_stale__run_go_generate__correlateColumns_uint16 = correlateColumns[uint16]
+var quern_correlateColumns_float32 quern_gen_is_stale__run_go_generate__correlateColumns_float32 = correlateColumns[float32]
+var quern_correlateTiles_uint8_uint8 quern_gen_is_stale__run_go_generate__correlateTiles_uint8_uint8 = correlateTiles[uint8, uint8]
+var quern_correlateTiles_uint16_uint16 quern_gen_is_stale__run_go_generate__correlateTiles_uint16_uint16 = correlateTiles[uint16, uint16]
+var quern_correlateTiles_float32_float32 quern_gen_is_stale__run_go_generate__correlateTiles_float32_float32 = correlateTiles[float32, float32]
+var quern_correlateTiles_float32_uint8 quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint8 = correlateTiles[float32, uint8]
+var quern_correlateTiles_float32_uint16 quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint16 = correlateTiles[float32, uint16]
+var quern_correlateLines_uint8_uint8 quern_gen_is_stale__run_go_generate__correlateLines_uint8_uint8 = correlateLines[uint8, uint8]
+var quern_histogram quern_gen_is_stale__run_go_generate__histogram = histogram
+var quern_equalizeTable quern_gen_is_stale__run_go_generate__equalizeTable = equalizeTable
+var quern_lookUp quern_gen_is_stale__run_go_generate__lookUp = lookUp
+var quern_claheTables quern_gen_is_stale__run_go_generate__claheTables = claheTables
+var quern_claheWrite quern_gen_is_stale__run_go_generate__claheWrite = claheWrite
+var quern_labelRuns_uint8 quern_gen_is_stale__run_go_generate__labelRuns_uint8 = labelRuns[uint8]
+var quern_labelMerge quern_gen_is_stale__run_go_generate__labelMerge = labelMerge
+var quern_labelFlatten quern_gen_is_stale__run_go_generate__labelFlatten = labelFlatten
+var quern_labelBases quern_gen_is_stale__run_go_generate__labelBases = labelBases
+var quern_labelNumber quern_gen_is_stale__run_go_generate__labelNumber = labelNumber
+var quern_labelWrite quern_gen_is_stale__run_go_generate__labelWrite = labelWrite
+var quern_median3_uint8 quern_gen_is_stale__run_go_generate__median3_uint8 = median3[uint8]
+var quern_median5_uint8 quern_gen_is_stale__run_go_generate__median5_uint8 = median5[uint8]
+var quern_medianHistogram_uint8 quern_gen_is_stale__run_go_generate__medianHistogram_uint8 = medianHistogram[uint8]
+var quern_medianHistogram_uint16 quern_gen_is_stale__run_go_generate__medianHistogram_uint16 = medianHistogram[uint16]
+var quern_medianHistogram_float32 quern_gen_is_stale__run_go_generate__medianHistogram_float32 = medianHistogram[float32]
+var quern_medianSlideCPU quern_gen_is_stale__run_go_generate__medianSlideCPU = medianSlideCPU
+var quern_medianSelectCPU_uint16 quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16 = medianSelectCPU[uint16]
+var quern_resizeLinear_uint8 quern_gen_is_stale__run_go_generate__resizeLinear_uint8 = resizeLinear[uint8]
+var quern_warp_uint8 quern_gen_is_stale__run_go_generate__warp_uint8 = warp[uint8]
+var quern_warpCubic_uint8 quern_gen_is_stale__run_go_generate__warpCubic_uint8 = warpCubic[uint8]
+var quern_warpLanczos_uint8 quern_gen_is_stale__run_go_generate__warpLanczos_uint8 = warpLanczos[uint8]
+var quern_shrink_uint8 quern_gen_is_stale__run_go_generate__shrink_uint8 = shrink[uint8]
+var quern_convert_float32_uint8 quern_gen_is_stale__run_go_generate__convert_float32_uint8 = convert[float32, uint8]
+var quern_windowRows_uint8_uint8 quern_gen_is_stale__run_go_generate__windowRows_uint8_uint8 = windowRows[uint8, uint8]
+var quern_windowRows_uint16_uint16 quern_gen_is_stale__run_go_generate__windowRows_uint16_uint16 = windowRows[uint16, uint16]
+var quern_windowRows_float32_float32 quern_gen_is_stale__run_go_generate__windowRows_float32_float32 = windowRows[float32, float32]
+var quern_windowRows_uint32_uint8 quern_gen_is_stale__run_go_generate__windowRows_uint32_uint8 = windowRows[uint32, uint8]
+var quern_windowRows_uint32_uint16 quern_gen_is_stale__run_go_generate__windowRows_uint32_uint16 = windowRows[uint32, uint16]
+var quern_windowColumns_uint8_uint8_uint8 quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint8_uint8 = windowColumns[uint8, uint8, uint8]
+var quern_windowColumns_uint16_uint16_uint16 quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint16_uint16 = windowColumns[uint16, uint16, uint16]
+var quern_windowColumns_float32_float32_float32 quern_gen_is_stale__run_go_generate__windowColumns_float32_float32_float32 = windowColumns[float32, float32, float32]
+var quern_windowColumns_uint8_uint32_uint32 quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint32_uint32 = windowColumns[uint8, uint32, uint32]
+var quern_windowColumns_uint16_uint32_uint32 quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint32_uint32 = windowColumns[uint16, uint32, uint32]
+var quern_windowRowsCPU_uint8_uint8 quern_gen_is_stale__run_go_generate__windowRowsCPU_uint8_uint8 = windowRowsCPU[uint8, uint8]
+var quern_windowColumnsCPU_uint8_uint8_uint8 quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint8_uint8 = windowColumnsCPU[uint8, uint8, uint8]
+var quern_maskedExtreme_uint8 quern_gen_is_stale__run_go_generate__maskedExtreme_uint8 = maskedExtreme[uint8]
+var quern_subtract_uint8 quern_gen_is_stale__run_go_generate__subtract_uint8 = subtract[uint8]
 
 var quernBilateral_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "bilateral[uint8]", Code: &quernPTX, Host: quernHostBilateral[uint8], Plain: quernPlainBilateral[uint8]}}
 var quernBilateral_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "bilateral[uint16]", Code: &quernPTX, Host: quernHostBilateral[uint16], Plain: quernPlainBilateral[uint16]}}
-var quernBilateral_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "bilateral[float32]", Code: &quernPTX, Host: quernHostBilateral_float32, Plain: quernPlainBilateral_float32}}
+var quernBilateral_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "bilateral[float32]", Code: &quernPTX, Host: quernHostBilateral_float32, Plain: quernPlainBilateral[float32]}}
 
 // LaunchBilateral runs bilateral on the grid g.
 //
@@ -571,9 +480,9 @@ func LaunchCorrelateTiles[Out uint8 | uint16 | float32, In uint8 | uint16 | floa
 
 var quernCorrelateLines_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint8,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines[uint8, uint8], Plain: quernPlainCorrelateLines[uint8, uint8]}}
 var quernCorrelateLines_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint16,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines[uint16, uint16], Plain: quernPlainCorrelateLines[uint16, uint16]}}
-var quernCorrelateLines_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,float32]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[float32], Plain: quernPlainCorrelateLines_float32_float32[float32]}}
-var quernCorrelateLines_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint8], Plain: quernPlainCorrelateLines_float32_float32[uint8]}}
-var quernCorrelateLines_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint16], Plain: quernPlainCorrelateLines_float32_float32[uint16]}}
+var quernCorrelateLines_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,float32]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[float32], Plain: quernPlainCorrelateLines[float32, float32]}}
+var quernCorrelateLines_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint8], Plain: quernPlainCorrelateLines[uint8, float32]}}
+var quernCorrelateLines_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint16], Plain: quernPlainCorrelateLines[uint16, float32]}}
 var quernCorrelateLines_uint8_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint8,float32]", Code: &quernPTX, Host: quernHostCorrelateLines[float32, uint8], Plain: quernPlainCorrelateLines[float32, uint8]}}
 var quernCorrelateLines_uint16_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint16,float32]", Code: &quernPTX, Host: quernHostCorrelateLines[float32, uint16], Plain: quernPlainCorrelateLines[float32, uint16]}}
 
@@ -858,7 +767,7 @@ func LaunchLabelWrite(s *gpu.Stream, g gpu.Grid, labels, numbers *gpu.Buffer[int
 
 var quernMedian3_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median3[uint8]", Code: &quernPTX, Host: quernHostMedian3[uint8], Plain: quernPlainMedian3[uint8]}}
 var quernMedian3_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median3[uint16]", Code: &quernPTX, Host: quernHostMedian3[uint16], Plain: quernPlainMedian3[uint16]}}
-var quernMedian3_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median3[float32]", Code: &quernPTX, Host: quernHostMedian3_float32, Plain: quernPlainMedian3_float32}}
+var quernMedian3_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median3[float32]", Code: &quernPTX, Host: quernHostMedian3_float32, Plain: quernPlainMedian3[float32]}}
 
 // LaunchMedian3 runs median3 on the grid g.
 //
@@ -895,7 +804,7 @@ func LaunchMedian3[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 
 var quernMedian5_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median5[uint8]", Code: &quernPTX, Host: quernHostMedian5[uint8], Plain: quernPlainMedian5[uint8]}}
 var quernMedian5_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median5[uint16]", Code: &quernPTX, Host: quernHostMedian5[uint16], Plain: quernPlainMedian5[uint16]}}
-var quernMedian5_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median5[float32]", Code: &quernPTX, Host: quernHostMedian5_float32, Plain: quernPlainMedian5_float32}}
+var quernMedian5_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median5[float32]", Code: &quernPTX, Host: quernHostMedian5_float32, Plain: quernPlainMedian5[float32]}}
 
 // LaunchMedian5 runs median5 on the grid g.
 //
@@ -993,8 +902,8 @@ func LaunchMedianSlideCPU(s *gpu.Stream, g gpu.Grid, mode int, value uint8, kw, 
 	return l.End()
 }
 
-var quernMedianSelectCPU_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSelectCPU[uint16]", Code: &quernPTX, Host: quernHostMedianSelectCPU_uint16, Plain: quernPlainMedianSelectCPU_uint16}}
-var quernMedianSelectCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSelectCPU[float32]", Code: &quernPTX, Host: quernHostMedianSelectCPU_float32, Plain: quernPlainMedianSelectCPU_float32}}
+var quernMedianSelectCPU_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSelectCPU[uint16]", Code: &quernPTX, Host: quernHostMedianSelectCPU_uint16, Plain: quernPlainMedianSelectCPU[uint16]}}
+var quernMedianSelectCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSelectCPU[float32]", Code: &quernPTX, Host: quernHostMedianSelectCPU_float32, Plain: quernPlainMedianSelectCPU[float32]}}
 
 // LaunchMedianSelectCPU runs medianSelectCPU on the grid g.
 //
@@ -1029,7 +938,7 @@ func LaunchMedianSelectCPU[T uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 
 var quernResizeLinear_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[uint8]", Code: &quernPTX, Host: quernHostResizeLinear[uint8], Plain: quernPlainResizeLinear[uint8]}}
 var quernResizeLinear_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[uint16]", Code: &quernPTX, Host: quernHostResizeLinear[uint16], Plain: quernPlainResizeLinear[uint16]}}
-var quernResizeLinear_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[float32]", Code: &quernPTX, Host: quernHostResizeLinear_float32, Plain: quernPlainResizeLinear_float32}}
+var quernResizeLinear_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[float32]", Code: &quernPTX, Host: quernHostResizeLinear_float32, Plain: quernPlainResizeLinear[float32]}}
 
 // LaunchResizeLinear runs resizeLinear on the grid g.
 //
@@ -1068,7 +977,7 @@ func LaunchResizeLinear[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, s
 
 var quernWarp_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[uint8]", Code: &quernPTX, Host: quernHostWarp[uint8], Plain: quernPlainWarp[uint8]}}
 var quernWarp_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[uint16]", Code: &quernPTX, Host: quernHostWarp[uint16], Plain: quernPlainWarp[uint16]}}
-var quernWarp_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[float32]", Code: &quernPTX, Host: quernHostWarp_float32, Plain: quernPlainWarp_float32}}
+var quernWarp_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[float32]", Code: &quernPTX, Host: quernHostWarp_float32, Plain: quernPlainWarp[float32]}}
 
 // LaunchWarp runs warp on the grid g.
 //
@@ -1108,7 +1017,7 @@ func LaunchWarp[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9]floa
 
 var quernWarpCubic_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpCubic[uint8]", Code: &quernPTX, Host: quernHostWarpCubic[uint8], Plain: quernPlainWarpCubic[uint8]}}
 var quernWarpCubic_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpCubic[uint16]", Code: &quernPTX, Host: quernHostWarpCubic[uint16], Plain: quernPlainWarpCubic[uint16]}}
-var quernWarpCubic_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpCubic[float32]", Code: &quernPTX, Host: quernHostWarpCubic_float32, Plain: quernPlainWarpCubic_float32}}
+var quernWarpCubic_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpCubic[float32]", Code: &quernPTX, Host: quernHostWarpCubic_float32, Plain: quernPlainWarpCubic[float32]}}
 
 // LaunchWarpCubic runs warpCubic on the grid g.
 //
@@ -1144,7 +1053,7 @@ func LaunchWarpCubic[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9
 
 var quernWarpLanczos_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpLanczos[uint8]", Code: &quernPTX, Host: quernHostWarpLanczos[uint8], Plain: quernPlainWarpLanczos[uint8]}}
 var quernWarpLanczos_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpLanczos[uint16]", Code: &quernPTX, Host: quernHostWarpLanczos[uint16], Plain: quernPlainWarpLanczos[uint16]}}
-var quernWarpLanczos_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpLanczos[float32]", Code: &quernPTX, Host: quernHostWarpLanczos_float32, Plain: quernPlainWarpLanczos_float32}}
+var quernWarpLanczos_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpLanczos[float32]", Code: &quernPTX, Host: quernHostWarpLanczos_float32, Plain: quernPlainWarpLanczos[float32]}}
 
 // LaunchWarpLanczos runs warpLanczos on the grid g.
 //
@@ -1180,7 +1089,7 @@ func LaunchWarpLanczos[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m 
 
 var quernShrink_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shrink[uint8]", Code: &quernPTX, Host: quernHostShrink[uint8], Plain: quernPlainShrink[uint8]}}
 var quernShrink_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shrink[uint16]", Code: &quernPTX, Host: quernHostShrink[uint16], Plain: quernPlainShrink[uint16]}}
-var quernShrink_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shrink[float32]", Code: &quernPTX, Host: quernHostShrink_float32, Plain: quernPlainShrink_float32}}
+var quernShrink_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shrink[float32]", Code: &quernPTX, Host: quernHostShrink_float32, Plain: quernPlainShrink[float32]}}
 
 // LaunchShrink runs shrink on the grid g.
 //
@@ -1214,12 +1123,12 @@ func LaunchShrink[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, dw, dh,
 	return l.End()
 }
 
-var quernConvert_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[float32,uint8]", Code: &quernPTX, Host: quernHostConvert[uint8], Plain: quernPlainConvert[uint8]}}
-var quernConvert_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[float32,uint16]", Code: &quernPTX, Host: quernHostConvert[uint16], Plain: quernPlainConvert[uint16]}}
-var quernConvert_uint8_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint8,float32]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[float32, uint8], Plain: quernPlainConvert_uint8_float32[float32, uint8]}}
-var quernConvert_uint16_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint16,float32]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[float32, uint16], Plain: quernPlainConvert_uint8_float32[float32, uint16]}}
-var quernConvert_uint16_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint16,uint8]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[uint8, uint16], Plain: quernPlainConvert_uint8_float32[uint8, uint16]}}
-var quernConvert_uint8_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint8,uint16]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[uint16, uint8], Plain: quernPlainConvert_uint8_float32[uint16, uint8]}}
+var quernConvert_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[float32,uint8]", Code: &quernPTX, Host: quernHostConvert[uint8], Plain: quernPlainConvert[uint8, float32]}}
+var quernConvert_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[float32,uint16]", Code: &quernPTX, Host: quernHostConvert[uint16], Plain: quernPlainConvert[uint16, float32]}}
+var quernConvert_uint8_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint8,float32]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[float32, uint8], Plain: quernPlainConvert[float32, uint8]}}
+var quernConvert_uint16_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint16,float32]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[float32, uint16], Plain: quernPlainConvert[float32, uint16]}}
+var quernConvert_uint16_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint16,uint8]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[uint8, uint16], Plain: quernPlainConvert[uint8, uint16]}}
+var quernConvert_uint8_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint8,uint16]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[uint16, uint8], Plain: quernPlainConvert[uint16, uint8]}}
 
 // LaunchConvert runs convert on the grid g.
 //
@@ -1365,11 +1274,11 @@ func LaunchWindowColumns[Out uint8 | uint16 | float32, Acc uint8 | uint16 | floa
 	return l.End()
 }
 
-var quernWindowRowsCPU_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint8,uint8]", Code: &quernPTX, Host: quernHostWindowRowsCPU[uint8], Plain: quernPlainWindowRowsCPU[uint8]}}
-var quernWindowRowsCPU_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint16,uint16]", Code: &quernPTX, Host: quernHostWindowRowsCPU[uint16], Plain: quernPlainWindowRowsCPU[uint16]}}
-var quernWindowRowsCPU_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[float32,float32]", Code: &quernPTX, Host: quernHostWindowRowsCPU_float32_float32, Plain: quernPlainWindowRowsCPU_float32_float32}}
-var quernWindowRowsCPU_uint32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint32,uint8]", Code: &quernPTX, Host: quernHostWindowRowsCPU_uint32_uint8[uint8], Plain: quernPlainWindowRowsCPU_uint32_uint8[uint8]}}
-var quernWindowRowsCPU_uint32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint32,uint16]", Code: &quernPTX, Host: quernHostWindowRowsCPU_uint32_uint8[uint16], Plain: quernPlainWindowRowsCPU_uint32_uint8[uint16]}}
+var quernWindowRowsCPU_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint8,uint8]", Code: &quernPTX, Host: quernHostWindowRowsCPU[uint8], Plain: quernPlainWindowRowsCPU[uint8, uint8]}}
+var quernWindowRowsCPU_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint16,uint16]", Code: &quernPTX, Host: quernHostWindowRowsCPU[uint16], Plain: quernPlainWindowRowsCPU[uint16, uint16]}}
+var quernWindowRowsCPU_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[float32,float32]", Code: &quernPTX, Host: quernHostWindowRowsCPU_float32_float32, Plain: quernPlainWindowRowsCPU[float32, float32]}}
+var quernWindowRowsCPU_uint32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint32,uint8]", Code: &quernPTX, Host: quernHostWindowRowsCPU_uint32_uint8[uint8], Plain: quernPlainWindowRowsCPU[uint8, uint32]}}
+var quernWindowRowsCPU_uint32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint32,uint16]", Code: &quernPTX, Host: quernHostWindowRowsCPU_uint32_uint8[uint16], Plain: quernPlainWindowRowsCPU[uint16, uint32]}}
 
 // LaunchWindowRowsCPU runs windowRowsCPU on the grid g.
 //
@@ -1411,11 +1320,11 @@ func LaunchWindowRowsCPU[Acc uint8 | uint16 | float32 | uint32, In uint8 | uint1
 	return l.End()
 }
 
-var quernWindowColumnsCPU_uint8_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint8,uint8,uint8]", Code: &quernPTX, Host: quernHostWindowColumnsCPU[uint8], Plain: quernPlainWindowColumnsCPU[uint8]}}
-var quernWindowColumnsCPU_uint16_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint16,uint16,uint16]", Code: &quernPTX, Host: quernHostWindowColumnsCPU[uint16], Plain: quernPlainWindowColumnsCPU[uint16]}}
-var quernWindowColumnsCPU_float32_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[float32,float32,float32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_float32_float32_float32, Plain: quernPlainWindowColumnsCPU_float32_float32_float32}}
-var quernWindowColumnsCPU_uint8_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint8,uint32,uint32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_uint8_uint32_uint32[uint8], Plain: quernPlainWindowColumnsCPU_uint8_uint32_uint32[uint8]}}
-var quernWindowColumnsCPU_uint16_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint16,uint32,uint32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_uint8_uint32_uint32[uint16], Plain: quernPlainWindowColumnsCPU_uint8_uint32_uint32[uint16]}}
+var quernWindowColumnsCPU_uint8_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint8,uint8,uint8]", Code: &quernPTX, Host: quernHostWindowColumnsCPU[uint8], Plain: quernPlainWindowColumnsCPU[uint8, uint8]}}
+var quernWindowColumnsCPU_uint16_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint16,uint16,uint16]", Code: &quernPTX, Host: quernHostWindowColumnsCPU[uint16], Plain: quernPlainWindowColumnsCPU[uint16, uint16]}}
+var quernWindowColumnsCPU_float32_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[float32,float32,float32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_float32_float32_float32, Plain: quernPlainWindowColumnsCPU[float32, float32]}}
+var quernWindowColumnsCPU_uint8_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint8,uint32,uint32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_uint8_uint32_uint32[uint8], Plain: quernPlainWindowColumnsCPU[uint32, uint8]}}
+var quernWindowColumnsCPU_uint16_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint16,uint32,uint32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_uint8_uint32_uint32[uint16], Plain: quernPlainWindowColumnsCPU[uint32, uint16]}}
 
 // LaunchWindowColumnsCPU runs windowColumnsCPU on the grid g.
 //
@@ -1464,7 +1373,7 @@ func LaunchWindowColumnsCPU[Out uint8 | uint16 | float32, Acc uint8 | uint16 | f
 
 var quernMaskedExtreme_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "maskedExtreme[uint8]", Code: &quernPTX, Host: quernHostMaskedExtreme[uint8], Plain: quernPlainMaskedExtreme[uint8]}}
 var quernMaskedExtreme_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "maskedExtreme[uint16]", Code: &quernPTX, Host: quernHostMaskedExtreme[uint16], Plain: quernPlainMaskedExtreme[uint16]}}
-var quernMaskedExtreme_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "maskedExtreme[float32]", Code: &quernPTX, Host: quernHostMaskedExtreme_float32, Plain: quernPlainMaskedExtreme_float32}}
+var quernMaskedExtreme_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "maskedExtreme[float32]", Code: &quernPTX, Host: quernHostMaskedExtreme_float32, Plain: quernPlainMaskedExtreme[float32]}}
 
 // LaunchMaskedExtreme runs maskedExtreme on the grid g.
 //
@@ -1506,7 +1415,7 @@ func LaunchMaskedExtreme[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, 
 
 var quernSubtract_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtract[uint8]", Code: &quernPTX, Host: quernHostSubtract[uint8], Plain: quernPlainSubtract[uint8]}}
 var quernSubtract_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtract[uint16]", Code: &quernPTX, Host: quernHostSubtract[uint16], Plain: quernPlainSubtract[uint16]}}
-var quernSubtract_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtract[float32]", Code: &quernPTX, Host: quernHostSubtract_float32, Plain: quernPlainSubtract_float32}}
+var quernSubtract_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtract[float32]", Code: &quernPTX, Host: quernHostSubtract_float32, Plain: quernPlainSubtract[float32]}}
 
 // LaunchSubtract runs subtract on the grid g.
 //
@@ -1536,7 +1445,7 @@ func LaunchSubtract[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, row, 
 	return l.End()
 }
 
-func quernPlainBilateral[T uint8 | uint16](r *host.Run) {
+func quernPlainBilateral[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
 	host.Plain(r, func(t kernel.Thread) { bilateral[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
@@ -1613,9 +1522,8 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 					/*line bilateral.go:24*/ r.Halt()
 				}
 				/*line bilateral.go:25*/ t2 := y + j
-				/*line bilateral.go:25*/ result0 := inside(mode, t2, h)
-				yy := result0
-				/*line bilateral.go:26*/ for i := -radius; i <= radius; i++ {
+				/*line bilateral.go:25*/ yy := inside(mode, t2, h)
+				for i := -radius; i <= radius; i++ {
 					if r.Halted() {
 						/*line bilateral.go:26*/ r.Halt()
 					}
@@ -1624,9 +1532,8 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 						continue
 					}
 					t6 := x + i
-					/*line bilateral.go:31*/ result02 := inside(mode, t6, w)
-					xx := result02
-					/*line bilateral.go:32*/ at := -1
+					/*line bilateral.go:31*/ xx := inside(mode, t6, w)
+					at := -1
 					if xx >= 0 && yy >= 0 {
 						at = yy*srcStride + xx*c
 					}
@@ -1669,9 +1576,8 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 						difference += d4 * d4
 					}
 					/*line bilateral.go:49*/ t9 := space*float32(distance) + colors*difference
-					/*line bilateral.go:49*/ result03 := kernel.Exp2[float32](t9)
-					weight := result03
-					/*line bilateral.go:50*/ total += weight
+					/*line bilateral.go:49*/ weight := kernel.Exp2[float32](t9)
+					total += weight
 					/*line bilateral.go:53*/ sum_0 += weight * v_0
 					sum_1 += weight * v_1
 					sum_2 += weight * v_2
@@ -1680,23 +1586,23 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 			}
 			if c > 0 {
 				t11 := sum_0 / total
-				/*line bilateral.go:60*/ result04 := quernFunc1Bilateral[T](t11)
-				/*line bilateral.go:60*/ dst[start2+x*c] = result04
+				/*line bilateral.go:60*/ result0 := quernFunc1Bilateral[T](t11)
+				/*line bilateral.go:60*/ dst[start2+x*c] = result0
 			}
 			/*line bilateral.go:59*/ if c > 1 {
 				t112 := sum_1 / total
-				/*line bilateral.go:60*/ result05 := quernFunc1Bilateral[T](t112)
-				/*line bilateral.go:60*/ dst[start2+x*c+1] = result05
+				/*line bilateral.go:60*/ result02 := quernFunc1Bilateral[T](t112)
+				/*line bilateral.go:60*/ dst[start2+x*c+1] = result02
 			}
 			/*line bilateral.go:59*/ if c > 2 {
 				t113 := sum_2 / total
-				/*line bilateral.go:60*/ result06 := quernFunc1Bilateral[T](t113)
-				/*line bilateral.go:60*/ dst[start2+x*c+2] = result06
+				/*line bilateral.go:60*/ result03 := quernFunc1Bilateral[T](t113)
+				/*line bilateral.go:60*/ dst[start2+x*c+2] = result03
 			}
 			/*line bilateral.go:59*/ if c > 3 {
 				t114 := sum_3 / total
-				/*line bilateral.go:60*/ result07 := quernFunc1Bilateral[T](t114)
-				/*line bilateral.go:60*/ dst[start2+x*c+3] = result07
+				/*line bilateral.go:60*/ result04 := quernFunc1Bilateral[T](t114)
+				/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
 			}
 		}
 		return
@@ -1734,9 +1640,8 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 				/*line bilateral.go:24*/ r.Halt()
 			}
 			/*line bilateral.go:25*/ t2 := y + j
-			/*line bilateral.go:25*/ result0 := inside(mode, t2, h)
-			yy := result0
-			/*line bilateral.go:26*/ for i := -radius; i <= radius; i++ {
+			/*line bilateral.go:25*/ yy := inside(mode, t2, h)
+			for i := -radius; i <= radius; i++ {
 				if r.Halted() {
 					/*line bilateral.go:26*/ r.Halt()
 				}
@@ -1745,9 +1650,8 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 					continue
 				}
 				t6 := x + i
-				/*line bilateral.go:31*/ result02 := inside(mode, t6, w)
-				xx := result02
-				/*line bilateral.go:32*/ at := -1
+				/*line bilateral.go:31*/ xx := inside(mode, t6, w)
+				at := -1
 				if xx >= 0 && yy >= 0 {
 					at = yy*srcStride + xx*c
 				}
@@ -1790,9 +1694,8 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 					difference += d4 * d4
 				}
 				/*line bilateral.go:49*/ t9 := space*float32(distance) + colors*difference
-				/*line bilateral.go:49*/ result03 := kernel.Exp2[float32](t9)
-				weight := result03
-				/*line bilateral.go:50*/ total += weight
+				/*line bilateral.go:49*/ weight := kernel.Exp2[float32](t9)
+				total += weight
 				/*line bilateral.go:53*/ sum_0 += weight * v_0
 				sum_1 += weight * v_1
 				sum_2 += weight * v_2
@@ -1801,25 +1704,25 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 		}
 		if c > 0 {
 			t11 := sum_0 / total
-			/*line bilateral.go:60*/ result04 := quernFunc1Bilateral[T](t11)
-			/*line bilateral.go:60*/ dst[start2+x*c] = result04
+			/*line bilateral.go:60*/ result0 := quernFunc1Bilateral[T](t11)
+			/*line bilateral.go:60*/ dst[start2+x*c] = result0
 		}
 		/*line bilateral.go:59*/ if c > 1 {
 			t112 := sum_1 / total
-			/*line bilateral.go:60*/ result05 := quernFunc1Bilateral[T](t112)
-			/*line bilateral.go:60*/ dst[start2+x*c+1] = result05
+			/*line bilateral.go:60*/ result02 := quernFunc1Bilateral[T](t112)
+			/*line bilateral.go:60*/ dst[start2+x*c+1] = result02
 		}
 		/*line bilateral.go:59*/ if c > 2 {
 			t113 := sum_2 / total
-			/*line bilateral.go:60*/ result06 := quernFunc1Bilateral[T](t113)
-			/*line bilateral.go:60*/ dst[start2+x*c+2] = result06
+			/*line bilateral.go:60*/ result03 := quernFunc1Bilateral[T](t113)
+			/*line bilateral.go:60*/ dst[start2+x*c+2] = result03
 		}
 		/*line bilateral.go:59*/ if c > 3 {
 			t114 := sum_3 / total
-			/*line bilateral.go:60*/ result07 := quernFunc1Bilateral[T](t114)
-			/*line bilateral.go:60*/ dst[start2+x*c+3] = result07
+			/*line bilateral.go:60*/ result04 := quernFunc1Bilateral[T](t114)
+			/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
 		}
-	} /*line quern_gen.go:1822:1*/
+	} /*line quern_gen.go:1725:1*/
 }
 
 // quernFunc1Bilateral is kernels.round.
@@ -1829,12 +1732,7 @@ func quernFunc1Bilateral[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:1832:1*/
-}
-
-func quernPlainBilateral_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { bilateral[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	return host.Narrow[T](v) /*line quern_gen.go:1735:1*/
 }
 
 func quernHostBilateral_float32(r *host.Run) {
@@ -1909,9 +1807,8 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 					/*line bilateral.go:24*/ r.Halt()
 				}
 				/*line bilateral.go:25*/ t2 := y + j
-				/*line bilateral.go:25*/ result0 := inside(mode, t2, h)
-				yy := result0
-				/*line bilateral.go:26*/ for i := -radius; i <= radius; i++ {
+				/*line bilateral.go:25*/ yy := inside(mode, t2, h)
+				for i := -radius; i <= radius; i++ {
 					if r.Halted() {
 						/*line bilateral.go:26*/ r.Halt()
 					}
@@ -1920,9 +1817,8 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 						continue
 					}
 					t6 := x + i
-					/*line bilateral.go:31*/ result02 := inside(mode, t6, w)
-					xx := result02
-					/*line bilateral.go:32*/ at := -1
+					/*line bilateral.go:31*/ xx := inside(mode, t6, w)
+					at := -1
 					if xx >= 0 && yy >= 0 {
 						at = yy*srcStride + xx*c
 					}
@@ -1965,9 +1861,8 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 						difference += d4 * d4
 					}
 					/*line bilateral.go:49*/ t9 := space*float32(distance) + colors*difference
-					/*line bilateral.go:49*/ result03 := kernel.Exp2[float32](t9)
-					weight := result03
-					/*line bilateral.go:50*/ total += weight
+					/*line bilateral.go:49*/ weight := kernel.Exp2[float32](t9)
+					total += weight
 					/*line bilateral.go:53*/ sum_0 += weight * v_0
 					sum_1 += weight * v_1
 					sum_2 += weight * v_2
@@ -1976,23 +1871,23 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 			}
 			if c > 0 {
 				t11 := sum_0 / total
-				/*line bilateral.go:60*/ result04 := round[float32](t11)
-				/*line bilateral.go:60*/ dst[start2+x*c] = result04
+				/*line bilateral.go:60*/ result0 := round[float32](t11)
+				/*line bilateral.go:60*/ dst[start2+x*c] = result0
 			}
 			/*line bilateral.go:59*/ if c > 1 {
 				t112 := sum_1 / total
-				/*line bilateral.go:60*/ result05 := round[float32](t112)
-				/*line bilateral.go:60*/ dst[start2+x*c+1] = result05
+				/*line bilateral.go:60*/ result02 := round[float32](t112)
+				/*line bilateral.go:60*/ dst[start2+x*c+1] = result02
 			}
 			/*line bilateral.go:59*/ if c > 2 {
 				t113 := sum_2 / total
-				/*line bilateral.go:60*/ result06 := round[float32](t113)
-				/*line bilateral.go:60*/ dst[start2+x*c+2] = result06
+				/*line bilateral.go:60*/ result03 := round[float32](t113)
+				/*line bilateral.go:60*/ dst[start2+x*c+2] = result03
 			}
 			/*line bilateral.go:59*/ if c > 3 {
 				t114 := sum_3 / total
-				/*line bilateral.go:60*/ result07 := round[float32](t114)
-				/*line bilateral.go:60*/ dst[start2+x*c+3] = result07
+				/*line bilateral.go:60*/ result04 := round[float32](t114)
+				/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
 			}
 		}
 		return
@@ -2030,9 +1925,8 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 				/*line bilateral.go:24*/ r.Halt()
 			}
 			/*line bilateral.go:25*/ t2 := y + j
-			/*line bilateral.go:25*/ result0 := inside(mode, t2, h)
-			yy := result0
-			/*line bilateral.go:26*/ for i := -radius; i <= radius; i++ {
+			/*line bilateral.go:25*/ yy := inside(mode, t2, h)
+			for i := -radius; i <= radius; i++ {
 				if r.Halted() {
 					/*line bilateral.go:26*/ r.Halt()
 				}
@@ -2041,9 +1935,8 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 					continue
 				}
 				t6 := x + i
-				/*line bilateral.go:31*/ result02 := inside(mode, t6, w)
-				xx := result02
-				/*line bilateral.go:32*/ at := -1
+				/*line bilateral.go:31*/ xx := inside(mode, t6, w)
+				at := -1
 				if xx >= 0 && yy >= 0 {
 					at = yy*srcStride + xx*c
 				}
@@ -2086,9 +1979,8 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 					difference += d4 * d4
 				}
 				/*line bilateral.go:49*/ t9 := space*float32(distance) + colors*difference
-				/*line bilateral.go:49*/ result03 := kernel.Exp2[float32](t9)
-				weight := result03
-				/*line bilateral.go:50*/ total += weight
+				/*line bilateral.go:49*/ weight := kernel.Exp2[float32](t9)
+				total += weight
 				/*line bilateral.go:53*/ sum_0 += weight * v_0
 				sum_1 += weight * v_1
 				sum_2 += weight * v_2
@@ -2097,25 +1989,25 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 		}
 		if c > 0 {
 			t11 := sum_0 / total
-			/*line bilateral.go:60*/ result04 := round[float32](t11)
-			/*line bilateral.go:60*/ dst[start2+x*c] = result04
+			/*line bilateral.go:60*/ result0 := round[float32](t11)
+			/*line bilateral.go:60*/ dst[start2+x*c] = result0
 		}
 		/*line bilateral.go:59*/ if c > 1 {
 			t112 := sum_1 / total
-			/*line bilateral.go:60*/ result05 := round[float32](t112)
-			/*line bilateral.go:60*/ dst[start2+x*c+1] = result05
+			/*line bilateral.go:60*/ result02 := round[float32](t112)
+			/*line bilateral.go:60*/ dst[start2+x*c+1] = result02
 		}
 		/*line bilateral.go:59*/ if c > 2 {
 			t113 := sum_2 / total
-			/*line bilateral.go:60*/ result06 := round[float32](t113)
-			/*line bilateral.go:60*/ dst[start2+x*c+2] = result06
+			/*line bilateral.go:60*/ result03 := round[float32](t113)
+			/*line bilateral.go:60*/ dst[start2+x*c+2] = result03
 		}
 		/*line bilateral.go:59*/ if c > 3 {
 			t114 := sum_3 / total
-			/*line bilateral.go:60*/ result07 := round[float32](t114)
-			/*line bilateral.go:60*/ dst[start2+x*c+3] = result07
+			/*line bilateral.go:60*/ result04 := round[float32](t114)
+			/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
 		}
-	} /*line quern_gen.go:2118:1*/
+	} /*line quern_gen.go:2010:1*/
 }
 
 func quernPlainCannyGradient[T uint8 | uint16 | float32](r *host.Run) {
@@ -2141,27 +2033,27 @@ func quernHostCannyGradient[T uint8 | uint16 | float32](r *host.Run) {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				t3 := max(y-1, 0) * stride
-				t4 := y * stride
-				t5 := min(y+1, h-1) * stride
+				above := max(y-1, 0) * stride
+				row := y * stride
+				below := min(y+1, h-1) * stride
 				start := y * w
-				start2 := t3 + base3
-				start3 := t3 + base
-				start4 := t3 + base4
-				start5 := t4 + base3
-				start6 := t4 + base4
-				start7 := t5 + base3
-				start8 := t5 + base
-				start9 := t5 + base4
+				start2 := above + base3
+				start3 := above + base
+				start4 := above + base4
+				start5 := row + base3
+				start6 := row + base4
+				start7 := below + base3
+				start8 := below + base
+				start9 := below + base4
 				start10 := y*w + base
-				quernRow1CannyGradient[T](r, base, w, y, h, src, t3, t4, t5, magnitude, start, direction, width, base3, base4, start2, start3, start4, start5, start6, start7, start8, start9, start10)
+				quernRow1CannyGradient[T](r, base, w, y, h, src, above, row, below, magnitude, start, direction, width, base3, base4, start2, start3, start4, start5, start6, start7, start8, start9, start10)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w int, y int, h int, src []T, t3 int, t4 int, t5 int, magnitude []float32, start int, direction []uint8, width int, base3 int, base4 int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int, start9 int, start10 int) {
+func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w int, y int, h int, src []T, above int, row int, below int, magnitude []float32, start int, direction []uint8, width int, base3 int, base4 int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int, start9 int, start10 int) {
 	if !(y < h) {
 		return
 	}
@@ -2175,41 +2067,30 @@ func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w
 		innerX := max(0-base3, 0)
 		inner := min(count, w-1+1-base4) - innerX
 		if inner > 0 && start2+innerX >= 0 && inner <= len(src)-(start2+innerX) && start3+innerX >= 0 && inner <= len(src)-(start3+innerX) && start4+innerX >= 0 && inner <= len(src)-(start4+innerX) && start5+innerX >= 0 && inner <= len(src)-(start5+innerX) && start6+innerX >= 0 && inner <= len(src)-(start6+innerX) && start7+innerX >= 0 && inner <= len(src)-(start7+innerX) && start8+innerX >= 0 && inner <= len(src)-(start8+innerX) && start9+innerX >= 0 && inner <= len(src)-(start9+innerX) && start10+innerX >= 0 && inner <= len(magnitude)-(start10+innerX) && inner <= len(direction)-(start10+innerX) {
-			row := src[start2+innerX:][:inner]
-			row2 := src[start3+innerX:][:inner]
-			row3 := src[start4+innerX:][:inner]
-			row4 := src[start5+innerX:][:inner]
-			row5 := src[start6+innerX:][:inner]
-			row6 := src[start7+innerX:][:inner]
-			row7 := src[start8+innerX:][:inner]
-			row8 := src[start9+innerX:][:inner]
-			row9 := magnitude[start10+innerX:][:inner]
-			row10 := direction[start10+innerX:][:inner]
+			row2 := src[start2+innerX:][:inner]
+			row3 := src[start3+innerX:][:inner]
+			row4 := src[start4+innerX:][:inner]
+			row5 := src[start5+innerX:][:inner]
+			row6 := src[start6+innerX:][:inner]
+			row7 := src[start7+innerX:][:inner]
+			row8 := src[start8+innerX:][:inner]
+			row9 := src[start9+innerX:][:inner]
+			row10 := magnitude[start10+innerX:][:inner]
+			row11 := direction[start10+innerX:][:inner]
 			for lane := range inner {
-				/*line canny.go:19*/ t6 := float32(row[lane])
-				t7 := float32(row2[lane])
-				t8 := float32(row3[lane])
-				a := t6
-				b := t7
-				c := t8
-				/*line canny.go:20*/ t9 := float32(row4[lane])
-				t10 := float32(row5[lane])
-				d := t9
-				f := t10
-				/*line canny.go:21*/ t11 := float32(row6[lane])
-				t12 := float32(row7[lane])
-				t13 := float32(row8[lane])
-				g := t11
-				i := t12
-				j := t13
+				/*line canny.go:19*/ a := float32(row2[lane])
+				b := float32(row3[lane])
+				c := float32(row4[lane])
+				/*line canny.go:20*/ d := float32(row5[lane])
+				f := float32(row6[lane])
+				/*line canny.go:21*/ g := float32(row7[lane])
+				i := float32(row8[lane])
+				j := float32(row9[lane])
 				/*line canny.go:22*/ dx := c - a + 2*(f-d) + (j - g)
 				dy := g - a + 2*(i-b) + (j - c)
-				row9[lane] = float32(dx*dx) + float32(dy*dy)
-				t14 := float32(math.Abs(float64(dx)))
-				t15 := float32(math.Abs(float64(dy)))
-				ax := t14
-				ay := t15
-//line canny.go:27
+				row10[lane] = float32(dx*dx) + float32(dy*dy)
+				ax := float32(math.Abs(float64(dx)))
+				ay := float32(math.Abs(float64(dy)))
 				var code uint8 = 2
 				/*line canny.go:29*/ if ay < float32(ax*0.41421357) {
 					code = 0
@@ -2220,7 +2101,7 @@ func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w
 				} else if dx < 0 != (dy < 0) {
 					/*line canny.go:34*/ code = 3
 				}
-				/*line canny.go:36:10000*/ row10[lane] = code
+				/*line canny.go:36:10000*/ row11[lane] = code
 			}
 			/*line canny.go:38*/ if inner == count {
 				return
@@ -2235,35 +2116,24 @@ func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w
 		}
 		/*line canny.go:49:10000*/ r.ThreadIdx.X = threadX
 		x := base + threadX
-		t1 := max(x-1, 0)
-		t2 := min(x+1, w-1)
+		x0 := max(x-1, 0)
+		x1 := min(x+1, w-1)
 		/*line canny.go:14*/ if x >= w || y >= h {
 			continue
 		}
-		/*line canny.go:19:10000*/ t6 := float32(src[t3+t1])
-		/*line canny.go:19*/ t7 := float32(src[t3+x])
-		/*line canny.go:19*/ t8 := float32(src[t3+t2])
-		a := t6
-		b := t7
-		c := t8
-		/*line canny.go:20*/ t9 := float32(src[t4+t1])
-		/*line canny.go:20*/ t10 := float32(src[t4+t2])
-		d := t9
-		f := t10
-		/*line canny.go:21*/ t11 := float32(src[t5+t1])
-		/*line canny.go:21*/ t12 := float32(src[t5+x])
-		/*line canny.go:21*/ t13 := float32(src[t5+t2])
-		g := t11
-		i := t12
-		j := t13
-		/*line canny.go:22*/ dx := c - a + 2*(f-d) + (j - g)
+		/*line canny.go:19:10000*/ a := float32(src[above+x0])
+		/*line canny.go:19*/ b := float32(src[above+x])
+		/*line canny.go:19*/ c := float32(src[above+x1])
+		d := float32(src[row+x0])
+		/*line canny.go:20*/ f := float32(src[row+x1])
+		g := float32(src[below+x0])
+		/*line canny.go:21*/ i := float32(src[below+x])
+		/*line canny.go:21*/ j := float32(src[below+x1])
+		dx := c - a + 2*(f-d) + (j - g)
 		dy := g - a + 2*(i-b) + (j - c)
 		magnitude[start+x] = float32(dx*dx) + float32(dy*dy)
-		t14 := float32(math.Abs(float64(dx)))
-		t15 := float32(math.Abs(float64(dy)))
-		ax := t14
-		ay := t15
-//line canny.go:27
+		ax := float32(math.Abs(float64(dx)))
+		ay := float32(math.Abs(float64(dy)))
 		var code uint8 = 2
 		/*line canny.go:29*/ if ay < float32(ax*0.41421357) {
 			code = 0
@@ -2275,7 +2145,7 @@ func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w
 			/*line canny.go:34*/ code = 3
 		}
 		/*line canny.go:36:10000*/ direction[start+x] = code
-	} /*line quern_gen.go:2278:1*/
+	} /*line quern_gen.go:2148:1*/
 }
 
 func quernPlainCannyClasses(r *host.Run) {
@@ -2325,39 +2195,39 @@ func quernHostCannyClasses(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * w
-				t2 := y + dy
-				same := t2 >= 0 && t2 < h
-				start2 := t2 * w
-				t23 := y + dy2
-				same2 := t23 >= 0 && t23 < h
-				start3 := t23 * w
-				t24 := y + dy3
-				same3 := t24 >= 0 && t24 < h
-				start4 := t24 * w
-				t25 := y + dy4
-				same4 := t25 >= 0 && t25 < h
-				start5 := t25 * w
-				t26 := y + dy5
-				same5 := t26 >= 0 && t26 < h
-				start6 := t26 * w
-				t27 := y + dy6
-				same6 := t27 >= 0 && t27 < h
-				start7 := t27 * w
-				t28 := y + dy7
-				same7 := t28 >= 0 && t28 < h
-				start8 := t28 * w
-				t29 := y + dy8
-				same8 := t29 >= 0 && t29 < h
-				start9 := t29 * w
+				v := y + dy
+				same := v >= 0 && v < h
+				start2 := v * w
+				v2 := y + dy2
+				same2 := v2 >= 0 && v2 < h
+				start3 := v2 * w
+				v3 := y + dy3
+				same3 := v3 >= 0 && v3 < h
+				start4 := v3 * w
+				v4 := y + dy4
+				same4 := v4 >= 0 && v4 < h
+				start5 := v4 * w
+				v5 := y + dy5
+				same5 := v5 >= 0 && v5 < h
+				start6 := v5 * w
+				v6 := y + dy6
+				same6 := v6 >= 0 && v6 < h
+				start7 := v6 * w
+				v7 := y + dy7
+				same7 := v7 >= 0 && v7 < h
+				start8 := v7 * w
+				v8 := y + dy8
+				same8 := v8 >= 0 && v8 < h
+				start9 := v8 * w
 				start10 := y*w + base
-				start11 := base3 + t2*w
-				start12 := base4 + t23*w
-				start13 := base5 + t24*w
-				start14 := base6 + t25*w
-				start15 := base7 + t26*w
-				start16 := base8 + t27*w
-				start17 := base9 + t28*w
-				start18 := base10 + t29*w
+				start11 := base3 + v*w
+				start12 := base4 + v2*w
+				start13 := base5 + v3*w
+				start14 := base6 + v4*w
+				start15 := base7 + v5*w
+				start16 := base8 + v6*w
+				start17 := base9 + v7*w
+				start18 := base10 + v8*w
 				quernRow1CannyClasses(r, base, w, y, h, magnitude, start, low, direction, same, dx, start2, same2, dx2, start3, same3, dx3, start4, same4, dx4, start5, same5, dx5, start6, same6, dx6, start7, same7, dx7, start8, same8, dx8, start9, high, classes, width, start10, start11, start12, start13, start14, start15, start16, start17, start18)
 			}
 		}
@@ -2388,14 +2258,14 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 			row11 := classes[start10:][:count]
 			for threadX := range count {
 				x := base + threadX
-				t12 := x + dx
-				t13 := x + dx2
-				t14 := x + dx3
-				t15 := x + dx4
-				t16 := x + dx5
-				t17 := x + dx6
-				t18 := x + dx7
-				t19 := x + dx8
+				u := x + dx
+				u2 := x + dx2
+				u3 := x + dx3
+				u4 := x + dx4
+				u5 := x + dx5
+				u6 := x + dx6
+				u7 := x + dx7
+				u8 := x + dx8
 				/*line canny.go:56*/ m := row[threadX]
 				var class uint8
 				if m > low {
@@ -2407,26 +2277,23 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 						/*line canny.go:63:10000*/ switch {
 //line canny.go:64
 						default:
-							/*line canny.go:51*/ if same && (t12 >= 0 && t12 < w) {
+							/*line canny.go:51*/ if same && (u >= 0 && u < w) {
 								result = row3[threadX]
 								break
 							}
 							/*line canny.go:54*/ result = 0
 						}
-						/*line canny.go:62*/ t22 := result
 						var result2 float32
 						switch {
-//line canny.go:65:10000
 						default:
-							/*line canny.go:51*/ if same2 && (t13 >= 0 && t13 < w) {
+							/*line canny.go:51*/ if same2 && (u2 >= 0 && u2 < w) {
 								result2 = row4[threadX]
 								break
 							}
 							/*line canny.go:54*/ result2 = 0
 						}
-						/*line canny.go:62*/ t3 := result2
-						before = t22
-						after = t3
+						/*line canny.go:62*/ before = result
+						after = result2
 //line canny.go:63:10000
 					} else if t1 == 1 {
 //line canny.go:64
@@ -2434,73 +2301,67 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 						/*line canny.go:65:10000*/ switch {
 //line canny.go:66
 						default:
-							/*line canny.go:51*/ if same3 && (t14 >= 0 && t14 < w) {
+							/*line canny.go:51*/ if same3 && (u3 >= 0 && u3 < w) {
 								result3 = row5[threadX]
 								break
 							}
 							/*line canny.go:54*/ result3 = 0
 						}
-						/*line canny.go:64*/ t4 := result3
 						var result4 float32
 						switch {
 						default:
-							/*line canny.go:51*/ if same4 && (t15 >= 0 && t15 < w) {
+							/*line canny.go:51*/ if same4 && (u4 >= 0 && u4 < w) {
 								result4 = row6[threadX]
 								break
 							}
 							/*line canny.go:54*/ result4 = 0
 						}
-						/*line canny.go:64*/ t5 := result4
-						before = t4
-						after = t5
+						/*line canny.go:64*/ before = result3
+						after = result4
 //line canny.go:65:10000
 					} else if t1 == 2 {
 //line canny.go:66
 						var result5 float32
 						switch {
 						default:
-							/*line canny.go:51*/ if same5 && (t16 >= 0 && t16 < w) {
+							/*line canny.go:51*/ if same5 && (u5 >= 0 && u5 < w) {
 								result5 = row7[threadX]
 								break
 							}
 							/*line canny.go:54*/ result5 = 0
 						}
-						/*line canny.go:66*/ t6 := result5
 						var result6 float32
 						switch {
 						default:
-							/*line canny.go:51*/ if same6 && (t17 >= 0 && t17 < w) {
+							/*line canny.go:51*/ if same6 && (u6 >= 0 && u6 < w) {
 								result6 = row8[threadX]
 								break
 							}
 							/*line canny.go:54*/ result6 = 0
 						}
-						/*line canny.go:66*/ t7 := result6
-						before = t6
-						after = t7
+						/*line canny.go:66*/ before = result5
+						after = result6
 					} else {
 						var result7 float32
 						switch {
 						default:
-							/*line canny.go:51*/ if same7 && (t18 >= 0 && t18 < w) {
+							/*line canny.go:51*/ if same7 && (u7 >= 0 && u7 < w) {
 								result7 = row9[threadX]
 								break
 							}
 							/*line canny.go:54*/ result7 = 0
 						}
-						/*line canny.go:68*/ t8 := result7
 						var result8 float32
 						switch {
 						default:
-							/*line canny.go:51*/ if same8 && (t19 >= 0 && t19 < w) {
+							/*line canny.go:51*/ if same8 && (u8 >= 0 && u8 < w) {
 								result8 = row10[threadX]
 								break
 							}
 							/*line canny.go:54*/ result8 = 0
 						}
-						/*line canny.go:68*/ t9 := result8
-						before = t8
-						after = t9
+						/*line canny.go:68*/ before = result7
+						after = result8
 					}
 					/*line canny.go:70*/ if m > before && m >= after {
 						class = 1
@@ -2517,14 +2378,14 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		t12 := x + dx
-		t13 := x + dx2
-		t14 := x + dx3
-		t15 := x + dx4
-		t16 := x + dx5
-		t17 := x + dx6
-		t18 := x + dx7
-		t19 := x + dx8
+		u := x + dx
+		u2 := x + dx2
+		u3 := x + dx3
+		u4 := x + dx4
+		u5 := x + dx5
+		u6 := x + dx6
+		u7 := x + dx7
+		u8 := x + dx8
 		/*line canny.go:47*/ if x >= w || y >= h {
 			continue
 		}
@@ -2539,26 +2400,23 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 				/*line canny.go:63:10000*/ switch {
 //line canny.go:64
 				default:
-					/*line canny.go:51*/ if same && (t12 >= 0 && t12 < w) {
-						result = magnitude[start2+t12]
+					/*line canny.go:51*/ if same && (u >= 0 && u < w) {
+						result = magnitude[start2+u]
 						break
 					}
 					/*line canny.go:54*/ result = 0
 				}
-				/*line canny.go:62*/ t22 := result
 				var result2 float32
 				switch {
-//line canny.go:65:10000
 				default:
-					/*line canny.go:51*/ if same2 && (t13 >= 0 && t13 < w) {
-						result2 = magnitude[start3+t13]
+					/*line canny.go:51*/ if same2 && (u2 >= 0 && u2 < w) {
+						result2 = magnitude[start3+u2]
 						break
 					}
 					/*line canny.go:54*/ result2 = 0
 				}
-				/*line canny.go:62*/ t3 := result2
-				before = t22
-				after = t3
+				/*line canny.go:62*/ before = result
+				after = result2
 //line canny.go:63:10000
 			} else if t1 == 1 {
 //line canny.go:64
@@ -2566,73 +2424,67 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 				/*line canny.go:65:10000*/ switch {
 //line canny.go:66
 				default:
-					/*line canny.go:51*/ if same3 && (t14 >= 0 && t14 < w) {
-						result3 = magnitude[start4+t14]
+					/*line canny.go:51*/ if same3 && (u3 >= 0 && u3 < w) {
+						result3 = magnitude[start4+u3]
 						break
 					}
 					/*line canny.go:54*/ result3 = 0
 				}
-				/*line canny.go:64*/ t4 := result3
 				var result4 float32
 				switch {
 				default:
-					/*line canny.go:51*/ if same4 && (t15 >= 0 && t15 < w) {
-						result4 = magnitude[start5+t15]
+					/*line canny.go:51*/ if same4 && (u4 >= 0 && u4 < w) {
+						result4 = magnitude[start5+u4]
 						break
 					}
 					/*line canny.go:54*/ result4 = 0
 				}
-				/*line canny.go:64*/ t5 := result4
-				before = t4
-				after = t5
+				/*line canny.go:64*/ before = result3
+				after = result4
 //line canny.go:65:10000
 			} else if t1 == 2 {
 //line canny.go:66
 				var result5 float32
 				switch {
 				default:
-					/*line canny.go:51*/ if same5 && (t16 >= 0 && t16 < w) {
-						result5 = magnitude[start6+t16]
+					/*line canny.go:51*/ if same5 && (u5 >= 0 && u5 < w) {
+						result5 = magnitude[start6+u5]
 						break
 					}
 					/*line canny.go:54*/ result5 = 0
 				}
-				/*line canny.go:66*/ t6 := result5
 				var result6 float32
 				switch {
 				default:
-					/*line canny.go:51*/ if same6 && (t17 >= 0 && t17 < w) {
-						result6 = magnitude[start7+t17]
+					/*line canny.go:51*/ if same6 && (u6 >= 0 && u6 < w) {
+						result6 = magnitude[start7+u6]
 						break
 					}
 					/*line canny.go:54*/ result6 = 0
 				}
-				/*line canny.go:66*/ t7 := result6
-				before = t6
-				after = t7
+				/*line canny.go:66*/ before = result5
+				after = result6
 			} else {
 				var result7 float32
 				switch {
 				default:
-					/*line canny.go:51*/ if same7 && (t18 >= 0 && t18 < w) {
-						result7 = magnitude[start8+t18]
+					/*line canny.go:51*/ if same7 && (u7 >= 0 && u7 < w) {
+						result7 = magnitude[start8+u7]
 						break
 					}
 					/*line canny.go:54*/ result7 = 0
 				}
-				/*line canny.go:68*/ t8 := result7
 				var result8 float32
 				switch {
 				default:
-					/*line canny.go:51*/ if same8 && (t19 >= 0 && t19 < w) {
-						result8 = magnitude[start9+t19]
+					/*line canny.go:51*/ if same8 && (u8 >= 0 && u8 < w) {
+						result8 = magnitude[start9+u8]
 						break
 					}
 					/*line canny.go:54*/ result8 = 0
 				}
-				/*line canny.go:68*/ t9 := result8
-				before = t8
-				after = t9
+				/*line canny.go:68*/ before = result7
+				after = result8
 			}
 			/*line canny.go:70*/ if m > before && m >= after {
 				class = 1
@@ -2642,7 +2494,7 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 			}
 		}
 		classes[start+x] = class
-	} /*line quern_gen.go:2645:1*/
+	} /*line quern_gen.go:2497:1*/
 }
 
 func quernPlainCannyMark(r *host.Run) {
@@ -2695,7 +2547,7 @@ func quernRow1CannyMark(r *host.Run, base int, classes []uint8, marks []int32, l
 		/*line canny.go:86*/ if i < len(classes) && classes[i] == 2 {
 			kernel.StoreRelaxed(&marks[labels[i]], 1)
 		}
-	} /*line quern_gen.go:2698:1*/
+	} /*line quern_gen.go:2550:1*/
 }
 
 func quernPlainCannyWrite(r *host.Run) {
@@ -2767,7 +2619,7 @@ func quernRow1CannyWrite(r *host.Run, base int, w int, y int, h int, labels []in
 			v = 255
 		}
 		dst[start2+x] = v
-	} /*line quern_gen.go:2770:1*/
+	} /*line quern_gen.go:2622:1*/
 }
 
 func quernPlainColors(r *host.Run) {
@@ -2815,236 +2667,178 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			x := base + threadX
-			t1 := start + x*srcChannels
-			t23 := start2 + x*dstChannels
-			/*line color.go:29*/ a := int32(src[t1])
-			t3 := a
-			t4 := a
-			b := t3
-			c := t4
+			in := start + x*srcChannels
+			out2 := start2 + x*dstChannels
+			/*line color.go:29*/ a := int32(src[in])
+			b := a
+			c := a
 //line color.go:31
 			var alpha uint8 = 255
 			/*line color.go:32:20000*/ if srcChannels >= 3 {
-				t5 := int32(src[t1+1])
-				/*line color.go:33*/ t6 := int32(src[t1+2])
-				b = t5
-				c = t6
+				b = int32(src[in+1])
+				/*line color.go:33*/ c = int32(src[in+2])
 			}
-			/*line color.go:35*/ if srcChannels == 4 {
-				alpha = src[t1+3]
+			if srcChannels == 4 {
+				alpha = src[in+3]
 			}
 			/*line color.go:39*/ if conversion == 0 {
 				a = (a*19595 + b*38470 + c*7471 + 32768) >> 16
 //line color.go:41:20000
 			} else if conversion == 1 {
-				/*line color.go:42:20000*/ t8 := a
-				t9 := b
-				t10 := c
-				/*line color.go:42*/ h2, s, v := toHSV(t8, t9, t10)
-				a = h2
-				b = s
-				c = v
+				/*line color.go:42:20000*/ a, b, c = toHSV(a, b, c)
 //line color.go:43
 			} else if conversion == 6 {
-				/*line color.go:44:20000*/ t14 := a
-				t15 := b
-				t16 := c
-				/*line color.go:44*/ r2, g, b2 := fromHSV(t14, t15, t16)
-				a = r2
-				b = g
-				c = b2
+				/*line color.go:44:20000*/ a, b, c = fromHSV(a, b, c)
 //line color.go:45:20000
 			} else if conversion == 2 {
-				/*line color.go:46*/ t20 := a
-				t21 := b
-				t22 := c
-				/*line color.go:141*/ in_0 := int64(intensities[uint8(t20)])
-				in_1 := int64(intensities[uint8(t21)])
-				in_2 := int64(intensities[uint8(t22)])
-				/*line color.go:145*/ t12 := (in_0*7280519 + in_1*6311914 + in_2*3184783 + 8388608) >> 24
+				/*line color.go:141*/ in_0 := int64(intensities[uint8(a)])
+				in_1 := int64(intensities[uint8(b)])
+				in_2 := int64(intensities[uint8(c)])
+				/*line color.go:145*/ t1 := (in_0*7280519 + in_1*6311914 + in_2*3184783 + 8388608) >> 24
 				var result0 int64
-				/*line color.go:125*/ if t12 <= 148584 {
-					result0 = (t12*255166+8388608)>>24 + 4520
+				/*line color.go:125*/ if t1 <= 148584 {
+					result0 = (t1*255166+8388608)>>24 + 4520
 				} else {
-					n := t12 << 21
-					t13 := float32(n)
-					/*line color.go:129*/ result02 := kernel.Cbrt[float32](t13)
-					r3 := host.Int64[int64](result02)
-					/*line color.go:130*/ for r3*r3*r3 > n {
+					n := t1 << 21
+					t12 := float32(n)
+					/*line color.go:129*/ result02 := kernel.Cbrt[float32](t12)
+					r2 := host.Int64[int64](result02)
+					/*line color.go:130*/ for r2*r2*r2 > n {
+						if r.Halted() {
+							/*line color.go:130*/ r.Halt()
+						}
+						/*line color.go:131*/ r2--
+					}
+					for (r2+1)*(r2+1)*(r2+1) <= n {
+						if r.Halted() {
+							/*line color.go:133*/ r.Halt()
+						}
+						/*line color.go:134*/ r2++
+					}
+					result0 = r2
+				}
+				/*line color.go:145*/ f_0 := result0
+				t13 := (in_0*3568027 + in_1*11998394 + in_2*1210795 + 8388608) >> 24
+				var result03 int64
+				/*line color.go:125*/ if t13 <= 148584 {
+					result03 = (t13*255166+8388608)>>24 + 4520
+				} else {
+					n2 := t13 << 21
+					t14 := float32(n2)
+					/*line color.go:129*/ result04 := kernel.Cbrt[float32](t14)
+					r3 := host.Int64[int64](result04)
+					/*line color.go:130*/ for r3*r3*r3 > n2 {
 						if r.Halted() {
 							/*line color.go:130*/ r.Halt()
 						}
 						/*line color.go:131*/ r3--
 					}
-					for (r3+1)*(r3+1)*(r3+1) <= n {
+					for (r3+1)*(r3+1)*(r3+1) <= n2 {
 						if r.Halted() {
 							/*line color.go:133*/ r.Halt()
 						}
 						/*line color.go:134*/ r3++
 					}
-					result0 = r3
+					result03 = r3
 				}
-				/*line color.go:145*/ f_0 := result0
-				t17 := (in_0*3568027 + in_1*11998394 + in_2*1210795 + 8388608) >> 24
-				var result03 int64
-				/*line color.go:125*/ if t17 <= 148584 {
-					result03 = (t17*255166+8388608)>>24 + 4520
+				/*line color.go:145*/ f_1 := result03
+				t15 := (in_0*297928 + in_1*1836711 + in_2*14642577 + 8388608) >> 24
+				var result05 int64
+				/*line color.go:125*/ if t15 <= 148584 {
+					result05 = (t15*255166+8388608)>>24 + 4520
 				} else {
-					n2 := t17 << 21
-					t18 := float32(n2)
-					/*line color.go:129*/ result04 := kernel.Cbrt[float32](t18)
-					r4 := host.Int64[int64](result04)
-					/*line color.go:130*/ for r4*r4*r4 > n2 {
+					n3 := t15 << 21
+					t16 := float32(n3)
+					/*line color.go:129*/ result06 := kernel.Cbrt[float32](t16)
+					r4 := host.Int64[int64](result06)
+					/*line color.go:130*/ for r4*r4*r4 > n3 {
 						if r.Halted() {
 							/*line color.go:130*/ r.Halt()
 						}
 						/*line color.go:131*/ r4--
 					}
-					for (r4+1)*(r4+1)*(r4+1) <= n2 {
+					for (r4+1)*(r4+1)*(r4+1) <= n3 {
 						if r.Halted() {
 							/*line color.go:133*/ r.Halt()
 						}
 						/*line color.go:134*/ r4++
 					}
-					result03 = r4
-				}
-				/*line color.go:145*/ f_1 := result03
-				t19 := (in_0*297928 + in_1*1836711 + in_2*14642577 + 8388608) >> 24
-				var result05 int64
-				/*line color.go:125*/ if t19 <= 148584 {
-					result05 = (t19*255166+8388608)>>24 + 4520
-				} else {
-					n3 := t19 << 21
-					t110 := float32(n3)
-					/*line color.go:129*/ result06 := kernel.Cbrt[float32](t110)
-					r5 := host.Int64[int64](result06)
-					/*line color.go:130*/ for r5*r5*r5 > n3 {
-						if r.Halted() {
-							/*line color.go:130*/ r.Halt()
-						}
-						/*line color.go:131*/ r5--
-					}
-					for (r5+1)*(r5+1)*(r5+1) <= n3 {
-						if r.Halted() {
-							/*line color.go:133*/ r.Halt()
-						}
-						/*line color.go:134*/ r5++
-					}
-					result05 = r5
+					result05 = r4
 				}
 				/*line color.go:145*/ f_2 := result05
 				/*line color.go:147*/ l := int32(((f_1*116-524288)*255/100 + 16384) >> 15)
 				a2 := int32(((f_0-f_1)*500 + 4210688) >> 15)
 				bb := int32(((f_1-f_2)*200 + 4210688) >> 15)
-				t32 := l
-				t42 := a2
-				l2 := t32
-				a3 := t42
-				bb2 := bb
-				/*line color.go:46*/ a = l2
-				b = a3
-				c = bb2
+				/*line color.go:46*/ a = l
+				b = a2
+				c = bb
 //line color.go:47:20000
 			} else if conversion == 7 {
-				/*line color.go:48*/ t26 := a
-				t27 := b
-				t28 := c
-				/*line color.go:161*/ y2 := (int64(t26)*1677721600/255 + 268435456) / 116
-				t111 := y2 + int64(t27-128)*16777216/500
-				t2 := y2 - int64(t28-128)*16777216/200
-				x2 := t111
-				z := t2
-				/*line color.go:163*/ t33 := x2
-				/*line color.go:163*/ result07 := labInverse(t33)
-				t52 := y2
-				/*line color.go:163*/ result08 := labInverse(t52)
-				t7 := z
-				/*line color.go:163*/ result09 := labInverse(t7)
-				xyz_0 := result07
-				xyz_1 := result08
-				xyz_2 := result09
-				/*line color.go:164*/ out := [3]int32{}
+				/*line color.go:161*/ y2 := (int64(a)*1677721600/255 + 268435456) / 116
+				x2 := y2 + int64(b-128)*16777216/500
+				z := y2 - int64(c-128)*16777216/200
+				/*line color.go:163*/ xyz_0 := labInverse(x2)
+				/*line color.go:163*/ xyz_1 := labInverse(y2)
+				/*line color.go:163*/ xyz_2 := labInverse(z)
+				out := [3]int32{}
 				/*line color.go:166*/ for i := 0; i < 3; i++ {
-					t92 := (fromXYZ[i][0]*xyz_0 + fromXYZ[i][1]*xyz_1 + fromXYZ[i][2]*xyz_2 + 8388608) >> 24
+					t9 := (fromXYZ[i][0]*xyz_0 + fromXYZ[i][1]*xyz_1 + fromXYZ[i][2]*xyz_2 + 8388608) >> 24
 //line color.go:174
 					var code int32
 					for bit := int32(128); bit > 0; bit >>= 1 {
 						if r.Halted() {
 							/*line color.go:175*/ r.Halt()
 						}
-						/*line color.go:176*/ if t92 >= int64(thresholds[uint8(code|bit)]) {
+						/*line color.go:176*/ if t9 >= int64(thresholds[uint8(code|bit)]) {
 							code |= bit
 						}
 					}
-					result010 := code
-					/*line color.go:167*/ out[i] = result010
+					/*line color.go:167*/ out[i] = code
 				}
-				t11 := out[0]
-				t122 := out[1]
-				r6 := t11
-				g2 := t122
-				bb3 := out[2]
-				/*line color.go:48*/ a = r6
-				b = g2
-				c = bb3
+				a = out[0]
+				b = out[1]
+				c = out[2]
 //line color.go:49:20000
 			} else if conversion == 3 {
-				/*line color.go:50*/ t322 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
-				t332 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
-				t34 := (a*32768 - b*27440 - c*5328 + 8421376) >> 16
-				a = t322
-				b = t332
-				c = t34
+				/*line color.go:50*/ t32 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
+				t33 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
+				c = (a*32768 - b*27440 - c*5328 + 8421376) >> 16
+				a = t32
+				b = t33
 //line color.go:51:20000
 			} else if conversion == 4 {
 				/*line color.go:52:20000*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
 				t36 := (a*-7509 - b*25259 + c*32768 + 8421376) >> 16
-				t37 := (a*32768 - b*29763 - c*3005 + 8421376) >> 16
+				c = (a*32768 - b*29763 - c*3005 + 8421376) >> 16
 				a = t35
 				b = t36
-				c = t37
 //line color.go:53
 			} else if conversion == 8 {
-				/*line color.go:54:20000*/ t38 := a * 65793
-				t39 := b - 128
-				t40 := c - 128
-				y3 := t38
-				u := t39
-				v2 := t40
-				/*line color.go:55*/ t41 := (y3 + v2*91881) >> 16
-				t422 := (y3 - u*22554 - v2*46802) >> 16
-				t43 := (y3 + u*116130) >> 16
-				a = t41
-				b = t422
-				c = t43
+				/*line color.go:54:20000*/ y3 := a * 65793
+				u := b - 128
+				v := c - 128
+				/*line color.go:55*/ a = (y3 + v*91881) >> 16
+				b = (y3 - u*22554 - v*46802) >> 16
+				c = (y3 + u*116130) >> 16
 //line color.go:56:20000
 			} else if conversion == 9 {
-				/*line color.go:57*/ t44 := a * 65793
-				t45 := b - 128
-				t46 := c - 128
-				y4 := t44
-				u2 := t45
-				v3 := t46
-				/*line color.go:58*/ t47 := (y4 + v3*103206) >> 16
-				t48 := (y4 - u2*12276 - v3*30679) >> 16
-				t49 := (y4 + u2*121609) >> 16
-				a = t47
-				b = t48
-				c = t49
+				/*line color.go:57:20000*/ y4 := a * 65793
+				u2 := b - 128
+				v2 := c - 128
+				/*line color.go:58*/ a = (y4 + v2*103206) >> 16
+				b = (y4 - u2*12276 - v2*30679) >> 16
+				c = (y4 + u2*121609) >> 16
 			}
-			/*line color.go:60*/ t50 := a
-			result011 := min(max(t50, 0), 255)
-			/*line color.go:60*/ dst[t23] = uint8(result011)
+			/*line color.go:60*/ result07 := min(max(a, 0), 255)
+			/*line color.go:60*/ dst[out2] = uint8(result07)
 			/*line color.go:61:20000*/ if dstChannels >= 3 {
-				t522 := b
-				result012 := min(max(t522, 0), 255)
-				/*line color.go:62*/ dst[t23+1] = uint8(result012)
-				t54 := c
-				result013 := min(max(t54, 0), 255)
-				/*line color.go:63*/ dst[t23+2] = uint8(result013)
+				result08 := min(max(b, 0), 255)
+				/*line color.go:62*/ dst[out2+1] = uint8(result08)
+				result09 := min(max(c, 0), 255)
+				/*line color.go:63*/ dst[out2+2] = uint8(result09)
 			}
 			/*line color.go:65:20000*/ if dstChannels == 4 {
-				dst[t23+3] = alpha
+				dst[out2+3] = alpha
 			}
 		}
 		/*line color.go:69:20000*/ return
@@ -3052,241 +2846,183 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 	/*line color.go:71:20000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		t1 := start + x*srcChannels
-		t23 := start2 + x*dstChannels
+		in := start + x*srcChannels
+		out2 := start2 + x*dstChannels
 		/*line color.go:25:20000*/ if x >= w || y >= h {
 			continue
 		}
-		/*line color.go:29:20000*/ a := int32(src[t1])
-		t3 := a
-		t4 := a
-		b := t3
-		c := t4
+		/*line color.go:29:20000*/ a := int32(src[in])
+		b := a
+		c := a
 //line color.go:31
 		var alpha uint8 = 255
 		/*line color.go:32:20000*/ if srcChannels >= 3 {
-			t5 := int32(src[t1+1])
-			/*line color.go:33*/ t6 := int32(src[t1+2])
-			b = t5
-			c = t6
+			b = int32(src[in+1])
+			/*line color.go:33*/ c = int32(src[in+2])
 		}
-		/*line color.go:35*/ if srcChannels == 4 {
-			alpha = src[t1+3]
+		if srcChannels == 4 {
+			alpha = src[in+3]
 		}
 		/*line color.go:39*/ if conversion == 0 {
 			a = (a*19595 + b*38470 + c*7471 + 32768) >> 16
 //line color.go:41:20000
 		} else if conversion == 1 {
-			/*line color.go:42:20000*/ t8 := a
-			t9 := b
-			t10 := c
-			/*line color.go:42*/ h2, s, v := toHSV(t8, t9, t10)
-			a = h2
-			b = s
-			c = v
+			/*line color.go:42:20000*/ a, b, c = toHSV(a, b, c)
 //line color.go:43
 		} else if conversion == 6 {
-			/*line color.go:44:20000*/ t14 := a
-			t15 := b
-			t16 := c
-			/*line color.go:44*/ r2, g, b2 := fromHSV(t14, t15, t16)
-			a = r2
-			b = g
-			c = b2
+			/*line color.go:44:20000*/ a, b, c = fromHSV(a, b, c)
 //line color.go:45:20000
 		} else if conversion == 2 {
-			/*line color.go:46*/ t20 := a
-			t21 := b
-			t22 := c
-			/*line color.go:141*/ in_0 := int64(intensities[uint8(t20)])
-			in_1 := int64(intensities[uint8(t21)])
-			in_2 := int64(intensities[uint8(t22)])
-			/*line color.go:145*/ t12 := (in_0*7280519 + in_1*6311914 + in_2*3184783 + 8388608) >> 24
+			/*line color.go:141*/ in_0 := int64(intensities[uint8(a)])
+			in_1 := int64(intensities[uint8(b)])
+			in_2 := int64(intensities[uint8(c)])
+			/*line color.go:145*/ t1 := (in_0*7280519 + in_1*6311914 + in_2*3184783 + 8388608) >> 24
 			var result0 int64
-			/*line color.go:125*/ if t12 <= 148584 {
-				result0 = (t12*255166+8388608)>>24 + 4520
+			/*line color.go:125*/ if t1 <= 148584 {
+				result0 = (t1*255166+8388608)>>24 + 4520
 			} else {
-				n := t12 << 21
-				t13 := float32(n)
-				/*line color.go:129*/ result02 := kernel.Cbrt[float32](t13)
-				r3 := host.Int64[int64](result02)
-				/*line color.go:130*/ for r3*r3*r3 > n {
+				n := t1 << 21
+				t12 := float32(n)
+				/*line color.go:129*/ result02 := kernel.Cbrt[float32](t12)
+				r2 := host.Int64[int64](result02)
+				/*line color.go:130*/ for r2*r2*r2 > n {
+					if r.Halted() {
+						/*line color.go:130*/ r.Halt()
+					}
+					/*line color.go:131*/ r2--
+				}
+				for (r2+1)*(r2+1)*(r2+1) <= n {
+					if r.Halted() {
+						/*line color.go:133*/ r.Halt()
+					}
+					/*line color.go:134*/ r2++
+				}
+				result0 = r2
+			}
+			/*line color.go:145*/ f_0 := result0
+			t13 := (in_0*3568027 + in_1*11998394 + in_2*1210795 + 8388608) >> 24
+			var result03 int64
+			/*line color.go:125*/ if t13 <= 148584 {
+				result03 = (t13*255166+8388608)>>24 + 4520
+			} else {
+				n2 := t13 << 21
+				t14 := float32(n2)
+				/*line color.go:129*/ result04 := kernel.Cbrt[float32](t14)
+				r3 := host.Int64[int64](result04)
+				/*line color.go:130*/ for r3*r3*r3 > n2 {
 					if r.Halted() {
 						/*line color.go:130*/ r.Halt()
 					}
 					/*line color.go:131*/ r3--
 				}
-				for (r3+1)*(r3+1)*(r3+1) <= n {
+				for (r3+1)*(r3+1)*(r3+1) <= n2 {
 					if r.Halted() {
 						/*line color.go:133*/ r.Halt()
 					}
 					/*line color.go:134*/ r3++
 				}
-				result0 = r3
+				result03 = r3
 			}
-			/*line color.go:145*/ f_0 := result0
-			t17 := (in_0*3568027 + in_1*11998394 + in_2*1210795 + 8388608) >> 24
-			var result03 int64
-			/*line color.go:125*/ if t17 <= 148584 {
-				result03 = (t17*255166+8388608)>>24 + 4520
+			/*line color.go:145*/ f_1 := result03
+			t15 := (in_0*297928 + in_1*1836711 + in_2*14642577 + 8388608) >> 24
+			var result05 int64
+			/*line color.go:125*/ if t15 <= 148584 {
+				result05 = (t15*255166+8388608)>>24 + 4520
 			} else {
-				n2 := t17 << 21
-				t18 := float32(n2)
-				/*line color.go:129*/ result04 := kernel.Cbrt[float32](t18)
-				r4 := host.Int64[int64](result04)
-				/*line color.go:130*/ for r4*r4*r4 > n2 {
+				n3 := t15 << 21
+				t16 := float32(n3)
+				/*line color.go:129*/ result06 := kernel.Cbrt[float32](t16)
+				r4 := host.Int64[int64](result06)
+				/*line color.go:130*/ for r4*r4*r4 > n3 {
 					if r.Halted() {
 						/*line color.go:130*/ r.Halt()
 					}
 					/*line color.go:131*/ r4--
 				}
-				for (r4+1)*(r4+1)*(r4+1) <= n2 {
+				for (r4+1)*(r4+1)*(r4+1) <= n3 {
 					if r.Halted() {
 						/*line color.go:133*/ r.Halt()
 					}
 					/*line color.go:134*/ r4++
 				}
-				result03 = r4
-			}
-			/*line color.go:145*/ f_1 := result03
-			t19 := (in_0*297928 + in_1*1836711 + in_2*14642577 + 8388608) >> 24
-			var result05 int64
-			/*line color.go:125*/ if t19 <= 148584 {
-				result05 = (t19*255166+8388608)>>24 + 4520
-			} else {
-				n3 := t19 << 21
-				t110 := float32(n3)
-				/*line color.go:129*/ result06 := kernel.Cbrt[float32](t110)
-				r5 := host.Int64[int64](result06)
-				/*line color.go:130*/ for r5*r5*r5 > n3 {
-					if r.Halted() {
-						/*line color.go:130*/ r.Halt()
-					}
-					/*line color.go:131*/ r5--
-				}
-				for (r5+1)*(r5+1)*(r5+1) <= n3 {
-					if r.Halted() {
-						/*line color.go:133*/ r.Halt()
-					}
-					/*line color.go:134*/ r5++
-				}
-				result05 = r5
+				result05 = r4
 			}
 			/*line color.go:145*/ f_2 := result05
 			/*line color.go:147*/ l := int32(((f_1*116-524288)*255/100 + 16384) >> 15)
 			a2 := int32(((f_0-f_1)*500 + 4210688) >> 15)
 			bb := int32(((f_1-f_2)*200 + 4210688) >> 15)
-			t32 := l
-			t42 := a2
-			l2 := t32
-			a3 := t42
-			bb2 := bb
-			/*line color.go:46*/ a = l2
-			b = a3
-			c = bb2
+			/*line color.go:46*/ a = l
+			b = a2
+			c = bb
 //line color.go:47:20000
 		} else if conversion == 7 {
-			/*line color.go:48*/ t26 := a
-			t27 := b
-			t28 := c
-			/*line color.go:161*/ y2 := (int64(t26)*1677721600/255 + 268435456) / 116
-			t111 := y2 + int64(t27-128)*16777216/500
-			t2 := y2 - int64(t28-128)*16777216/200
-			x2 := t111
-			z := t2
-			/*line color.go:163*/ t33 := x2
-			/*line color.go:163*/ result07 := labInverse(t33)
-			t52 := y2
-			/*line color.go:163*/ result08 := labInverse(t52)
-			t7 := z
-			/*line color.go:163*/ result09 := labInverse(t7)
-			xyz_0 := result07
-			xyz_1 := result08
-			xyz_2 := result09
-			/*line color.go:164*/ out := [3]int32{}
+			/*line color.go:161*/ y2 := (int64(a)*1677721600/255 + 268435456) / 116
+			x2 := y2 + int64(b-128)*16777216/500
+			z := y2 - int64(c-128)*16777216/200
+			/*line color.go:163*/ xyz_0 := labInverse(x2)
+			/*line color.go:163*/ xyz_1 := labInverse(y2)
+			/*line color.go:163*/ xyz_2 := labInverse(z)
+			out := [3]int32{}
 			/*line color.go:166*/ for i := 0; i < 3; i++ {
-				t92 := (fromXYZ[i][0]*xyz_0 + fromXYZ[i][1]*xyz_1 + fromXYZ[i][2]*xyz_2 + 8388608) >> 24
+				t9 := (fromXYZ[i][0]*xyz_0 + fromXYZ[i][1]*xyz_1 + fromXYZ[i][2]*xyz_2 + 8388608) >> 24
 //line color.go:174
 				var code int32
 				for bit := int32(128); bit > 0; bit >>= 1 {
 					if r.Halted() {
 						/*line color.go:175*/ r.Halt()
 					}
-					/*line color.go:176*/ if t92 >= int64(thresholds[uint8(code|bit)]) {
+					/*line color.go:176*/ if t9 >= int64(thresholds[uint8(code|bit)]) {
 						code |= bit
 					}
 				}
-				result010 := code
-				/*line color.go:167*/ out[i] = result010
+				/*line color.go:167*/ out[i] = code
 			}
-			t11 := out[0]
-			t122 := out[1]
-			r6 := t11
-			g2 := t122
-			bb3 := out[2]
-			/*line color.go:48*/ a = r6
-			b = g2
-			c = bb3
+			a = out[0]
+			b = out[1]
+			c = out[2]
 //line color.go:49:20000
 		} else if conversion == 3 {
-			/*line color.go:50*/ t322 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
-			t332 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
-			t34 := (a*32768 - b*27440 - c*5328 + 8421376) >> 16
-			a = t322
-			b = t332
-			c = t34
+			/*line color.go:50*/ t32 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
+			t33 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
+			c = (a*32768 - b*27440 - c*5328 + 8421376) >> 16
+			a = t32
+			b = t33
 //line color.go:51:20000
 		} else if conversion == 4 {
 			/*line color.go:52:20000*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
 			t36 := (a*-7509 - b*25259 + c*32768 + 8421376) >> 16
-			t37 := (a*32768 - b*29763 - c*3005 + 8421376) >> 16
+			c = (a*32768 - b*29763 - c*3005 + 8421376) >> 16
 			a = t35
 			b = t36
-			c = t37
 //line color.go:53
 		} else if conversion == 8 {
-			/*line color.go:54:20000*/ t38 := a * 65793
-			t39 := b - 128
-			t40 := c - 128
-			y3 := t38
-			u := t39
-			v2 := t40
-			/*line color.go:55*/ t41 := (y3 + v2*91881) >> 16
-			t422 := (y3 - u*22554 - v2*46802) >> 16
-			t43 := (y3 + u*116130) >> 16
-			a = t41
-			b = t422
-			c = t43
+			/*line color.go:54:20000*/ y3 := a * 65793
+			u := b - 128
+			v := c - 128
+			/*line color.go:55*/ a = (y3 + v*91881) >> 16
+			b = (y3 - u*22554 - v*46802) >> 16
+			c = (y3 + u*116130) >> 16
 //line color.go:56:20000
 		} else if conversion == 9 {
-			/*line color.go:57*/ t44 := a * 65793
-			t45 := b - 128
-			t46 := c - 128
-			y4 := t44
-			u2 := t45
-			v3 := t46
-			/*line color.go:58*/ t47 := (y4 + v3*103206) >> 16
-			t48 := (y4 - u2*12276 - v3*30679) >> 16
-			t49 := (y4 + u2*121609) >> 16
-			a = t47
-			b = t48
-			c = t49
+			/*line color.go:57:20000*/ y4 := a * 65793
+			u2 := b - 128
+			v2 := c - 128
+			/*line color.go:58*/ a = (y4 + v2*103206) >> 16
+			b = (y4 - u2*12276 - v2*30679) >> 16
+			c = (y4 + u2*121609) >> 16
 		}
-		/*line color.go:60*/ t50 := a
-		result011 := min(max(t50, 0), 255)
-		/*line color.go:60*/ dst[t23] = uint8(result011)
+		/*line color.go:60*/ result07 := min(max(a, 0), 255)
+		/*line color.go:60*/ dst[out2] = uint8(result07)
 		/*line color.go:61:20000*/ if dstChannels >= 3 {
-			t522 := b
-			result012 := min(max(t522, 0), 255)
-			/*line color.go:62*/ dst[t23+1] = uint8(result012)
-			t54 := c
-			result013 := min(max(t54, 0), 255)
-			/*line color.go:63*/ dst[t23+2] = uint8(result013)
+			result08 := min(max(b, 0), 255)
+			/*line color.go:62*/ dst[out2+1] = uint8(result08)
+			result09 := min(max(c, 0), 255)
+			/*line color.go:63*/ dst[out2+2] = uint8(result09)
 		}
 		/*line color.go:65:20000*/ if dstChannels == 4 {
-			dst[t23+3] = alpha
+			dst[out2+3] = alpha
 		}
-	} /*line quern_gen.go:3289:1*/
+	} /*line quern_gen.go:3025:1*/
 }
 
 func quernPlainColorsFloat(r *host.Run) {
@@ -3334,116 +3070,68 @@ func quernRow1ColorsFloat(r *host.Run, base int, w int, y int, h int, src []floa
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			x := base + threadX
-			t1 := start + x*srcChannels
-			t2 := start2 + x*dstChannels
-			t49 := t2 + 1
-			t51 := t2 + 2
-			/*line color.go:192*/ a := src[t1]
-			t3 := a
-			t4 := a
-			b := t3
-			c := t4
+			in := start + x*srcChannels
+			out := start2 + x*dstChannels
+			t49 := out + 1
+			t51 := out + 2
+			/*line color.go:192*/ a := src[in]
+			b := a
+			c := a
 			var alpha float32 = 1
 			/*line color.go:194*/ if srcChannels >= 3 {
-				t5 := src[t1+1]
-				/*line color.go:195*/ t6 := src[t1+2]
-				b = t5
-				c = t6
+				b = src[in+1]
+				/*line color.go:195*/ c = src[in+2]
 			}
-			/*line color.go:197*/ if srcChannels == 4 {
-				alpha = src[t1+3]
+			if srcChannels == 4 {
+				alpha = src[in+3]
 			}
 			/*line color.go:201*/ if conversion == 0 {
 				a = 0.299*a + 0.587*b + 0.114*c
 			} else if conversion == 1 {
-				t8 := a
-				t9 := b
-				t10 := c
-				/*line color.go:204*/ h2, s, v := toHSVFloat(t8, t9, t10)
-				a = h2
-				b = s
-				c = v
-//line color.go:205
+				a, b, c = toHSVFloat(a, b, c)
 			} else if conversion == 6 {
-				t14 := a
-				t15 := b
-				t16 := c
-				/*line color.go:206*/ r2, g, b2 := quernFunc1ColorsFloat(t14, t15, t16)
-				a = r2
-				b = g
-				c = b2
-//line color.go:207
+				a, b, c = quernFunc1ColorsFloat(a, b, c)
 			} else if conversion == 2 {
-				t20 := a
-				t21 := b
-				t22 := c
-				/*line color.go:208*/ l, a2, bb := toLabFloat(t20, t21, t22)
-				a = l
-				b = a2
-				c = bb
-//line color.go:209
+				a, b, c = toLabFloat(a, b, c)
 			} else if conversion == 7 {
-				t26 := a
-				t27 := b
-				t28 := c
-				/*line color.go:210*/ red, green, blue := fromLabFloat(t26, t27, t28)
-				a = red
-				b = green
-				c = blue
-//line color.go:211
+				a, b, c = fromLabFloat(a, b, c)
 			} else if conversion == 3 {
 				y2 := 0.299*a + 0.587*b + 0.114*c
-				t32 := y2
-				t33 := (c-y2)*0.5643341 + 0.5
-				t34 := (a-y2)*0.7132668 + 0.5
-				a = t32
-				b = t33
-				c = t34
+				b = (c-y2)*0.5643341 + 0.5
+				c = (a-y2)*0.7132668 + 0.5
+				a = y2
 //line color.go:214
 			} else if conversion == 4 {
 				y3 := 0.2126*a + 0.7152*b + 0.0722*c
-				t35 := y3
-				t36 := (c-y3)*0.53890926 + 0.5
-				t37 := (a-y3)*0.63500124 + 0.5
-				a = t35
-				b = t36
-				c = t37
+				b = (c-y3)*0.53890926 + 0.5
+				c = (a-y3)*0.63500124 + 0.5
+				a = y3
 //line color.go:217
 			} else if conversion == 8 {
-				t38 := b - 0.5
-				t39 := c - 0.5
-				u := t38
-				v2 := t39
-				/*line color.go:219*/ t40 := a + 1.402*v2
-				t41 := a - 0.3441363*u - 0.7141363*v2
-				t42 := a + 1.772*u
+				u := b - 0.5
+				v := c - 0.5
+				/*line color.go:219*/ t40 := a + 1.402*v
+				b = a - 0.3441363*u - 0.7141363*v
+				c = a + 1.772*u
 				a = t40
-				b = t41
-				c = t42
 //line color.go:220
 			} else if conversion == 9 {
-				t43 := b - 0.5
-				t44 := c - 0.5
-				u2 := t43
-				v3 := t44
-				/*line color.go:222*/ t45 := a + 1.5748*v3
-				t46 := a - 0.18732427*u2 - 0.46812427*v3
-				t47 := a + 1.8556*u2
+				u2 := b - 0.5
+				v2 := c - 0.5
+				/*line color.go:222*/ t45 := a + 1.5748*v2
+				b = a - 0.18732427*u2 - 0.46812427*v2
+				c = a + 1.8556*u2
 				a = t45
-				b = t46
-				c = t47
 			}
-			/*line color.go:224*/ dst[t2] = a
+			/*line color.go:224*/ dst[out] = a
 			if dstChannels >= 3 {
 				_ = dst[t49]
 				/*line color.go:226*/ _ = dst[t51]
-				t52 := b
-				t53 := c
-				/*line color.go:226*/ dst[t49] = t52
-				/*line color.go:226*/ dst[t51] = t53
+				/*line color.go:226*/ dst[t49] = b
+				/*line color.go:226*/ dst[t51] = c
 			}
 			if dstChannels == 4 {
-				dst[t2+3] = alpha
+				dst[out+3] = alpha
 			}
 		}
 		return
@@ -3451,121 +3139,73 @@ func quernRow1ColorsFloat(r *host.Run, base int, w int, y int, h int, src []floa
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		t1 := start + x*srcChannels
-		t2 := start2 + x*dstChannels
+		in := start + x*srcChannels
+		out := start2 + x*dstChannels
 		/*line color.go:188*/ if x >= w || y >= h {
 			continue
 		}
-		/*line color.go:192*/ a := src[t1]
-		t3 := a
-		t4 := a
-		b := t3
-		c := t4
+		/*line color.go:192*/ a := src[in]
+		b := a
+		c := a
 		var alpha float32 = 1
 		/*line color.go:194*/ if srcChannels >= 3 {
-			t5 := src[t1+1]
-			/*line color.go:195*/ t6 := src[t1+2]
-			b = t5
-			c = t6
+			b = src[in+1]
+			/*line color.go:195*/ c = src[in+2]
 		}
-		/*line color.go:197*/ if srcChannels == 4 {
-			alpha = src[t1+3]
+		if srcChannels == 4 {
+			alpha = src[in+3]
 		}
 		/*line color.go:201*/ if conversion == 0 {
 			a = 0.299*a + 0.587*b + 0.114*c
 		} else if conversion == 1 {
-			t8 := a
-			t9 := b
-			t10 := c
-			/*line color.go:204*/ h2, s, v := toHSVFloat(t8, t9, t10)
-			a = h2
-			b = s
-			c = v
-//line color.go:205
+			a, b, c = toHSVFloat(a, b, c)
 		} else if conversion == 6 {
-			t14 := a
-			t15 := b
-			t16 := c
-			/*line color.go:206*/ r2, g, b2 := quernFunc1ColorsFloat(t14, t15, t16)
-			a = r2
-			b = g
-			c = b2
-//line color.go:207
+			a, b, c = quernFunc1ColorsFloat(a, b, c)
 		} else if conversion == 2 {
-			t20 := a
-			t21 := b
-			t22 := c
-			/*line color.go:208*/ l, a2, bb := toLabFloat(t20, t21, t22)
-			a = l
-			b = a2
-			c = bb
-//line color.go:209
+			a, b, c = toLabFloat(a, b, c)
 		} else if conversion == 7 {
-			t26 := a
-			t27 := b
-			t28 := c
-			/*line color.go:210*/ red, green, blue := fromLabFloat(t26, t27, t28)
-			a = red
-			b = green
-			c = blue
-//line color.go:211
+			a, b, c = fromLabFloat(a, b, c)
 		} else if conversion == 3 {
 			y2 := 0.299*a + 0.587*b + 0.114*c
-			t32 := y2
-			t33 := (c-y2)*0.5643341 + 0.5
-			t34 := (a-y2)*0.7132668 + 0.5
-			a = t32
-			b = t33
-			c = t34
+			b = (c-y2)*0.5643341 + 0.5
+			c = (a-y2)*0.7132668 + 0.5
+			a = y2
 //line color.go:214
 		} else if conversion == 4 {
 			y3 := 0.2126*a + 0.7152*b + 0.0722*c
-			t35 := y3
-			t36 := (c-y3)*0.53890926 + 0.5
-			t37 := (a-y3)*0.63500124 + 0.5
-			a = t35
-			b = t36
-			c = t37
+			b = (c-y3)*0.53890926 + 0.5
+			c = (a-y3)*0.63500124 + 0.5
+			a = y3
 //line color.go:217
 		} else if conversion == 8 {
-			t38 := b - 0.5
-			t39 := c - 0.5
-			u := t38
-			v2 := t39
-			/*line color.go:219*/ t40 := a + 1.402*v2
-			t41 := a - 0.3441363*u - 0.7141363*v2
-			t42 := a + 1.772*u
+			u := b - 0.5
+			v := c - 0.5
+			/*line color.go:219*/ t40 := a + 1.402*v
+			b = a - 0.3441363*u - 0.7141363*v
+			c = a + 1.772*u
 			a = t40
-			b = t41
-			c = t42
 //line color.go:220
 		} else if conversion == 9 {
-			t43 := b - 0.5
-			t44 := c - 0.5
-			u2 := t43
-			v3 := t44
-			/*line color.go:222*/ t45 := a + 1.5748*v3
-			t46 := a - 0.18732427*u2 - 0.46812427*v3
-			t47 := a + 1.8556*u2
+			u2 := b - 0.5
+			v2 := c - 0.5
+			/*line color.go:222*/ t45 := a + 1.5748*v2
+			b = a - 0.18732427*u2 - 0.46812427*v2
+			c = a + 1.8556*u2
 			a = t45
-			b = t46
-			c = t47
 		}
-		/*line color.go:224*/ dst[t2] = a
+		/*line color.go:224*/ dst[out] = a
 		if dstChannels >= 3 {
-			t49 := t2 + 1
+			t49 := out + 1
 			/*line color.go:226*/ _ = dst[t49]
-			t51 := t2 + 2
+			t51 := out + 2
 			/*line color.go:226*/ _ = dst[t51]
-			t52 := b
-			t53 := c
-			/*line color.go:226*/ dst[t49] = t52
-			/*line color.go:226*/ dst[t51] = t53
+			/*line color.go:226*/ dst[t49] = b
+			/*line color.go:226*/ dst[t51] = c
 		}
 		if dstChannels == 4 {
-			dst[t2+3] = alpha
+			dst[out+3] = alpha
 		}
-	} /*line quern_gen.go:3568:1*/
+	} /*line quern_gen.go:3208:1*/
 }
 
 // quernFunc1ColorsFloat is kernels.fromHSVFloat.
@@ -3608,7 +3248,7 @@ func quernFunc1ColorsFloat(h float32, s float32, v float32) (float32, float32, f
 		/*line color.go:270*/ t15 := v
 		t16 := p
 		return t15, t16, q
-	} /*line quern_gen.go:3611:1*/
+	} /*line quern_gen.go:3251:1*/
 }
 
 func quernPlainStoreWeights(r *host.Run) {
@@ -3650,10 +3290,10 @@ func quernRow1StoreWeights(r *host.Run, at int, weights []float32, chunk *[256]f
 		/*line correlate.go:12*/ if at+threadX < len(weights) {
 			weights[at+threadX] = chunk[threadX]
 		}
-	} /*line quern_gen.go:3653:1*/
+	} /*line quern_gen.go:3293:1*/
 }
 
-func quernPlainCorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *host.Run) {
+func quernPlainCorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[T](r, 17), host.Slice[U](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
 		correlateLines[U, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18)
@@ -3707,27 +3347,23 @@ func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 				/*line correlate.go:276*/ r.Halt()
 			}
 			/*line correlate.go:277*/ n := min(256, size-e0)
-			t1 := n
-			/*line correlate.go:278*/ acc := sum[:t1]
-			t2 := acc
-			for i := 0; i < len(t2); i++ {
-				/*line correlate.go:279*/ t2[i] = 0
+			acc := sum[:n]
+			for i := 0; i < len(acc); i++ {
+				/*line correlate.go:279*/ acc[i] = 0
 			}
 			/*line correlate.go:280*/ for kz := 0; kz < kd; kz++ {
 				if r.Halted() {
 					/*line correlate.go:280*/ r.Halt()
 				}
 				/*line correlate.go:281*/ t6 := base + kz
-				/*line correlate.go:281*/ result0 := inside(mode, t6, d)
-				zz := result0
-				/*line correlate.go:282*/ for ky := 0; ky < kh; ky++ {
+				/*line correlate.go:281*/ zz := inside(mode, t6, d)
+				for ky := 0; ky < kh; ky++ {
 					if r.Halted() {
 						/*line correlate.go:282*/ r.Halt()
 					}
 					/*line correlate.go:283*/ t11 := base2 + ky
-					/*line correlate.go:283*/ result02 := inside(mode, t11, h)
-					yy := result02
-					/*line correlate.go:284*/ t14 := (kz*kh + ky) * kw
+					/*line correlate.go:283*/ yy := inside(mode, t11, h)
+					t14 := (kz*kh + ky) * kw
 					/*line correlate.go:284*/ line := weights[t14:][:kw]
 					if zz < 0 || yy < 0 {
 						var total float32
@@ -3749,9 +3385,8 @@ func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 						/*line correlate.go:298*/ wt2 := line[kx]
 						first := e0 + (kx-cx)*c
 						if first >= 0 && first+n <= len(row) {
-							t18 := first
 							t19 := len(acc)
-							/*line correlate.go:301*/ in := row[t18:][:t19]
+							/*line correlate.go:301*/ in := row[first:][:t19]
 							/*line correlate.go:303*/ for i4 := 0; i4 < len(acc); i4++ {
 								acc[i4] += wt2 * float32(in[i4])
 							}
@@ -3760,13 +3395,10 @@ func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 						/*line correlate.go:309*/ for i5 := 0; i5 < len(acc); i5++ {
 							e := first + i5
 							if e < 0 || e >= len(row) {
-								t20 := e
-								/*line correlate.go:312*/ result03 := modulo(t20, c)
-								channel := result03
-								/*line correlate.go:313*/ t24 := host.Div(e-channel, c)
-								/*line correlate.go:313*/ result04 := inside(mode, t24, w)
-								x := result04
-								/*line correlate.go:314*/ if x < 0 {
+								channel := modulo(e, c)
+								t24 := host.Div(e-channel, c)
+								/*line correlate.go:313*/ x := inside(mode, t24, w)
+								if x < 0 {
 									acc[i5] += wt2 * value
 									continue
 								}
@@ -3778,16 +3410,14 @@ func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 				}
 			}
 			t27 := base3 + e0
-			t28 := n
-			/*line correlate.go:325*/ out := dst[t27:][:t28]
+			/*line correlate.go:325*/ out := dst[t27:][:n]
 			/*line correlate.go:327*/ for i6 := 0; i6 < len(acc); i6++ {
 				/*line correlate.go:327*/ v := acc[i6]
-				t29 := v
-				/*line correlate.go:328*/ result05 := quernFunc1CorrelateLines[T, U](t29)
-				/*line correlate.go:328*/ out[i6] = result05
+				result0 := quernFunc1CorrelateLines[T, U](v)
+				/*line correlate.go:328*/ out[i6] = result0
 			}
 		}
-	} /*line quern_gen.go:3790:1*/
+	} /*line quern_gen.go:3420:1*/
 }
 
 // quernFunc1CorrelateLines is kernels.round.
@@ -3797,14 +3427,7 @@ func quernFunc1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](v fl
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[U](v) /*line quern_gen.go:3800:1*/
-}
-
-func quernPlainCorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[T](r, 17), host.Slice[float32](r, 18)
-	host.Plain(r, func(t kernel.Thread) {
-		correlateLines[float32, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18)
-	})
+	return host.Narrow[U](v) /*line quern_gen.go:3430:1*/
 }
 
 func quernHostCorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host.Run) {
@@ -3854,27 +3477,23 @@ func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 				/*line correlate.go:276*/ r.Halt()
 			}
 			/*line correlate.go:277*/ n := min(256, size-e0)
-			t1 := n
-			/*line correlate.go:278*/ acc := sum[:t1]
-			t2 := acc
-			for i := 0; i < len(t2); i++ {
-				/*line correlate.go:279*/ t2[i] = 0
+			acc := sum[:n]
+			for i := 0; i < len(acc); i++ {
+				/*line correlate.go:279*/ acc[i] = 0
 			}
 			/*line correlate.go:280*/ for kz := 0; kz < kd; kz++ {
 				if r.Halted() {
 					/*line correlate.go:280*/ r.Halt()
 				}
 				/*line correlate.go:281*/ t6 := base + kz
-				/*line correlate.go:281*/ result0 := inside(mode, t6, d)
-				zz := result0
-				/*line correlate.go:282*/ for ky := 0; ky < kh; ky++ {
+				/*line correlate.go:281*/ zz := inside(mode, t6, d)
+				for ky := 0; ky < kh; ky++ {
 					if r.Halted() {
 						/*line correlate.go:282*/ r.Halt()
 					}
 					/*line correlate.go:283*/ t11 := base2 + ky
-					/*line correlate.go:283*/ result02 := inside(mode, t11, h)
-					yy := result02
-					/*line correlate.go:284*/ t14 := (kz*kh + ky) * kw
+					/*line correlate.go:283*/ yy := inside(mode, t11, h)
+					t14 := (kz*kh + ky) * kw
 					/*line correlate.go:284*/ line := weights[t14:][:kw]
 					if zz < 0 || yy < 0 {
 						var total float32
@@ -3896,9 +3515,8 @@ func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 						/*line correlate.go:298*/ wt2 := line[kx]
 						first := e0 + (kx-cx)*c
 						if first >= 0 && first+n <= len(row) {
-							t18 := first
 							t19 := len(acc)
-							/*line correlate.go:301*/ in := row[t18:][:t19]
+							/*line correlate.go:301*/ in := row[first:][:t19]
 							/*line correlate.go:303*/ for i4 := 0; i4 < len(acc); i4++ {
 								acc[i4] += wt2 * float32(in[i4])
 							}
@@ -3907,13 +3525,10 @@ func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 						/*line correlate.go:309*/ for i5 := 0; i5 < len(acc); i5++ {
 							e := first + i5
 							if e < 0 || e >= len(row) {
-								t20 := e
-								/*line correlate.go:312*/ result03 := modulo(t20, c)
-								channel := result03
-								/*line correlate.go:313*/ t24 := host.Div(e-channel, c)
-								/*line correlate.go:313*/ result04 := inside(mode, t24, w)
-								x := result04
-								/*line correlate.go:314*/ if x < 0 {
+								channel := modulo(e, c)
+								t24 := host.Div(e-channel, c)
+								/*line correlate.go:313*/ x := inside(mode, t24, w)
+								if x < 0 {
 									acc[i5] += wt2 * value
 									continue
 								}
@@ -3925,16 +3540,14 @@ func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 				}
 			}
 			t27 := base3 + e0
-			t28 := n
-			/*line correlate.go:325*/ out := dst[t27:][:t28]
+			/*line correlate.go:325*/ out := dst[t27:][:n]
 			/*line correlate.go:327*/ for i6 := 0; i6 < len(acc); i6++ {
 				/*line correlate.go:327*/ v := acc[i6]
-				t29 := v
-				/*line correlate.go:328*/ result05 := round[float32](t29)
-				/*line correlate.go:328*/ out[i6] = result05
+				result0 := round[float32](v)
+				/*line correlate.go:328*/ out[i6] = result0
 			}
 		}
-	} /*line quern_gen.go:3937:1*/
+	} /*line quern_gen.go:3550:1*/
 }
 
 func quernPlainHistogram(r *host.Run) {
@@ -3985,7 +3598,7 @@ func quernHostHistogram(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:3988:1*/
+	} /*line quern_gen.go:3601:1*/
 }
 
 //go:noinline
@@ -3993,7 +3606,7 @@ func quernRow1Histogram(r *host.Run, bins *[4][256]uint32) {
 	/*line histogram.go:14*/ clear(bins[0][0:256])
 	clear(bins[1][0:256])
 	clear(bins[2][0:256])
-	clear(bins[3][0:256]) /*line quern_gen.go:3996:1*/
+	clear(bins[3][0:256]) /*line quern_gen.go:3609:1*/
 }
 
 //go:noinline
@@ -4014,7 +3627,7 @@ func quernRow2Histogram(r *host.Run, c int, step int, blockX int, gridX int, h i
 				}
 			}
 		}
-	} /*line quern_gen.go:4017:1*/
+	} /*line quern_gen.go:3630:1*/
 }
 
 //go:noinline
@@ -4063,7 +3676,7 @@ func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint3
 		/*line histogram.go:30*/ if n4 > 0 {
 			/*line histogram.go:30*/ atomic.AddUint32(&counts[start4+threadX], n4)
 		}
-	} /*line quern_gen.go:4066:1*/
+	} /*line quern_gen.go:3679:1*/
 }
 
 //go:noinline
@@ -4085,7 +3698,7 @@ func quernRow4Histogram(r *host.Run, bins *[4][256]uint32, k2 int, counts []uint
 		if n5 > 0 {
 			/*line histogram.go:30*/ atomic.AddUint32(&counts[start5+threadX], n5)
 		}
-	} /*line quern_gen.go:4088:1*/
+	} /*line quern_gen.go:3701:1*/
 }
 
 func quernPlainEqualizeTable(r *host.Run) {
@@ -4097,9 +3710,8 @@ func quernHostEqualizeTable(r *host.Run) {
 	counts := host.Slice[uint32](r, 0)
 	table := host.Slice[uint8](r, 1)
 	ns := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	scanAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
 	vs := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 3, r.BlockDim.Count())
-	vs2 := host.Scratch[int32](r, 4, r.BlockDim.Count())
 	sums := host.Shared[[8]int32](r, 0)
 	var s int32
 	var s2 int32
@@ -4109,8 +3721,7 @@ func quernHostEqualizeTable(r *host.Run) {
 	var s6 int32
 	var s7 int32
 	var s8 int32
-	sums2 := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	first12 := host.Shared[int32](r, 1)
+	first5 := host.Shared[int32](r, 1)
 	var total int32
 	var rest int64
 	for r.Next() {
@@ -4120,104 +3731,52 @@ func quernHostEqualizeTable(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1EqualizeTable(r, ns, first, vs, base, counts)
+				quernRow1EqualizeTable(r, ns, first, base, counts)
 			}
 		}
-		/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
+		/*line label.go:149*/ host.ScanAdd(scanAdds, ns)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2EqualizeTable(r, scanAdds, first2, vs2)
+				quernRow2EqualizeTable(r, scanAdds, first2, vs)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3EqualizeTable(r, vs2, first3, sums)
+				quernRow3EqualizeTable(r, vs, first3, sums)
 			}
 		}
-		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s = sums[0]
+		s2 = sums[1]
+		s3 = sums[2]
+		s4 = sums[3]
+		s5 = sums[4]
+		s6 = sums[5]
+		s7 = sums[6]
+		s8 = sums[7]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
-				quernRow4EqualizeTable(r, vs2, first4, s)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s2 = sums[1]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5EqualizeTable(r, vs2, first5, s2)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s3 = sums[2]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow6EqualizeTable(r, vs2, first6, s3)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s4 = sums[3]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7EqualizeTable(r, vs2, first7, s4)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s5 = sums[4]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8EqualizeTable(r, vs2, first8, s5)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s6 = sums[5]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow9EqualizeTable(r, vs2, first9, s6)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s7 = sums[6]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow10EqualizeTable(r, vs2, first10, s7)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s8 = sums[7]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first11 := (threadZ*1 + threadY) * 256
-				quernRow11EqualizeTable(r, ns, first11, sums2, vs2, s8, first12)
+				quernRow4EqualizeTable(r, ns, first4, vs, s, s2, s3, s4, s5, s6, s7, s8, first5)
 			}
 		}
 		/*line histogram.go:52:30000*/ total = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
-		rest = int64(total - *first12)
+		rest = int64(total - *first5)
 		start := 2 * rest
 		/*line histogram.go:55:30000*/ for threadZ := range 1 {
 			/*line histogram.go:56:30000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first13 := (threadZ*1 + threadY) * 256
-				quernRow12EqualizeTable(r, sums2, first13, rest, first12, start, base, table)
+				first6 := (threadZ*1 + threadY) * 256
+				quernRow5EqualizeTable(r, vs, first6, rest, first5, start, base, table)
 			}
 		}
-	} /*line quern_gen.go:4214:1*/
+	} /*line quern_gen.go:3774:1*/
 }
 
 //go:noinline
-func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, vs []int32, base int, counts []uint32) {
+func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, base int, counts []uint32) {
 	nRow := (*[256]int32)(ns[first:])
-	vRow := (*[256]int32)(vs[first:])
 	if base >= 0 && 256 <= len(counts)-base {
 		row := (*[256]uint32)(counts[base:])
 		for threadX := range 256 {
@@ -4227,14 +3786,11 @@ func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, vs []int32, base
 			/*line histogram.go:44:30000*/ if at < len(counts) {
 				n = int32(row[threadX])
 			}
-			/*line histogram.go:47:30000*/ t2 := n
-			v := t2
-			nRow[threadX] = n
-			vRow[threadX] = v
+			/*line histogram.go:47:30000*/ nRow[threadX] = n
 		}
-		/*line histogram.go:52:30000*/ return
+		/*line histogram.go:49:30000*/ return
 	}
-	/*line histogram.go:54:30000*/ for threadX := range 256 {
+	/*line histogram.go:51:30000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		at := base + threadX
 //line histogram.go:43
@@ -4242,168 +3798,97 @@ func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, vs []int32, base
 		/*line histogram.go:44:30000*/ if at < len(counts) {
 			n = int32(counts[at])
 		}
-		/*line histogram.go:47:30000*/ t2 := n
-		v := t2
-		nRow[threadX] = n
-		vRow[threadX] = v
-	} /*line quern_gen.go:4249:1*/
+		/*line histogram.go:47:30000*/ nRow[threadX] = n
+	} /*line quern_gen.go:3802:1*/
 }
 
 //go:noinline
-func quernRow2EqualizeTable(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
+func quernRow2EqualizeTable(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:4256:1*/
+	vRow := (*[256]int32)(vs[first2:])
+	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:3809:1*/
 }
 
 //go:noinline
-func quernRow3EqualizeTable(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
-	vRow2 := (*[256]int32)(vs2[first3:])
+func quernRow3EqualizeTable(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
+	vRow := (*[256]int32)(vs[first3:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v2 := vRow2[threadX]
+		v := vRow[threadX]
 		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v2
+			sums[threadX>>5] = v
 		}
-	} /*line quern_gen.go:4268:1*/
+	} /*line quern_gen.go:3820:1*/
 }
 
 //go:noinline
-func quernRow4EqualizeTable(r *host.Run, vs2 []int32, first4 int, s int32) {
-	vRow2 := (*[256]int32)(vs2[first4:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 0 {
-			v2 += s
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:4280:1*/
-}
-
-//go:noinline
-func quernRow5EqualizeTable(r *host.Run, vs2 []int32, first5 int, s2 int32) {
-	vRow2 := (*[256]int32)(vs2[first5:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 1 {
-			v2 += s2
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:4292:1*/
-}
-
-//go:noinline
-func quernRow6EqualizeTable(r *host.Run, vs2 []int32, first6 int, s3 int32) {
-	vRow2 := (*[256]int32)(vs2[first6:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 2 {
-			v2 += s3
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:4304:1*/
-}
-
-//go:noinline
-func quernRow7EqualizeTable(r *host.Run, vs2 []int32, first7 int, s4 int32) {
-	vRow2 := (*[256]int32)(vs2[first7:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 3 {
-			v2 += s4
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:4316:1*/
-}
-
-//go:noinline
-func quernRow8EqualizeTable(r *host.Run, vs2 []int32, first8 int, s5 int32) {
-	vRow2 := (*[256]int32)(vs2[first8:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 4 {
-			v2 += s5
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:4328:1*/
-}
-
-//go:noinline
-func quernRow9EqualizeTable(r *host.Run, vs2 []int32, first9 int, s6 int32) {
-	vRow2 := (*[256]int32)(vs2[first9:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 5 {
-			v2 += s6
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:4340:1*/
-}
-
-//go:noinline
-func quernRow10EqualizeTable(r *host.Run, vs2 []int32, first10 int, s7 int32) {
-	vRow2 := (*[256]int32)(vs2[first10:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 6 {
-			v2 += s7
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:4352:1*/
-}
-
-//go:noinline
-func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2 []int32, vs2 []int32, s8 int32, first12 *int32) {
-	nRow := (*[256]int32)(ns[first11:])
-	sumRow := (*[256]int32)(sums2[first11:])
-	vRow2 := (*[256]int32)(vs2[first11:])
+func quernRow4EqualizeTable(r *host.Run, ns []int32, first4 int, vs []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, first5 *int32) {
+	nRow := (*[256]int32)(ns[first4:])
+	vRow := (*[256]int32)(vs[first4:])
 	for threadX := range 256 {
 		n := nRow[threadX]
-		v2 := vRow2[threadX]
+		v := vRow[threadX]
+		/*line label.go:156*/ if threadX>>5 > 0 {
+			v += s
+		}
+		/*line label.go:156*/ if threadX>>5 > 1 {
+			v += s2
+		}
+		/*line label.go:156*/ if threadX>>5 > 2 {
+			v += s3
+		}
+		/*line label.go:156*/ if threadX>>5 > 3 {
+			v += s4
+		}
+		/*line label.go:156*/ if threadX>>5 > 4 {
+			v += s5
+		}
+		/*line label.go:156*/ if threadX>>5 > 5 {
+			v += s6
+		}
+		/*line label.go:156*/ if threadX>>5 > 6 {
+			v += s7
+		}
 		/*line label.go:156*/ if threadX>>5 > 7 {
-			v2 += s8
+			v += s8
 		}
-		/*line label.go:160*/ result0 := v2
-		/*line histogram.go:47*/ sum := result0
-		/*line histogram.go:48:30000*/ if n > 0 && sum == n {
-			*first12 = n
+		/*line histogram.go:48*/ if n > 0 && v == n {
+			*first5 = n
 		}
-		/*line histogram.go:51:30000*/ sumRow[threadX] = sum
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:4373:1*/
+		/*line histogram.go:51:30000*/ vRow[threadX] = v
+	} /*line quern_gen.go:3858:1*/
 }
 
 //go:noinline
-func quernRow12EqualizeTable(r *host.Run, sums2 []int32, first13 int, rest int64, first12 *int32, start int64, base int, table []uint8) {
-	sumRow := (*[256]int32)(sums2[first13:])
+func quernRow5EqualizeTable(r *host.Run, vs []int32, first6 int, rest int64, first5 *int32, start int64, base int, table []uint8) {
+	vRow := (*[256]int32)(vs[first6:])
 	if base >= 0 && 256 <= len(table)-base {
 		row2 := (*[256]uint8)(table[base:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			sum := sumRow[threadX]
+			v := vRow[threadX]
 			at := base + threadX
-			/*line histogram.go:54*/ v3 := int64(threadX)
+			/*line histogram.go:54*/ v2 := int64(threadX)
 			/*line histogram.go:55:30000*/ if rest > 0 {
-				v3 = max(0, (510*int64(sum-*first12)+rest)/start)
+				v2 = max(0, (510*int64(v-*first5)+rest)/start)
 			}
 			/*line histogram.go:58:30000*/ if at < len(table) {
-				row2[threadX] = uint8(v3)
+				row2[threadX] = uint8(v2)
 			}
 		}
 		/*line histogram.go:62:30000*/ return
 	}
 	/*line histogram.go:64:30000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
+		v := vRow[threadX]
 		at := base + threadX
-		/*line histogram.go:54*/ v3 := int64(threadX)
+		/*line histogram.go:54*/ v2 := int64(threadX)
 		/*line histogram.go:55:30000*/ if rest > 0 {
-			v3 = max(0, (510*int64(sum-*first12)+rest)/start)
+			v2 = max(0, (510*int64(v-*first5)+rest)/start)
 		}
 		/*line histogram.go:58:30000*/ if at < len(table) {
-			table[at] = uint8(v3)
+			table[at] = uint8(v2)
 		}
-	} /*line quern_gen.go:4406:1*/
+	} /*line quern_gen.go:3891:1*/
 }
 
 func quernPlainLookUp(r *host.Run) {
@@ -4468,7 +3953,7 @@ func quernRow1LookUp(r *host.Run, base int, size int, y int, h int, dst []uint8,
 			continue
 		}
 		/*line histogram.go:73*/ dst[start+e] = table[host.Rem(e, c)*256+int(src[start2+e])]
-	} /*line quern_gen.go:4471:1*/
+	} /*line quern_gen.go:3956:1*/
 }
 
 func quernPlainClaheTables(r *host.Run) {
@@ -4493,15 +3978,14 @@ func quernHostClaheTables(r *host.Run) {
 	size := tw * th
 	ns := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	overs := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 3, r.BlockDim.Count())
-	vs2 := host.Scratch[int32](r, 6, r.BlockDim.Count())
+	scanAdds := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	vs := host.Scratch[int32](r, 5, r.BlockDim.Count())
 	sums := host.Shared[[8]int32](r, 1)
 	var excess int32
 	var rest int32
-	vs3 := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	scanAdds2 := host.Scratch[int32](r, 5, r.BlockDim.Count())
-	vs4 := host.Scratch[int32](r, 7, r.BlockDim.Count())
+	ns2 := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	scanAdds2 := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	vs2 := host.Scratch[int32](r, 6, r.BlockDim.Count())
 	var s int32
 	var s2 int32
 	var s3 int32
@@ -4541,39 +4025,22 @@ func quernHostClaheTables(r *host.Run) {
 		/*line histogram.go:99*/ for threadZ := range 1 {
 			for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
-				quernRow3ClaheTables(r, ns, first, overs, vs, bins, limit)
+				quernRow3ClaheTables(r, ns, first, overs, bins, limit)
 			}
 		}
-		/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
+		/*line label.go:149*/ host.ScanAdd(scanAdds, overs)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow4ClaheTables(r, scanAdds, first2, vs2)
+				quernRow4ClaheTables(r, scanAdds, first2, vs)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow5ClaheTables(r, vs2, first3, sums)
+				quernRow5ClaheTables(r, vs, first3, sums)
 			}
 		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ _ = sums[0]
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ _ = sums[1]
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ _ = sums[2]
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ _ = sums[3]
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ _ = sums[4]
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ _ = sums[5]
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ _ = sums[6]
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ _ = sums[7]
 		/*line histogram.go:99*/ excess = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
 		/*line histogram.go:101*/ rest = excess % 256
 		start2 := excess / 256
@@ -4581,94 +4048,43 @@ func quernHostClaheTables(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 256
-				quernRow6ClaheTables(r, ns, first4, overs, vs3, start2, rest)
+				quernRow6ClaheTables(r, ns, first4, overs, ns2, start2, rest)
 			}
 		}
-		/*line label.go:149*/ host.ScanAdd(scanAdds2, vs3)
+		/*line label.go:149*/ host.ScanAdd(scanAdds2, ns2)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
-				quernRow7ClaheTables(r, scanAdds2, first5, vs4)
+				quernRow7ClaheTables(r, scanAdds2, first5, vs2)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
-				quernRow8ClaheTables(r, vs4, first6, sums)
+				quernRow8ClaheTables(r, vs2, first6, sums)
 			}
 		}
-		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s = sums[0]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow9ClaheTables(r, vs4, first7, s)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s2 = sums[1]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow10ClaheTables(r, vs4, first8, s2)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s3 = sums[2]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow11ClaheTables(r, vs4, first9, s3)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s4 = sums[3]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow12ClaheTables(r, vs4, first10, s4)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s5 = sums[4]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first11 := (threadZ*1 + threadY) * 256
-				quernRow13ClaheTables(r, vs4, first11, s5)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s6 = sums[5]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first12 := (threadZ*1 + threadY) * 256
-				quernRow14ClaheTables(r, vs4, first12, s6)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s7 = sums[6]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first13 := (threadZ*1 + threadY) * 256
-				quernRow15ClaheTables(r, vs4, first13, s7)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s8 = sums[7]
+		s2 = sums[1]
+		s3 = sums[2]
+		s4 = sums[3]
+		s5 = sums[4]
+		s6 = sums[5]
+		s7 = sums[6]
+		s8 = sums[7]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first14 := (threadZ*1 + threadY) * 256
-				quernRow16ClaheTables(r, vs4, first14, s8, tables, base3, area, size2)
+				first7 := (threadZ*1 + threadY) * 256
+				quernRow9ClaheTables(r, vs2, first7, s, s2, s3, s4, s5, s6, s7, s8, tables, base3, area, size2)
 			}
 		}
-	} /*line quern_gen.go:4666:1*/
+	} /*line quern_gen.go:4082:1*/
 }
 
 //go:noinline
 func quernRow1ClaheTables(r *host.Run, bins *[256]int32) {
-	/*line histogram.go:87*/ clear(bins[0:256]) /*line quern_gen.go:4671:1*/
+	/*line histogram.go:87*/ clear(bins[0:256]) /*line quern_gen.go:4087:1*/
 }
 
 //go:noinline
@@ -4682,12 +4098,10 @@ func quernRow2ClaheTables(r *host.Run, kFirst int, size int, tw int, start int, 
 			r.ThreadIdx.X = threadX
 			/*line histogram.go:90*/ j := host.Div(kFirst+threadX, tw)
 			t1 := start + threadX - j*tw
-			/*line histogram.go:91*/ result0 := inside(3, t1, w)
-			x := result0
-			/*line histogram.go:92*/ t4 := base2 + j
-			/*line histogram.go:92*/ result02 := inside(3, t4, h)
-			y := result02
-			/*line histogram.go:93*/ bins[src[y*stride+x*c+blockZ]] += 1
+			/*line histogram.go:91*/ x := inside(3, t1, w)
+			t4 := base2 + j
+			/*line histogram.go:92*/ y := inside(3, t4, h)
+			bins[src[y*stride+x*c+blockZ]] += 1
 		}
 		return
 	}
@@ -4696,86 +4110,72 @@ func quernRow2ClaheTables(r *host.Run, kFirst int, size int, tw int, start int, 
 		/*line histogram.go:89*/ if kFirst+threadX < size {
 			j := host.Div(kFirst+threadX, tw)
 			t1 := start + threadX - j*tw
-			/*line histogram.go:91*/ result0 := inside(3, t1, w)
-			x := result0
-			/*line histogram.go:92*/ t4 := base2 + j
-			/*line histogram.go:92*/ result02 := inside(3, t4, h)
-			y := result02
-			/*line histogram.go:93*/ bins[src[y*stride+x*c+blockZ]] += 1
+			/*line histogram.go:91*/ x := inside(3, t1, w)
+			t4 := base2 + j
+			/*line histogram.go:92*/ y := inside(3, t4, h)
+			bins[src[y*stride+x*c+blockZ]] += 1
 		}
-	} /*line quern_gen.go:4706:1*/
+	} /*line quern_gen.go:4118:1*/
 }
 
 //go:noinline
-func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs []int32, vs []int32, bins *[256]int32, limit int) {
+func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs []int32, bins *[256]int32, limit int) {
 	nRow := (*[256]int32)(ns[first:])
 	overRow := (*[256]int32)(overs[first:])
-	vRow := (*[256]int32)(vs[first:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		/*line histogram.go:96*/ n := bins[threadX]
 		over := max(0, n-int32(limit))
-		t8 := over
-		v := t8
 		nRow[threadX] = n
 		overRow[threadX] = over
-		vRow[threadX] = v
 		{
 			threadX := threadX + 1
 			n := bins[threadX]
 			over := max(0, n-int32(limit))
-			t8 := over
-			v := t8
 			nRow[threadX] = n
 			overRow[threadX] = over
-			vRow[threadX] = v
 		}
+//line histogram.go:107:30000
 		{
 			threadX := threadX + 2
 			n := bins[threadX]
 			over := max(0, n-int32(limit))
-			t8 := over
-			v := t8
 			nRow[threadX] = n
 			overRow[threadX] = over
-			vRow[threadX] = v
 		}
+//line histogram.go:114
 		{
 			threadX := threadX + 3
 			n := bins[threadX]
 			over := max(0, n-int32(limit))
-			t8 := over
-			v := t8
 			nRow[threadX] = n
 			overRow[threadX] = over
-			vRow[threadX] = v
 		}
-	} /*line quern_gen.go:4752:1*/
+	} /*line quern_gen.go:4153:1*/
 }
 
 //go:noinline
-func quernRow4ClaheTables(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
+func quernRow4ClaheTables(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:4759:1*/
+	vRow := (*[256]int32)(vs[first2:])
+	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:4160:1*/
 }
 
 //go:noinline
-func quernRow5ClaheTables(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
-	vRow2 := (*[256]int32)(vs2[first3:])
+func quernRow5ClaheTables(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
+	vRow := (*[256]int32)(vs[first3:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v2 := vRow2[threadX]
+		v := vRow[threadX]
 		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v2
+			sums[threadX>>5] = v
 		}
-	} /*line quern_gen.go:4771:1*/
+	} /*line quern_gen.go:4171:1*/
 }
 
 //go:noinline
-func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs []int32, vs3 []int32, start2 int32, rest int32) {
+func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs []int32, ns2 []int32, start2 int32, rest int32) {
 	nRow := (*[256]int32)(ns[first4:])
 	overRow := (*[256]int32)(overs[first4:])
-	vRow3 := (*[256]int32)(vs3[first4:])
+	nRow2 := (*[256]int32)(ns2[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		n := nRow[threadX]
@@ -4787,142 +4187,95 @@ func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs []int32, vs
 				n2++
 			}
 		}
-		/*line histogram.go:106*/ t11 := n2
-		v3 := t11
-		vRow3[threadX] = v3
-	} /*line quern_gen.go:4793:1*/
+		/*line histogram.go:106*/ nRow2[threadX] = n2
+	} /*line quern_gen.go:4191:1*/
 }
 
 //go:noinline
-func quernRow7ClaheTables(r *host.Run, scanAdds2 []int32, first5 int, vs4 []int32) {
+func quernRow7ClaheTables(r *host.Run, scanAdds2 []int32, first5 int, vs2 []int32) {
 	scanAddRow2 := (*[256]int32)(scanAdds2[first5:])
-	vRow4 := (*[256]int32)(vs4[first5:])
-	/*line label.go:149*/ copy(vRow4[:], scanAddRow2[:]) /*line quern_gen.go:4800:1*/
+	vRow2 := (*[256]int32)(vs2[first5:])
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow2[:]) /*line quern_gen.go:4198:1*/
 }
 
 //go:noinline
-func quernRow8ClaheTables(r *host.Run, vs4 []int32, first6 int, sums *[8]int32) {
-	vRow4 := (*[256]int32)(vs4[first6:])
+func quernRow8ClaheTables(r *host.Run, vs2 []int32, first6 int, sums *[8]int32) {
+	vRow2 := (*[256]int32)(vs2[first6:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v4 := vRow4[threadX]
+		v2 := vRow2[threadX]
 		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v4
+			sums[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:4812:1*/
+	} /*line quern_gen.go:4209:1*/
 }
 
 //go:noinline
-func quernRow9ClaheTables(r *host.Run, vs4 []int32, first7 int, s int32) {
-	vRow4 := (*[256]int32)(vs4[first7:])
-	for threadX := range 256 {
-		v4 := vRow4[threadX]
-		/*line label.go:156*/ if threadX>>5 > 0 {
-			v4 += s
-		}
-		vRow4[threadX] = v4
-	} /*line quern_gen.go:4824:1*/
-}
-
-//go:noinline
-func quernRow10ClaheTables(r *host.Run, vs4 []int32, first8 int, s2 int32) {
-	vRow4 := (*[256]int32)(vs4[first8:])
-	for threadX := range 256 {
-		v4 := vRow4[threadX]
-		/*line label.go:156*/ if threadX>>5 > 1 {
-			v4 += s2
-		}
-		vRow4[threadX] = v4
-	} /*line quern_gen.go:4836:1*/
-}
-
-//go:noinline
-func quernRow11ClaheTables(r *host.Run, vs4 []int32, first9 int, s3 int32) {
-	vRow4 := (*[256]int32)(vs4[first9:])
-	for threadX := range 256 {
-		v4 := vRow4[threadX]
-		/*line label.go:156*/ if threadX>>5 > 2 {
-			v4 += s3
-		}
-		vRow4[threadX] = v4
-	} /*line quern_gen.go:4848:1*/
-}
-
-//go:noinline
-func quernRow12ClaheTables(r *host.Run, vs4 []int32, first10 int, s4 int32) {
-	vRow4 := (*[256]int32)(vs4[first10:])
-	for threadX := range 256 {
-		v4 := vRow4[threadX]
-		/*line label.go:156*/ if threadX>>5 > 3 {
-			v4 += s4
-		}
-		vRow4[threadX] = v4
-	} /*line quern_gen.go:4860:1*/
-}
-
-//go:noinline
-func quernRow13ClaheTables(r *host.Run, vs4 []int32, first11 int, s5 int32) {
-	vRow4 := (*[256]int32)(vs4[first11:])
-	for threadX := range 256 {
-		v4 := vRow4[threadX]
-		/*line label.go:156*/ if threadX>>5 > 4 {
-			v4 += s5
-		}
-		vRow4[threadX] = v4
-	} /*line quern_gen.go:4872:1*/
-}
-
-//go:noinline
-func quernRow14ClaheTables(r *host.Run, vs4 []int32, first12 int, s6 int32) {
-	vRow4 := (*[256]int32)(vs4[first12:])
-	for threadX := range 256 {
-		v4 := vRow4[threadX]
-		/*line label.go:156*/ if threadX>>5 > 5 {
-			v4 += s6
-		}
-		vRow4[threadX] = v4
-	} /*line quern_gen.go:4884:1*/
-}
-
-//go:noinline
-func quernRow15ClaheTables(r *host.Run, vs4 []int32, first13 int, s7 int32) {
-	vRow4 := (*[256]int32)(vs4[first13:])
-	for threadX := range 256 {
-		v4 := vRow4[threadX]
-		/*line label.go:156*/ if threadX>>5 > 6 {
-			v4 += s7
-		}
-		vRow4[threadX] = v4
-	} /*line quern_gen.go:4896:1*/
-}
-
-//go:noinline
-func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tables []uint8, base3 int, area int64, size2 int64) {
-	vRow4 := (*[256]int32)(vs4[first14:])
+func quernRow9ClaheTables(r *host.Run, vs2 []int32, first7 int, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, tables []uint8, base3 int, area int64, size2 int64) {
+	vRow2 := (*[256]int32)(vs2[first7:])
 	if base3 >= 0 && 256 <= len(tables)-base3 {
 		row := (*[256]uint8)(tables[base3:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			v4 := vRow4[threadX]
-			/*line label.go:156*/ if threadX>>5 > 7 {
-				v4 += s8
+			v2 := vRow2[threadX]
+			/*line label.go:156*/ if threadX>>5 > 0 {
+				v2 += s
 			}
-			/*line label.go:160*/ result03 := v4
-			/*line histogram.go:106*/ sum := int64(result03)
+			/*line label.go:156*/ if threadX>>5 > 1 {
+				v2 += s2
+			}
+			/*line label.go:156*/ if threadX>>5 > 2 {
+				v2 += s3
+			}
+			/*line label.go:156*/ if threadX>>5 > 3 {
+				v2 += s4
+			}
+			/*line label.go:156*/ if threadX>>5 > 4 {
+				v2 += s5
+			}
+			/*line label.go:156*/ if threadX>>5 > 5 {
+				v2 += s6
+			}
+			/*line label.go:156*/ if threadX>>5 > 6 {
+				v2 += s7
+			}
+			/*line label.go:156*/ if threadX>>5 > 7 {
+				v2 += s8
+			}
+			/*line histogram.go:106*/ sum := int64(v2)
 			/*line histogram.go:109*/ row[threadX] = uint8(min(255, (510*sum+area)/size2))
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v4 := vRow4[threadX]
-		/*line label.go:156*/ if threadX>>5 > 7 {
-			v4 += s8
+		v2 := vRow2[threadX]
+		/*line label.go:156*/ if threadX>>5 > 0 {
+			v2 += s
 		}
-		/*line label.go:160*/ result03 := v4
-		/*line histogram.go:106*/ sum := int64(result03)
+		/*line label.go:156*/ if threadX>>5 > 1 {
+			v2 += s2
+		}
+		/*line label.go:156*/ if threadX>>5 > 2 {
+			v2 += s3
+		}
+		/*line label.go:156*/ if threadX>>5 > 3 {
+			v2 += s4
+		}
+		/*line label.go:156*/ if threadX>>5 > 4 {
+			v2 += s5
+		}
+		/*line label.go:156*/ if threadX>>5 > 5 {
+			v2 += s6
+		}
+		/*line label.go:156*/ if threadX>>5 > 6 {
+			v2 += s7
+		}
+		/*line label.go:156*/ if threadX>>5 > 7 {
+			v2 += s8
+		}
+		/*line histogram.go:106*/ sum := int64(v2)
 		/*line histogram.go:109*/ tables[base3+threadX] = uint8(min(255, (510*sum+area)/size2))
-	} /*line quern_gen.go:4925:1*/
+	} /*line quern_gen.go:4278:1*/
 }
 
 func quernPlainClaheWrite(r *host.Run) {
@@ -4960,19 +4313,19 @@ func quernHostClaheWrite(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * srcStride
-				t2 := 2*y - th
-				start2 := t2 + size3
+				py := 2*y - th
+				start2 := py + size3
 				start3 := y * dstStride
 				start4 := y*srcStride + base
 				start5 := y*dstStride + base
-				quernRow1ClaheWrite(r, base, size, y, h, c, src, start, tw, size2, start2, size3, t2, th, tilesX, tilesY, size4, size5, tables, dst, start3, area, size6, width, start4, start5)
+				quernRow1ClaheWrite(r, base, size, y, h, c, src, start, tw, size2, start2, size3, py, th, tilesX, tilesY, size4, size5, tables, dst, start3, area, size6, width, start4, start5)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ClaheWrite(r *host.Run, base int, size int, y int, h int, c int, src []uint8, start int, tw int, size2 int, start2 int, size3 int, t2 int, th int, tilesX int, tilesY int, size4 int64, size5 int64, tables []uint8, dst []uint8, start3 int, area int64, size6 int64, width int, start4 int, start5 int) {
+func quernRow1ClaheWrite(r *host.Run, base int, size int, y int, h int, c int, src []uint8, start int, tw int, size2 int, start2 int, size3 int, py int, th int, tilesX int, tilesY int, size4 int64, size5 int64, tables []uint8, dst []uint8, start3 int, area int64, size6 int64, width int, start4 int, start5 int) {
 	if !(y < h) {
 		return
 	}
@@ -4990,35 +4343,20 @@ func quernRow1ClaheWrite(r *host.Run, base int, size int, y int, h int, c int, s
 				/*line histogram.go:122*/ x := host.Div(e, c)
 				channel := e - x*c
 				v := int(row[threadX])
-				/*line histogram.go:126*/ t1 := 2*x - tw
-				px := t1
-				/*line histogram.go:127*/ t3 := host.Div(px+size2, size2) - 1
-				/*line histogram.go:127*/ t4 := host.Div(start2, size3) - 1
-				x0 := t3
-				y0 := t4
-				/*line histogram.go:128*/ t5 := int64(px - x0*2*tw)
-				t6 := int64(t2 - y0*2*th)
-				fx := t5
-				fy := t6
-				/*line histogram.go:129*/ t7 := min(x0+1, tilesX-1)
-				t8 := min(y0+1, tilesY-1)
-				x1 := t7
-				y1 := t8
-				/*line histogram.go:130*/ t9 := max(x0, 0)
-				t10 := max(y0, 0)
-				x0 = t9
-				y0 = t10
-				t11 := size4 - fx
-				t12 := size5 - fy
-				gx := t11
-				gy := t12
-				/*line histogram.go:135*/ x2 := x0
-				y2 := y0
-				/*line histogram.go:132*/ result := int64(tables[((channel*tilesY+y2)*tilesX+x2)*256+v])
-				/*line histogram.go:135*/ y3 := y0
-				/*line histogram.go:132*/ result2 := int64(tables[((channel*tilesY+y3)*tilesX+x1)*256+v])
-				/*line histogram.go:135*/ x3 := x0
-				/*line histogram.go:132*/ result3 := int64(tables[((channel*tilesY+y1)*tilesX+x3)*256+v])
+				/*line histogram.go:126*/ px := 2*x - tw
+				x0 := host.Div(px+size2, size2) - 1
+				/*line histogram.go:127*/ y0 := host.Div(start2, size3) - 1
+				fx := int64(px - x0*2*tw)
+				fy := int64(py - y0*2*th)
+				/*line histogram.go:129*/ x1 := min(x0+1, tilesX-1)
+				y1 := min(y0+1, tilesY-1)
+				/*line histogram.go:130*/ x0 = max(x0, 0)
+				y0 = max(y0, 0)
+				/*line histogram.go:134*/ gx := size4 - fx
+				gy := size5 - fy
+				/*line histogram.go:132*/ result := int64(tables[((channel*tilesY+y0)*tilesX+x0)*256+v])
+				/*line histogram.go:132*/ result2 := int64(tables[((channel*tilesY+y0)*tilesX+x1)*256+v])
+				/*line histogram.go:132*/ result3 := int64(tables[((channel*tilesY+y1)*tilesX+x0)*256+v])
 				/*line histogram.go:132*/ result4 := int64(tables[((channel*tilesY+y1)*tilesX+x1)*256+v])
 				/*line histogram.go:135*/ sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
 				/*line histogram.go:137*/ row2[threadX] = uint8((2*sum + area) / size6)
@@ -5035,39 +4373,24 @@ func quernRow1ClaheWrite(r *host.Run, base int, size int, y int, h int, c int, s
 		x := host.Div(e, c)
 		channel := e - x*c
 		v := int(src[start+e])
-		/*line histogram.go:126*/ t1 := 2*x - tw
-		px := t1
-		/*line histogram.go:127*/ t3 := host.Div(px+size2, size2) - 1
-		/*line histogram.go:127*/ t4 := host.Div(start2, size3) - 1
-		x0 := t3
-		y0 := t4
-		/*line histogram.go:128*/ t5 := int64(px - x0*2*tw)
-		t6 := int64(t2 - y0*2*th)
-		fx := t5
-		fy := t6
-		/*line histogram.go:129*/ t7 := min(x0+1, tilesX-1)
-		t8 := min(y0+1, tilesY-1)
-		x1 := t7
-		y1 := t8
-		/*line histogram.go:130*/ t9 := max(x0, 0)
-		t10 := max(y0, 0)
-		x0 = t9
-		y0 = t10
-		t11 := size4 - fx
-		t12 := size5 - fy
-		gx := t11
-		gy := t12
-		/*line histogram.go:135*/ x2 := x0
-		y2 := y0
-		/*line histogram.go:132*/ result := int64(tables[((channel*tilesY+y2)*tilesX+x2)*256+v])
-		/*line histogram.go:135*/ y3 := y0
-		/*line histogram.go:132*/ result2 := int64(tables[((channel*tilesY+y3)*tilesX+x1)*256+v])
-		/*line histogram.go:135*/ x3 := x0
-		/*line histogram.go:132*/ result3 := int64(tables[((channel*tilesY+y1)*tilesX+x3)*256+v])
+		/*line histogram.go:126*/ px := 2*x - tw
+		x0 := host.Div(px+size2, size2) - 1
+		/*line histogram.go:127*/ y0 := host.Div(start2, size3) - 1
+		fx := int64(px - x0*2*tw)
+		fy := int64(py - y0*2*th)
+		/*line histogram.go:129*/ x1 := min(x0+1, tilesX-1)
+		y1 := min(y0+1, tilesY-1)
+		/*line histogram.go:130*/ x0 = max(x0, 0)
+		y0 = max(y0, 0)
+		/*line histogram.go:134*/ gx := size4 - fx
+		gy := size5 - fy
+		/*line histogram.go:132*/ result := int64(tables[((channel*tilesY+y0)*tilesX+x0)*256+v])
+		/*line histogram.go:132*/ result2 := int64(tables[((channel*tilesY+y0)*tilesX+x1)*256+v])
+		/*line histogram.go:132*/ result3 := int64(tables[((channel*tilesY+y1)*tilesX+x0)*256+v])
 		/*line histogram.go:132*/ result4 := int64(tables[((channel*tilesY+y1)*tilesX+x1)*256+v])
 		/*line histogram.go:135*/ sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
 		/*line histogram.go:137*/ dst[start3+e] = uint8((2*sum + area) / size6)
-	} /*line quern_gen.go:5070:1*/
+	} /*line quern_gen.go:4393:1*/
 }
 
 func quernPlainLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
@@ -5082,7 +4405,7 @@ func quernHostLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
 	src := host.Slice[T](r, 3)
 	labels := host.Slice[int32](r, 4)
 	givens := host.Scratch[bool](r, 1, r.BlockDim.Count())
-	ballots := host.Scratch[uint32](r, 0, r.BlockDim.Count())
+	masks := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	c := uint32(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -5090,9 +4413,9 @@ func quernHostLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
 		base := blockX * 32
 		base2 := blockY * 8
 		quernRow1LabelRuns[T](r, givens, base, w, base2, h, src, stride)
-		/*line label.go:23*/ host.Ballot(ballots, givens)
-		quernRow2LabelRuns[T](r, ballots, base, w, base2, h, c, labels)
-	} /*line quern_gen.go:5095:1*/
+		/*line label.go:23*/ host.Ballot(masks, givens)
+		quernRow2LabelRuns[T](r, masks, base, w, base2, h, c, labels)
+	} /*line quern_gen.go:4418:1*/
 }
 
 //go:noinline
@@ -5144,11 +4467,13 @@ func quernRow1LabelRuns[T uint8 | uint16 | float32](r *host.Run, givens []bool, 
 				}
 			}
 		}
-	} /*line quern_gen.go:5147:1*/
+	} /*line quern_gen.go:4470:1*/
 }
 
 //go:noinline
-func quernRow2LabelRuns[T uint8 | uint16 | float32](r *host.Run, ballots []uint32, base int, w int, base2 int, h int, c uint32, labels []int32) {
+func quernRow2LabelRuns[T uint8 | uint16 | float32](r *host.Run, masks []uint32, base int, w int, base2 int, h int, c uint32, labels []int32) {
+	same2 := base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61
+	count2 := min(w-base, 32)
 	for threadZ := range 1 {
 		for threadY := range 8 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -5159,36 +4484,39 @@ func quernRow2LabelRuns[T uint8 | uint16 | float32](r *host.Run, ballots []uint3
 		done2:
 			switch {
 			default:
-				ballotRow := (*[32]uint32)(ballots[first2:])
-				if start4 >= 0 && 32 <= len(labels)-start4 {
-					row2 := (*[32]int32)(labels[start4:])
-					for threadX := range 32 {
-						r.ThreadIdx.X = threadX
-						ballot := ballotRow[threadX]
-						x := base + threadX
-						inside := x < w && y < h
-						lane2 := (threadX + first2) & 31
-						/*line label.go:23*/ mask := ballot
-						/*line label.go:24:40000*/ if !inside {
-							continue
-						}
-//line label.go:28:40000
-						var label int32 = -1
-						/*line label.go:29:40000*/ if mask>>lane2&1 == 1 {
-							gaps := ^mask & (c<<lane2 - 1)
-							label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps)))
-						}
-						/*line label.go:33:40000*/ row2[threadX] = label
-					}
-					/*line label.go:35:40000*/ break done2
+				maskRow := (*[32]uint32)(masks[first2:])
+				if !(y < h) {
+					break done2
 				}
-				/*line label.go:37*/ for threadX := range 32 {
+				if same2 {
+					if count2 <= 0 {
+						break done2
+					}
+					if start4 >= 0 && count2 <= len(labels)-start4 {
+						row2 := labels[start4:][:count2]
+						maskRow2 := maskRow[:][:count2]
+						for threadX := range count2 {
+							r.ThreadIdx.X = threadX
+							mask := maskRow2[threadX]
+							lane2 := (threadX + first2) & 31
+							x := base + threadX
+//line label.go:28
+							var label int32 = -1
+							/*line label.go:29:40000*/ if mask>>lane2&1 == 1 {
+								gaps := ^mask & (c<<lane2 - 1)
+								label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps)))
+							}
+							/*line label.go:33:40000*/ row2[threadX] = label
+						}
+						/*line label.go:35:40000*/ break done2
+					}
+				}
+				/*line label.go:38:40000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					ballot := ballotRow[threadX]
+					mask := maskRow[threadX]
 					x := base + threadX
 					inside := x < w && y < h
 					lane2 := (threadX + first2) & 31
-					/*line label.go:23*/ mask := ballot
 					/*line label.go:24:40000*/ if !inside {
 						continue
 					}
@@ -5202,7 +4530,7 @@ func quernRow2LabelRuns[T uint8 | uint16 | float32](r *host.Run, ballots []uint3
 				}
 			}
 		}
-	} /*line quern_gen.go:5205:1*/
+	} /*line quern_gen.go:4533:1*/
 }
 
 func quernPlainLabelMerge(r *host.Run) {
@@ -5252,18 +4580,15 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 				r.ThreadIdx.X = threadX
 				x := base + threadX
 				i := start + x
-				t9 := int32(i)
 				/*line label.go:82*/ loaded := host.Load(r, &row[threadX])
 				if loaded < 0 {
 					/*line label.go:83*/ continue
 				}
 				neighbors := 0
 				/*line label.go:87*/ for k := 0; k < 4; k++ {
-					t2 := x + neighborX[k]
-					/*line label.go:88*/ t3 := y + neighborY[k]
-					u := t2
-					v := t3
-					/*line label.go:89*/ t5 := u >= 0 && u < w && v >= 0
+					u := x + neighborX[k]
+					/*line label.go:88*/ v := y + neighborY[k]
+					t5 := u >= 0 && u < w && v >= 0
 					/*line label.go:90:40000*/ if t5 {
 						/*line label.go:89*/ loaded2 := host.Load(r, &labels[v*w+u])
 						t5 = loaded2 >= 0
@@ -5287,43 +4612,39 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 						/*line label.go:105*/ loaded3 := host.Load(r, &row2[threadX])
 						t7 = loaded3 >= 0
 					}
-					right := t7
 					/*line label.go:106:40000*/ if neighbors&4 != 0 && neighbors&1 == 0 {
 						unites |= 4
 					}
-					/*line label.go:109*/ if neighbors&8 != 0 && !right {
+					/*line label.go:109*/ if neighbors&8 != 0 && !t7 {
 						unites |= 8
 					}
 				}
-				/*line label.go:114*/ for k2 := 0; k2 < 4; k2++ {
-					if unites>>k2&1 == 0 {
+				/*line label.go:114:40000*/ for k2 := 0; k2 < 4; k2++ {
+					/*line label.go:115*/ if unites>>k2&1 == 0 {
 						continue
 					}
-					t10 := int32(i + neighborY[k2]*w + neighborX[k2])
-					a := t9
-					b := t10
+					a := int32(i)
+					/*line label.go:118*/ b := int32(i + neighborY[k2]*w + neighborX[k2])
+//line label.go:119:40000
 				block4:
-					/*line label.go:122:40000*/ switch {
-//line label.go:123:40000
+					/*line label.go:120*/ switch {
 					default:
 						/*line label.go:49:40000*/ for {
 							/*line label.go:50:40000*/ if r.Halted() {
 								/*line label.go:49*/ r.Halt()
 							}
-							/*line label.go:50:40000*/ t22 := a
-							i2 := t22
+							/*line label.go:50:40000*/ i2 := a
 							var result0 int32
-//line label.go:53:40000
+//line label.go:52:40000
 						block5:
-							/*line label.go:54:40000*/ switch {
-//line label.go:55:40000
+							/*line label.go:53:40000*/ switch {
+//line label.go:54:40000
 							default:
 								/*line label.go:38:40000*/ for {
 									/*line label.go:39:40000*/ if r.Halted() {
 										/*line label.go:38*/ r.Halt()
 									}
-									/*line label.go:39:40000*/ loaded4 := host.Load(r, &labels[i2])
-									next := loaded4
+									/*line label.go:39:40000*/ next := host.Load(r, &labels[i2])
 									/*line label.go:40:40000*/ if next == i2 {
 										result0 = i2
 										break block5
@@ -5331,21 +4652,18 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 									/*line label.go:43:40000*/ i2 = next
 								}
 							}
-							/*line label.go:50:40000*/ t4 := result0
-							t6 := b
-							i3 := t6
+							/*line label.go:50:40000*/ i3 := b
 							var result02 int32
-//line label.go:54:40000
+//line label.go:52:40000
 						block6:
-							/*line label.go:55:40000*/ switch {
-//line label.go:56:40000
+							/*line label.go:53:40000*/ switch {
+//line label.go:54:40000
 							default:
 								/*line label.go:38:40000*/ for {
 									/*line label.go:39:40000*/ if r.Halted() {
 										/*line label.go:38*/ r.Halt()
 									}
-									/*line label.go:39:40000*/ loaded5 := host.Load(r, &labels[i3])
-									next2 := loaded5
+									/*line label.go:39:40000*/ next2 := host.Load(r, &labels[i3])
 									/*line label.go:40:40000*/ if next2 == i3 {
 										result02 = i3
 										break block6
@@ -5353,22 +4671,19 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 									/*line label.go:43:40000*/ i3 = next2
 								}
 							}
-							/*line label.go:50:40000*/ t8 := result02
-							a = t4
-							b = t8
+							/*line label.go:50:40000*/ a = result0
+							b = result02
 							/*line label.go:51:40000*/ if a == b {
 								break block4
 							}
-							/*line label.go:54:40000*/ t92 := max(a, b)
-							t102 := min(a, b)
-							a = t92
-							b = t102
+							/*line label.go:54:40000*/ t9 := max(a, b)
+							b = min(a, b)
+							a = t9
 							/*line label.go:56*/ old := kernel.AtomicMin(&labels[a], b)
-							old2 := old
-							/*line label.go:57:40000*/ if old2 == a {
+							/*line label.go:57:40000*/ if old == a {
 								break block4
 							}
-							/*line label.go:60:40000*/ a = old2
+							/*line label.go:60:40000*/ a = old
 						}
 					}
 				}
@@ -5380,7 +4695,6 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		i := start + x
-		t9 := int32(i)
 		/*line label.go:78:40000*/ if x >= w || y >= h {
 			continue
 		}
@@ -5390,11 +4704,9 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 		}
 		neighbors := 0
 		/*line label.go:87*/ for k := 0; k < 4; k++ {
-			t2 := x + neighborX[k]
-			/*line label.go:88*/ t3 := y + neighborY[k]
-			u := t2
-			v := t3
-			/*line label.go:89*/ t5 := u >= 0 && u < w && v >= 0
+			u := x + neighborX[k]
+			/*line label.go:88*/ v := y + neighborY[k]
+			t5 := u >= 0 && u < w && v >= 0
 			/*line label.go:90:40000*/ if t5 {
 				/*line label.go:89*/ loaded2 := host.Load(r, &labels[v*w+u])
 				t5 = loaded2 >= 0
@@ -5418,43 +4730,39 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 				/*line label.go:105*/ loaded3 := host.Load(r, &labels[i+1])
 				t7 = loaded3 >= 0
 			}
-			right := t7
 			/*line label.go:106:40000*/ if neighbors&4 != 0 && neighbors&1 == 0 {
 				unites |= 4
 			}
-			/*line label.go:109*/ if neighbors&8 != 0 && !right {
+			/*line label.go:109*/ if neighbors&8 != 0 && !t7 {
 				unites |= 8
 			}
 		}
-		/*line label.go:114*/ for k2 := 0; k2 < 4; k2++ {
-			if unites>>k2&1 == 0 {
+		/*line label.go:114:40000*/ for k2 := 0; k2 < 4; k2++ {
+			/*line label.go:115*/ if unites>>k2&1 == 0 {
 				continue
 			}
-			t10 := int32(i + neighborY[k2]*w + neighborX[k2])
-			a := t9
-			b := t10
+			a := int32(i)
+			/*line label.go:118*/ b := int32(i + neighborY[k2]*w + neighborX[k2])
+//line label.go:119:40000
 		block:
-			/*line label.go:122:40000*/ switch {
-//line label.go:123:40000
+			/*line label.go:120*/ switch {
 			default:
 				/*line label.go:49:40000*/ for {
 					/*line label.go:50:40000*/ if r.Halted() {
 						/*line label.go:49*/ r.Halt()
 					}
-					/*line label.go:50:40000*/ t22 := a
-					i2 := t22
+					/*line label.go:50:40000*/ i2 := a
 					var result0 int32
-//line label.go:53:40000
+//line label.go:52:40000
 				block2:
-					/*line label.go:54:40000*/ switch {
-//line label.go:55:40000
+					/*line label.go:53:40000*/ switch {
+//line label.go:54:40000
 					default:
 						/*line label.go:38:40000*/ for {
 							/*line label.go:39:40000*/ if r.Halted() {
 								/*line label.go:38*/ r.Halt()
 							}
-							/*line label.go:39:40000*/ loaded4 := host.Load(r, &labels[i2])
-							next := loaded4
+							/*line label.go:39:40000*/ next := host.Load(r, &labels[i2])
 							/*line label.go:40:40000*/ if next == i2 {
 								result0 = i2
 								break block2
@@ -5462,21 +4770,18 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 							/*line label.go:43:40000*/ i2 = next
 						}
 					}
-					/*line label.go:50:40000*/ t4 := result0
-					t6 := b
-					i3 := t6
+					/*line label.go:50:40000*/ i3 := b
 					var result02 int32
-//line label.go:54:40000
+//line label.go:52:40000
 				block3:
-					/*line label.go:55:40000*/ switch {
-//line label.go:56:40000
+					/*line label.go:53:40000*/ switch {
+//line label.go:54:40000
 					default:
 						/*line label.go:38:40000*/ for {
 							/*line label.go:39:40000*/ if r.Halted() {
 								/*line label.go:38*/ r.Halt()
 							}
-							/*line label.go:39:40000*/ loaded5 := host.Load(r, &labels[i3])
-							next2 := loaded5
+							/*line label.go:39:40000*/ next2 := host.Load(r, &labels[i3])
 							/*line label.go:40:40000*/ if next2 == i3 {
 								result02 = i3
 								break block3
@@ -5484,26 +4789,23 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 							/*line label.go:43:40000*/ i3 = next2
 						}
 					}
-					/*line label.go:50:40000*/ t8 := result02
-					a = t4
-					b = t8
+					/*line label.go:50:40000*/ a = result0
+					b = result02
 					/*line label.go:51:40000*/ if a == b {
 						break block
 					}
-					/*line label.go:54:40000*/ t92 := max(a, b)
-					t102 := min(a, b)
-					a = t92
-					b = t102
+					/*line label.go:54:40000*/ t9 := max(a, b)
+					b = min(a, b)
+					a = t9
 					/*line label.go:56*/ old := kernel.AtomicMin(&labels[a], b)
-					old2 := old
-					/*line label.go:57:40000*/ if old2 == a {
+					/*line label.go:57:40000*/ if old == a {
 						break block
 					}
-					/*line label.go:60:40000*/ a = old2
+					/*line label.go:60:40000*/ a = old
 				}
 			}
 		}
-	} /*line quern_gen.go:5506:1*/
+	} /*line quern_gen.go:4808:1*/
 }
 
 func quernPlainLabelFlatten(r *host.Run) {
@@ -5514,9 +4816,9 @@ func quernPlainLabelFlatten(r *host.Run) {
 func quernHostLabelFlatten(r *host.Run) {
 	labels := host.Slice[int32](r, 0)
 	counts := host.Slice[int32](r, 1)
-	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	owns := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	scanAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	vs2 := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	vs := host.Scratch[int32](r, 2, r.BlockDim.Count())
 	sums := host.Shared[[8]int32](r, 0)
 	var s int32
 	var s2 int32
@@ -5533,94 +4835,43 @@ func quernHostLabelFlatten(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1LabelFlatten(r, vs, first, base, labels)
+				quernRow1LabelFlatten(r, owns, first, base, labels)
 			}
 		}
-		/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
+		/*line label.go:149*/ host.ScanAdd(scanAdds, owns)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2LabelFlatten(r, scanAdds, first2, vs2)
+				quernRow2LabelFlatten(r, scanAdds, first2, vs)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3LabelFlatten(r, vs2, first3, sums)
+				quernRow3LabelFlatten(r, vs, first3, sums)
 			}
 		}
-		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s = sums[0]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4LabelFlatten(r, vs2, first4, s)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s2 = sums[1]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5LabelFlatten(r, vs2, first5, s2)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s3 = sums[2]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow6LabelFlatten(r, vs2, first6, s3)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s4 = sums[3]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7LabelFlatten(r, vs2, first7, s4)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s5 = sums[4]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8LabelFlatten(r, vs2, first8, s5)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s6 = sums[5]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow9LabelFlatten(r, vs2, first9, s6)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s7 = sums[6]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow10LabelFlatten(r, vs2, first10, s7)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s8 = sums[7]
+		s2 = sums[1]
+		s3 = sums[2]
+		s4 = sums[3]
+		s5 = sums[4]
+		s6 = sums[5]
+		s7 = sums[6]
+		s8 = sums[7]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first11 := (threadZ*1 + threadY) * 256
-				quernRow11LabelFlatten(r, vs2, first11, s8, counts, blockX)
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4LabelFlatten(r, vs, first4, s, s2, s3, s4, s5, s6, s7, s8, counts, blockX)
 			}
 		}
-	} /*line quern_gen.go:5618:1*/
+	} /*line quern_gen.go:4869:1*/
 }
 
 //go:noinline
-func quernRow1LabelFlatten(r *host.Run, vs []int32, first int, base int, labels []int32) {
-	vRow := (*[256]int32)(vs[first:])
+func quernRow1LabelFlatten(r *host.Run, owns []int32, first int, base int, labels []int32) {
+	ownRow := (*[256]int32)(owns[first:])
 	if base >= 0 && 256 <= len(labels)-base {
 		row := (*[256]int32)(labels[base:])
 		for threadX := range 256 {
@@ -5629,22 +4880,19 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first int, base int, labels 
 //line label.go:131
 			var own int32
 			if i < len(labels) {
-				loaded := host.Load(r, &row[threadX])
-				label := loaded
-				if label >= 0 {
-					/*line label.go:134*/ t3 := label
-					i2 := t3
+				label := host.Load(r, &row[threadX])
+				/*line label.go:134:40000*/ if label >= 0 {
+					/*line label.go:134*/ i2 := label
 					var result0 int32
+//line label.go:136:40000
 				block3:
-					switch {
-//line label.go:139:40000
+					/*line label.go:137*/ switch {
 					default:
 						/*line label.go:38:40000*/ for {
 							/*line label.go:39:40000*/ if r.Halted() {
 								/*line label.go:38*/ r.Halt()
 							}
-							/*line label.go:39:40000*/ loaded2 := host.Load(r, &labels[i2])
-							next := loaded2
+							/*line label.go:39:40000*/ next := host.Load(r, &labels[i2])
 							/*line label.go:40:40000*/ if next == i2 {
 								result0 = i2
 								break block3
@@ -5652,41 +4900,35 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first int, base int, labels 
 							/*line label.go:43:40000*/ i2 = next
 						}
 					}
-					/*line label.go:134:40000*/ r2 := result0
-					kernel.StoreRelaxed(&row[threadX], r2)
-					/*line label.go:136:40000*/ if int(r2) == i {
+					/*line label.go:135*/ kernel.StoreRelaxed(&row[threadX], result0)
+					/*line label.go:136:40000*/ if int(result0) == i {
 						own = 1
 					}
 				}
 			}
-			/*line label.go:141*/ t6 := own
-			v := t6
-			vRow[threadX] = v
+			/*line label.go:141:40000*/ ownRow[threadX] = own
 		}
-		/*line label.go:145:40000*/ return
+		/*line label.go:143*/ return
 	}
-	/*line label.go:147*/ for threadX := range 256 {
+	/*line label.go:145:40000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line label.go:131
 		var own int32
 		if i < len(labels) {
-			loaded := host.Load(r, &labels[i])
-			label := loaded
-			if label >= 0 {
-				/*line label.go:134*/ t3 := label
-				i2 := t3
+			label := host.Load(r, &labels[i])
+			/*line label.go:134:40000*/ if label >= 0 {
+				/*line label.go:134*/ i2 := label
 				var result0 int32
+//line label.go:136:40000
 			block:
-				switch {
-//line label.go:139:40000
+				/*line label.go:137*/ switch {
 				default:
 					/*line label.go:38:40000*/ for {
 						/*line label.go:39:40000*/ if r.Halted() {
 							/*line label.go:38*/ r.Halt()
 						}
-						/*line label.go:39:40000*/ loaded2 := host.Load(r, &labels[i2])
-						next := loaded2
+						/*line label.go:39:40000*/ next := host.Load(r, &labels[i2])
 						/*line label.go:40:40000*/ if next == i2 {
 							result0 = i2
 							break block
@@ -5694,137 +4936,68 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first int, base int, labels 
 						/*line label.go:43:40000*/ i2 = next
 					}
 				}
-				/*line label.go:134:40000*/ r2 := result0
-				kernel.StoreRelaxed(&labels[i], r2)
-				/*line label.go:136:40000*/ if int(r2) == i {
+				/*line label.go:135*/ kernel.StoreRelaxed(&labels[i], result0)
+				/*line label.go:136:40000*/ if int(result0) == i {
 					own = 1
 				}
 			}
 		}
-		/*line label.go:141*/ t6 := own
-		v := t6
-		vRow[threadX] = v
-	} /*line quern_gen.go:5707:1*/
+		/*line label.go:141:40000*/ ownRow[threadX] = own
+	} /*line quern_gen.go:4946:1*/
 }
 
 //go:noinline
-func quernRow2LabelFlatten(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
+func quernRow2LabelFlatten(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:5714:1*/
+	vRow := (*[256]int32)(vs[first2:])
+	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:4953:1*/
 }
 
 //go:noinline
-func quernRow3LabelFlatten(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
-	vRow2 := (*[256]int32)(vs2[first3:])
+func quernRow3LabelFlatten(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
+	vRow := (*[256]int32)(vs[first3:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v2 := vRow2[threadX]
+		v := vRow[threadX]
 		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v2
+			sums[threadX>>5] = v
 		}
-	} /*line quern_gen.go:5726:1*/
+	} /*line quern_gen.go:4964:1*/
 }
 
 //go:noinline
-func quernRow4LabelFlatten(r *host.Run, vs2 []int32, first4 int, s int32) {
-	vRow2 := (*[256]int32)(vs2[first4:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 0 {
-			v2 += s
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:5738:1*/
-}
-
-//go:noinline
-func quernRow5LabelFlatten(r *host.Run, vs2 []int32, first5 int, s2 int32) {
-	vRow2 := (*[256]int32)(vs2[first5:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 1 {
-			v2 += s2
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:5750:1*/
-}
-
-//go:noinline
-func quernRow6LabelFlatten(r *host.Run, vs2 []int32, first6 int, s3 int32) {
-	vRow2 := (*[256]int32)(vs2[first6:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 2 {
-			v2 += s3
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:5762:1*/
-}
-
-//go:noinline
-func quernRow7LabelFlatten(r *host.Run, vs2 []int32, first7 int, s4 int32) {
-	vRow2 := (*[256]int32)(vs2[first7:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 3 {
-			v2 += s4
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:5774:1*/
-}
-
-//go:noinline
-func quernRow8LabelFlatten(r *host.Run, vs2 []int32, first8 int, s5 int32) {
-	vRow2 := (*[256]int32)(vs2[first8:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 4 {
-			v2 += s5
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:5786:1*/
-}
-
-//go:noinline
-func quernRow9LabelFlatten(r *host.Run, vs2 []int32, first9 int, s6 int32) {
-	vRow2 := (*[256]int32)(vs2[first9:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 5 {
-			v2 += s6
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:5798:1*/
-}
-
-//go:noinline
-func quernRow10LabelFlatten(r *host.Run, vs2 []int32, first10 int, s7 int32) {
-	vRow2 := (*[256]int32)(vs2[first10:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 6 {
-			v2 += s7
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:5810:1*/
-}
-
-//go:noinline
-func quernRow11LabelFlatten(r *host.Run, vs2 []int32, first11 int, s8 int32, counts []int32, blockX int) {
-	vRow2 := (*[256]int32)(vs2[first11:])
+func quernRow4LabelFlatten(r *host.Run, vs []int32, first4 int, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, counts []int32, blockX int) {
+	vRow := (*[256]int32)(vs[first4:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		v2 := vRow2[threadX]
+		v := vRow[threadX]
+		/*line label.go:156*/ if threadX>>5 > 0 {
+			v += s
+		}
+		/*line label.go:156*/ if threadX>>5 > 1 {
+			v += s2
+		}
+		/*line label.go:156*/ if threadX>>5 > 2 {
+			v += s3
+		}
+		/*line label.go:156*/ if threadX>>5 > 3 {
+			v += s4
+		}
+		/*line label.go:156*/ if threadX>>5 > 4 {
+			v += s5
+		}
+		/*line label.go:156*/ if threadX>>5 > 5 {
+			v += s6
+		}
+		/*line label.go:156*/ if threadX>>5 > 6 {
+			v += s7
+		}
 		/*line label.go:156*/ if threadX>>5 > 7 {
-			v2 += s8
+			v += s8
 		}
-		/*line label.go:160*/ result02 := v2
-		/*line label.go:141*/ total := result02
 		/*line label.go:142:40000*/ if threadX == 255 {
-			counts[blockX] = total
+			counts[blockX] = v
 		}
-	} /*line quern_gen.go:5827:1*/
+	} /*line quern_gen.go:5000:1*/
 }
 
 func quernPlainLabelBases(r *host.Run) {
@@ -5838,9 +5011,8 @@ func quernHostLabelBases(r *host.Run) {
 	var base int32
 	var at int
 	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	vs2 := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	vs3 := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	scanAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
+	vs2 := host.Scratch[int32](r, 2, r.BlockDim.Count())
 	sums := host.Shared[[8]int32](r, 0)
 	var s int32
 	var s2 int32
@@ -5859,86 +5031,35 @@ func quernHostLabelBases(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 256
-					quernRow1LabelBases(r, vs, first, vs2, at, counts)
+					quernRow1LabelBases(r, vs, first, at, counts)
 				}
 			}
-			/*line label.go:149*/ host.ScanAdd(scanAdds, vs2)
+			/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow2LabelBases(r, scanAdds, first2, vs3)
+					quernRow2LabelBases(r, scanAdds, first2, vs2)
 				}
 			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
-					quernRow3LabelBases(r, vs3, first3, sums)
+					quernRow3LabelBases(r, vs2, first3, sums)
 				}
 			}
-			r.ThreadIdx = kernel.Dim3{}
 			/*line label.go:155*/ s = sums[0]
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 256
-					quernRow4LabelBases(r, vs3, first4, s)
-				}
-			}
-			r.ThreadIdx = kernel.Dim3{}
-			/*line label.go:155*/ s2 = sums[1]
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow5LabelBases(r, vs3, first5, s2)
-				}
-			}
-			r.ThreadIdx = kernel.Dim3{}
-			/*line label.go:155*/ s3 = sums[2]
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow6LabelBases(r, vs3, first6, s3)
-				}
-			}
-			r.ThreadIdx = kernel.Dim3{}
-			/*line label.go:155*/ s4 = sums[3]
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow7LabelBases(r, vs3, first7, s4)
-				}
-			}
-			r.ThreadIdx = kernel.Dim3{}
-			/*line label.go:155*/ s5 = sums[4]
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow8LabelBases(r, vs3, first8, s5)
-				}
-			}
-			r.ThreadIdx = kernel.Dim3{}
-			/*line label.go:155*/ s6 = sums[5]
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first9 := (threadZ*1 + threadY) * 256
-					quernRow9LabelBases(r, vs3, first9, s6)
-				}
-			}
-			r.ThreadIdx = kernel.Dim3{}
-			/*line label.go:155*/ s7 = sums[6]
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first10 := (threadZ*1 + threadY) * 256
-					quernRow10LabelBases(r, vs3, first10, s7)
-				}
-			}
-			r.ThreadIdx = kernel.Dim3{}
-			/*line label.go:155*/ s8 = sums[7]
+			s2 = sums[1]
+			s3 = sums[2]
+			s4 = sums[3]
+			s5 = sums[4]
+			s6 = sums[5]
+			s7 = sums[6]
+			s8 = sums[7]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first11 := (threadZ*1 + threadY) * 256
-					quernRow11LabelBases(r, vs, first11, vs3, s8, at, counts, base, last)
+					first4 := (threadZ*1 + threadY) * 256
+					quernRow4LabelBases(r, vs, first4, vs2, s, s2, s3, s4, s5, s6, s7, s8, at, counts, base, last)
 				}
 			}
 			/*line label.go:184*/ base += *last
@@ -5946,16 +5067,15 @@ func quernHostLabelBases(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow12LabelBases(r, total, base)
+				quernRow5LabelBases(r, total, base)
 			}
 		}
-	} /*line quern_gen.go:5952:1*/
+	} /*line quern_gen.go:5073:1*/
 }
 
 //go:noinline
-func quernRow1LabelBases(r *host.Run, vs []int32, first int, vs2 []int32, at int, counts []int32) {
+func quernRow1LabelBases(r *host.Run, vs []int32, first int, at int, counts []int32) {
 	vRow := (*[256]int32)(vs[first:])
-	vRow2 := (*[256]int32)(vs2[first:])
 	if at >= 0 && 256 <= len(counts)-at {
 		row := (*[256]int32)(counts[at:])
 		for threadX := range 256 {
@@ -5965,12 +5085,9 @@ func quernRow1LabelBases(r *host.Run, vs []int32, first int, vs2 []int32, at int
 			if i < len(counts) {
 				v = row[threadX]
 			}
-			/*line label.go:176:40000*/ t2 := v
-			v2 := t2
-			vRow[threadX] = v
-			vRow2[threadX] = v2
+			/*line label.go:176:40000*/ vRow[threadX] = v
 		}
-		/*line label.go:181*/ return
+		/*line label.go:178*/ return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -5980,163 +5097,113 @@ func quernRow1LabelBases(r *host.Run, vs []int32, first int, vs2 []int32, at int
 		if i < len(counts) {
 			v = counts[i]
 		}
-		/*line label.go:176:40000*/ t2 := v
-		v2 := t2
-		vRow[threadX] = v
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:5987:1*/
+		/*line label.go:176:40000*/ vRow[threadX] = v
+	} /*line quern_gen.go:5101:1*/
 }
 
 //go:noinline
-func quernRow2LabelBases(r *host.Run, scanAdds []int32, first2 int, vs3 []int32) {
+func quernRow2LabelBases(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow3 := (*[256]int32)(vs3[first2:])
-	/*line label.go:149*/ copy(vRow3[:], scanAddRow[:]) /*line quern_gen.go:5994:1*/
+	vRow2 := (*[256]int32)(vs2[first2:])
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:5108:1*/
 }
 
 //go:noinline
-func quernRow3LabelBases(r *host.Run, vs3 []int32, first3 int, sums *[8]int32) {
-	vRow3 := (*[256]int32)(vs3[first3:])
+func quernRow3LabelBases(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
+	vRow2 := (*[256]int32)(vs2[first3:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v3 := vRow3[threadX]
+		v2 := vRow2[threadX]
 		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v3
+			sums[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:6006:1*/
+	} /*line quern_gen.go:5119:1*/
 }
 
 //go:noinline
-func quernRow4LabelBases(r *host.Run, vs3 []int32, first4 int, s int32) {
-	vRow3 := (*[256]int32)(vs3[first4:])
-	for threadX := range 256 {
-		v3 := vRow3[threadX]
-		/*line label.go:156*/ if threadX>>5 > 0 {
-			v3 += s
-		}
-		vRow3[threadX] = v3
-	} /*line quern_gen.go:6018:1*/
-}
-
-//go:noinline
-func quernRow5LabelBases(r *host.Run, vs3 []int32, first5 int, s2 int32) {
-	vRow3 := (*[256]int32)(vs3[first5:])
-	for threadX := range 256 {
-		v3 := vRow3[threadX]
-		/*line label.go:156*/ if threadX>>5 > 1 {
-			v3 += s2
-		}
-		vRow3[threadX] = v3
-	} /*line quern_gen.go:6030:1*/
-}
-
-//go:noinline
-func quernRow6LabelBases(r *host.Run, vs3 []int32, first6 int, s3 int32) {
-	vRow3 := (*[256]int32)(vs3[first6:])
-	for threadX := range 256 {
-		v3 := vRow3[threadX]
-		/*line label.go:156*/ if threadX>>5 > 2 {
-			v3 += s3
-		}
-		vRow3[threadX] = v3
-	} /*line quern_gen.go:6042:1*/
-}
-
-//go:noinline
-func quernRow7LabelBases(r *host.Run, vs3 []int32, first7 int, s4 int32) {
-	vRow3 := (*[256]int32)(vs3[first7:])
-	for threadX := range 256 {
-		v3 := vRow3[threadX]
-		/*line label.go:156*/ if threadX>>5 > 3 {
-			v3 += s4
-		}
-		vRow3[threadX] = v3
-	} /*line quern_gen.go:6054:1*/
-}
-
-//go:noinline
-func quernRow8LabelBases(r *host.Run, vs3 []int32, first8 int, s5 int32) {
-	vRow3 := (*[256]int32)(vs3[first8:])
-	for threadX := range 256 {
-		v3 := vRow3[threadX]
-		/*line label.go:156*/ if threadX>>5 > 4 {
-			v3 += s5
-		}
-		vRow3[threadX] = v3
-	} /*line quern_gen.go:6066:1*/
-}
-
-//go:noinline
-func quernRow9LabelBases(r *host.Run, vs3 []int32, first9 int, s6 int32) {
-	vRow3 := (*[256]int32)(vs3[first9:])
-	for threadX := range 256 {
-		v3 := vRow3[threadX]
-		/*line label.go:156*/ if threadX>>5 > 5 {
-			v3 += s6
-		}
-		vRow3[threadX] = v3
-	} /*line quern_gen.go:6078:1*/
-}
-
-//go:noinline
-func quernRow10LabelBases(r *host.Run, vs3 []int32, first10 int, s7 int32) {
-	vRow3 := (*[256]int32)(vs3[first10:])
-	for threadX := range 256 {
-		v3 := vRow3[threadX]
-		/*line label.go:156*/ if threadX>>5 > 6 {
-			v3 += s7
-		}
-		vRow3[threadX] = v3
-	} /*line quern_gen.go:6090:1*/
-}
-
-//go:noinline
-func quernRow11LabelBases(r *host.Run, vs []int32, first11 int, vs3 []int32, s8 int32, at int, counts []int32, base int32, last *int32) {
-	vRow := (*[256]int32)(vs[first11:])
-	vRow3 := (*[256]int32)(vs3[first11:])
+func quernRow4LabelBases(r *host.Run, vs []int32, first4 int, vs2 []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, at int, counts []int32, base int32, last *int32) {
+	vRow := (*[256]int32)(vs[first4:])
+	vRow2 := (*[256]int32)(vs2[first4:])
 	if at >= 0 && 256 <= len(counts)-at {
 		row2 := (*[256]int32)(counts[at:])
 		for threadX := range 256 {
 			v := vRow[threadX]
-			v3 := vRow3[threadX]
+			v2 := vRow2[threadX]
 			i := at + threadX
+			/*line label.go:156*/ if threadX>>5 > 0 {
+				v2 += s
+			}
+			/*line label.go:156*/ if threadX>>5 > 1 {
+				v2 += s2
+			}
+			/*line label.go:156*/ if threadX>>5 > 2 {
+				v2 += s3
+			}
+			/*line label.go:156*/ if threadX>>5 > 3 {
+				v2 += s4
+			}
+			/*line label.go:156*/ if threadX>>5 > 4 {
+				v2 += s5
+			}
+			/*line label.go:156*/ if threadX>>5 > 5 {
+				v2 += s6
+			}
+			/*line label.go:156*/ if threadX>>5 > 6 {
+				v2 += s7
+			}
 			/*line label.go:156*/ if threadX>>5 > 7 {
-				v3 += s8
+				v2 += s8
 			}
-			/*line label.go:160*/ result0 := v3
-			/*line label.go:176*/ sum := result0
-			if i < len(counts) {
-				row2[threadX] = base + sum - v
+			/*line label.go:177*/ if i < len(counts) {
+				row2[threadX] = base + v2 - v
 			}
-			/*line label.go:180:40000*/ if threadX == 255 {
-				*last = sum
+			if threadX == 255 {
+				*last = v2
 			}
-			/*line label.go:183*/ vRow3[threadX] = v3
+			vRow2[threadX] = v2
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-		v3 := vRow3[threadX]
+		v2 := vRow2[threadX]
 		i := at + threadX
+		/*line label.go:156*/ if threadX>>5 > 0 {
+			v2 += s
+		}
+		/*line label.go:156*/ if threadX>>5 > 1 {
+			v2 += s2
+		}
+		/*line label.go:156*/ if threadX>>5 > 2 {
+			v2 += s3
+		}
+		/*line label.go:156*/ if threadX>>5 > 3 {
+			v2 += s4
+		}
+		/*line label.go:156*/ if threadX>>5 > 4 {
+			v2 += s5
+		}
+		/*line label.go:156*/ if threadX>>5 > 5 {
+			v2 += s6
+		}
+		/*line label.go:156*/ if threadX>>5 > 6 {
+			v2 += s7
+		}
 		/*line label.go:156*/ if threadX>>5 > 7 {
-			v3 += s8
+			v2 += s8
 		}
-		/*line label.go:160*/ result0 := v3
-		/*line label.go:176*/ sum := result0
-		if i < len(counts) {
-			counts[i] = base + sum - v
+		/*line label.go:177*/ if i < len(counts) {
+			counts[i] = base + v2 - v
 		}
-		/*line label.go:180:40000*/ if threadX == 255 {
-			*last = sum
+		if threadX == 255 {
+			*last = v2
 		}
-		/*line label.go:183*/ vRow3[threadX] = v3
-	} /*line quern_gen.go:6135:1*/
+		vRow2[threadX] = v2
+	} /*line quern_gen.go:5202:1*/
 }
 
 //go:noinline
-func quernRow12LabelBases(r *host.Run, total []int32, base int32) {
+func quernRow5LabelBases(r *host.Run, total []int32, base int32) {
 	if !(len(total) > 0) {
 		return
 	}
@@ -6156,7 +5223,7 @@ func quernRow12LabelBases(r *host.Run, total []int32, base int32) {
 		/*line label.go:187*/ if threadX == 0 && len(total) > 0 {
 			total[0] = base
 		}
-	} /*line quern_gen.go:6159:1*/
+	} /*line quern_gen.go:5226:1*/
 }
 
 func quernPlainLabelNumber(r *host.Run) {
@@ -6169,9 +5236,8 @@ func quernHostLabelNumber(r *host.Run) {
 	bases := host.Slice[int32](r, 1)
 	numbers := host.Slice[int32](r, 2)
 	owns := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	vs := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	vs2 := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	scanAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
+	vs := host.Scratch[int32](r, 2, r.BlockDim.Count())
 	sums := host.Shared[[8]int32](r, 0)
 	var s int32
 	var s2 int32
@@ -6188,95 +5254,43 @@ func quernHostLabelNumber(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1LabelNumber(r, owns, first, vs, base, labels)
+				quernRow1LabelNumber(r, owns, first, base, labels)
 			}
 		}
-		/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
+		/*line label.go:149*/ host.ScanAdd(scanAdds, owns)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
-				quernRow2LabelNumber(r, scanAdds, first2, vs2)
+				quernRow2LabelNumber(r, scanAdds, first2, vs)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3LabelNumber(r, vs2, first3, sums)
+				quernRow3LabelNumber(r, vs, first3, sums)
 			}
 		}
-		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s = sums[0]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4LabelNumber(r, vs2, first4, s)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s2 = sums[1]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5LabelNumber(r, vs2, first5, s2)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s3 = sums[2]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow6LabelNumber(r, vs2, first6, s3)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s4 = sums[3]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7LabelNumber(r, vs2, first7, s4)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s5 = sums[4]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8LabelNumber(r, vs2, first8, s5)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s6 = sums[5]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow9LabelNumber(r, vs2, first9, s6)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s7 = sums[6]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow10LabelNumber(r, vs2, first10, s7)
-			}
-		}
-		r.ThreadIdx = kernel.Dim3{}
-		/*line label.go:155*/ s8 = sums[7]
+		s2 = sums[1]
+		s3 = sums[2]
+		s4 = sums[3]
+		s5 = sums[4]
+		s6 = sums[5]
+		s7 = sums[6]
+		s8 = sums[7]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first11 := (threadZ*1 + threadY) * 256
-				quernRow11LabelNumber(r, owns, first11, vs2, s8, base, numbers, bases, blockX)
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4LabelNumber(r, owns, first4, vs, s, s2, s3, s4, s5, s6, s7, s8, base, numbers, bases, blockX)
 			}
 		}
-	} /*line quern_gen.go:6273:1*/
+	} /*line quern_gen.go:5288:1*/
 }
 
 //go:noinline
-func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base int, labels []int32) {
+func quernRow1LabelNumber(r *host.Run, owns []int32, first int, base int, labels []int32) {
 	ownRow := (*[256]int32)(owns[first:])
-	vRow := (*[256]int32)(vs[first:])
 	if base >= 0 && 256 <= len(labels)-base {
 		row := (*[256]int32)(labels[base:])
 		for threadX := range 256 {
@@ -6286,14 +5300,11 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base
 			if i < len(labels) && int(row[threadX]) == i {
 				own = 1
 			}
-			t2 := own
-			v := t2
 			ownRow[threadX] = own
-			vRow[threadX] = v
 		}
-		/*line label.go:207:40000*/ return
+		/*line label.go:204:40000*/ return
 	}
-	/*line label.go:209:40000*/ for threadX := range 256 {
+	/*line label.go:206:40000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line label.go:198
@@ -6301,133 +5312,64 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base
 		if i < len(labels) && int(labels[i]) == i {
 			own = 1
 		}
-		t2 := own
-		v := t2
 		ownRow[threadX] = own
-		vRow[threadX] = v
-	} /*line quern_gen.go:6308:1*/
+	} /*line quern_gen.go:5316:1*/
 }
 
 //go:noinline
-func quernRow2LabelNumber(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
+func quernRow2LabelNumber(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:6315:1*/
+	vRow := (*[256]int32)(vs[first2:])
+	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:5323:1*/
 }
 
 //go:noinline
-func quernRow3LabelNumber(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
-	vRow2 := (*[256]int32)(vs2[first3:])
+func quernRow3LabelNumber(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
+	vRow := (*[256]int32)(vs[first3:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v2 := vRow2[threadX]
+		v := vRow[threadX]
 		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v2
+			sums[threadX>>5] = v
 		}
-	} /*line quern_gen.go:6327:1*/
+	} /*line quern_gen.go:5334:1*/
 }
 
 //go:noinline
-func quernRow4LabelNumber(r *host.Run, vs2 []int32, first4 int, s int32) {
-	vRow2 := (*[256]int32)(vs2[first4:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 0 {
-			v2 += s
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:6339:1*/
-}
-
-//go:noinline
-func quernRow5LabelNumber(r *host.Run, vs2 []int32, first5 int, s2 int32) {
-	vRow2 := (*[256]int32)(vs2[first5:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 1 {
-			v2 += s2
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:6351:1*/
-}
-
-//go:noinline
-func quernRow6LabelNumber(r *host.Run, vs2 []int32, first6 int, s3 int32) {
-	vRow2 := (*[256]int32)(vs2[first6:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 2 {
-			v2 += s3
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:6363:1*/
-}
-
-//go:noinline
-func quernRow7LabelNumber(r *host.Run, vs2 []int32, first7 int, s4 int32) {
-	vRow2 := (*[256]int32)(vs2[first7:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 3 {
-			v2 += s4
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:6375:1*/
-}
-
-//go:noinline
-func quernRow8LabelNumber(r *host.Run, vs2 []int32, first8 int, s5 int32) {
-	vRow2 := (*[256]int32)(vs2[first8:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 4 {
-			v2 += s5
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:6387:1*/
-}
-
-//go:noinline
-func quernRow9LabelNumber(r *host.Run, vs2 []int32, first9 int, s6 int32) {
-	vRow2 := (*[256]int32)(vs2[first9:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 5 {
-			v2 += s6
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:6399:1*/
-}
-
-//go:noinline
-func quernRow10LabelNumber(r *host.Run, vs2 []int32, first10 int, s7 int32) {
-	vRow2 := (*[256]int32)(vs2[first10:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:156*/ if threadX>>5 > 6 {
-			v2 += s7
-		}
-		vRow2[threadX] = v2
-	} /*line quern_gen.go:6411:1*/
-}
-
-//go:noinline
-func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, s8 int32, base int, numbers []int32, bases []int32, blockX int) {
-	ownRow := (*[256]int32)(owns[first11:])
-	vRow2 := (*[256]int32)(vs2[first11:])
+func quernRow4LabelNumber(r *host.Run, owns []int32, first4 int, vs []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, base int, numbers []int32, bases []int32, blockX int) {
+	ownRow := (*[256]int32)(owns[first4:])
+	vRow := (*[256]int32)(vs[first4:])
 	if blockX >= 0 && blockX < len(bases) && base >= 0 && 256 <= len(numbers)-base {
 		row2 := (*[256]int32)(numbers[base:])
 		for threadX := range 256 {
 			own := ownRow[threadX]
-			v2 := vRow2[threadX]
+			v := vRow[threadX]
 			i := base + threadX
-			/*line label.go:156*/ if threadX>>5 > 7 {
-				v2 += s8
+			/*line label.go:156*/ if threadX>>5 > 0 {
+				v += s
 			}
-			/*line label.go:160*/ result0 := v2
-			/*line label.go:202*/ sum := result0
+			/*line label.go:156*/ if threadX>>5 > 1 {
+				v += s2
+			}
+			/*line label.go:156*/ if threadX>>5 > 2 {
+				v += s3
+			}
+			/*line label.go:156*/ if threadX>>5 > 3 {
+				v += s4
+			}
+			/*line label.go:156*/ if threadX>>5 > 4 {
+				v += s5
+			}
+			/*line label.go:156*/ if threadX>>5 > 5 {
+				v += s6
+			}
+			/*line label.go:156*/ if threadX>>5 > 6 {
+				v += s7
+			}
+			/*line label.go:156*/ if threadX>>5 > 7 {
+				v += s8
+			}
 			/*line label.go:203:40000*/ if own == 1 && i < len(numbers) {
-				row2[threadX] = bases[blockX] + sum
+				row2[threadX] = bases[blockX] + v
 			}
 		}
 		/*line label.go:207:40000*/ return
@@ -6435,17 +5377,36 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 	/*line label.go:209:40000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		own := ownRow[threadX]
-		v2 := vRow2[threadX]
+		v := vRow[threadX]
 		i := base + threadX
+		/*line label.go:156*/ if threadX>>5 > 0 {
+			v += s
+		}
+		/*line label.go:156*/ if threadX>>5 > 1 {
+			v += s2
+		}
+		/*line label.go:156*/ if threadX>>5 > 2 {
+			v += s3
+		}
+		/*line label.go:156*/ if threadX>>5 > 3 {
+			v += s4
+		}
+		/*line label.go:156*/ if threadX>>5 > 4 {
+			v += s5
+		}
+		/*line label.go:156*/ if threadX>>5 > 5 {
+			v += s6
+		}
+		/*line label.go:156*/ if threadX>>5 > 6 {
+			v += s7
+		}
 		/*line label.go:156*/ if threadX>>5 > 7 {
-			v2 += s8
+			v += s8
 		}
-		/*line label.go:160*/ result0 := v2
-		/*line label.go:202*/ sum := result0
 		/*line label.go:203:40000*/ if own == 1 && i < len(numbers) {
-			numbers[i] = bases[blockX] + sum
+			numbers[i] = bases[blockX] + v
 		}
-	} /*line quern_gen.go:6448:1*/
+	} /*line quern_gen.go:5409:1*/
 }
 
 func quernPlainLabelWrite(r *host.Run) {
@@ -6505,10 +5466,10 @@ func quernRow1LabelWrite(r *host.Run, base int, labels []int32, numbers []int32,
 			/*line label.go:218*/ number = numbers[r2]
 		}
 		/*line label.go:220:40000*/ labels[i] = number
-	} /*line quern_gen.go:6508:1*/
+	} /*line quern_gen.go:5469:1*/
 }
 
-func quernPlainMedian3[T uint8 | uint16](r *host.Run) {
+func quernPlainMedian3[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	host.Plain(r, func(t kernel.Thread) { median3[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
@@ -6531,8 +5492,8 @@ func quernHostMedian3[T uint8 | uint16](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		t2 := blockY*16 - 1
-		t1 := blockX*32 - c
+		y0 := blockY*16 - 1
+		e0 := blockX*32 - c
 		base := blockY * 16
 		base2 := blockX * 32
 		/*line median.go:57*/ jFirst = 0
@@ -6540,12 +5501,12 @@ func quernHostMedian3[T uint8 | uint16](r *host.Run) {
 			/*line median.go:59:50000*/ if r.Halted() {
 				/*line median.go:57*/ r.Halt()
 			}
-			/*line median.go:59:50000*/ start := t2 + jFirst
+			/*line median.go:59:50000*/ start := y0 + jFirst
 			/*line median.go:60:50000*/ for threadZ := range 1 {
 				/*line median.go:61:50000*/ for threadY := range 8 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					t4 := start + threadY
-					quernRow1Median3[T](r, jFirst, threadY, mode, t4, h, size, t1, size2, c, w, value, src, srcStride, tile)
+					quernRow1Median3[T](r, jFirst, threadY, mode, t4, h, size, e0, size2, c, w, value, src, srcStride, tile)
 				}
 			}
 		}
@@ -6555,29 +5516,25 @@ func quernHostMedian3[T uint8 | uint16](r *host.Run) {
 				quernRow2Median3[T](r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:6558:1*/
+	} /*line quern_gen.go:5519:1*/
 }
 
 //go:noinline
-func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, t1 int, size2 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
+func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, e0 int, size2 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
 	}
 	if jFirst+threadY >= 0 && jFirst+threadY < 20 {
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-			/*line median.go:58*/ result0 := inside(mode, t4, h)
-			y := result0
+			/*line median.go:58*/ y := inside(mode, t4, h)
 			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
-				e := t1 + i
+				e := e0 + i
 				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
-					t7 := e
-					/*line median.go:62*/ result02 := modulo(t7, c)
-					channel := result02
-					/*line median.go:63*/ t11 := host.Div(e-channel, c)
-					/*line median.go:63*/ result03 := inside(mode, t11, w)
-					x := result03
-					/*line median.go:64*/ e = -1
+					channel := modulo(e, c)
+					t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ x := inside(mode, t11, w)
+					e = -1
 					/*line median.go:65:50000*/ if x >= 0 {
 						e = x*c + channel
 					}
@@ -6586,9 +5543,8 @@ func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ t14 := v
-				/*line median.go:73*/ result04 := key[T](t14)
-				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
+				/*line median.go:73:50000*/ result0 := key[T](v)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
 		return
@@ -6596,18 +5552,14 @@ func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 	/*line median.go:78:50000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line median.go:57:50000*/ if jFirst+threadY < 18 {
-			result0 := inside(mode, t4, h)
-			y := result0
+			y := inside(mode, t4, h)
 			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
-				e := t1 + i
+				e := e0 + i
 				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
-					t7 := e
-					/*line median.go:62*/ result02 := modulo(t7, c)
-					channel := result02
-					/*line median.go:63*/ t11 := host.Div(e-channel, c)
-					/*line median.go:63*/ result03 := inside(mode, t11, w)
-					x := result03
-					/*line median.go:64*/ e = -1
+					channel := modulo(e, c)
+					t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ x := inside(mode, t11, w)
+					e = -1
 					/*line median.go:65:50000*/ if x >= 0 {
 						e = x*c + channel
 					}
@@ -6616,12 +5568,11 @@ func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ t14 := v
-				/*line median.go:73*/ result04 := key[T](t14)
-				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
+				/*line median.go:73:50000*/ result0 := key[T](v)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:6624:1*/
+	} /*line quern_gen.go:5575:1*/
 }
 
 //go:noinline
@@ -6644,126 +5595,93 @@ func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			/*line median.go:98*/ a[5] = tile[j+1][at]
 			/*line median.go:102*/ t9 := &a
 			/*line median.go:35:50000*/ for i2 := 0; i2 < 3; i2++ {
-				t12 := t9
-				t22 := i2
-				/*line median.go:36*/ _ = t12[t22]
-				/*line median.go:36*/ t3 := &t12[t22]
-				t42 := t9
+				_ = t9[i2]
+				/*line median.go:36*/ t3 := &t9[i2]
 				t5 := 5 - i2
-				/*line median.go:36*/ _ = t42[t5]
-				/*line median.go:36*/ t6 := &t42[t5]
+				/*line median.go:36*/ _ = t9[t5]
+				/*line median.go:36*/ t6 := &t9[t5]
 				/*line median.go:36*/ order(t3, t6)
 			}
 			/*line median.go:39:50000*/ for i3 := 1; i3 < 3; i3++ {
-				t72 := t9
-				/*line median.go:40*/ t8 := &t72[0]
-				t92 := t9
-				t10 := i3
-				/*line median.go:40*/ _ = t92[t10]
-				/*line median.go:40*/ t112 := &t92[t10]
+				t8 := &t9[0]
+				/*line median.go:40*/ _ = t9[i3]
+				/*line median.go:40*/ t112 := &t9[i3]
 				/*line median.go:40*/ order(t8, t112)
 			}
 			/*line median.go:43:50000*/ for i4 := 3; i4 < 5; i4++ {
-				t122 := t9
-				t13 := i4
-				/*line median.go:44*/ _ = t122[t13]
-				/*line median.go:44*/ t142 := &t122[t13]
-				t15 := t9
-				/*line median.go:44*/ _ = t15[5]
-				/*line median.go:44*/ t17 := &t15[5]
-				/*line median.go:44*/ order(t142, t17)
+				_ = t9[i4]
+				/*line median.go:44*/ t14 := &t9[i4]
+				/*line median.go:44*/ _ = t9[5]
+				t17 := &t9[5]
+				/*line median.go:44*/ order(t14, t17)
 			}
 			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX]
-			/*line median.go:102*/ t93 := &a
+			/*line median.go:102*/ t92 := &a
 			/*line median.go:35:50000*/ for i5 := 0; i5 < 2; i5++ {
-				t16 := t93
-				t23 := i5
-				/*line median.go:36*/ _ = t16[t23]
-				/*line median.go:36*/ t32 := &t16[t23]
-				t43 := t93
+				_ = t92[i5]
+				/*line median.go:36*/ t32 := &t92[i5]
 				t52 := 4 - i5
-				/*line median.go:36*/ _ = t43[t52]
-				/*line median.go:36*/ t62 := &t43[t52]
+				/*line median.go:36*/ _ = t92[t52]
+				/*line median.go:36*/ t62 := &t92[t52]
 				/*line median.go:36*/ order(t32, t62)
 			}
 			/*line median.go:39:50000*/ for i6 := 1; i6 < 3; i6++ {
-				t73 := t93
-				/*line median.go:40*/ t82 := &t73[0]
-				t94 := t93
-				t102 := i6
-				/*line median.go:40*/ _ = t94[t102]
-				/*line median.go:40*/ t113 := &t94[t102]
+				t82 := &t92[0]
+				/*line median.go:40*/ _ = t92[i6]
+				/*line median.go:40*/ t113 := &t92[i6]
 				/*line median.go:40*/ order(t82, t113)
 			}
 			/*line median.go:43:50000*/ for i7 := 2; i7 < 4; i7++ {
-				t123 := t93
-				t132 := i7
-				/*line median.go:44*/ _ = t123[t132]
-				/*line median.go:44*/ t143 := &t123[t132]
-				t152 := t93
-				/*line median.go:44*/ _ = t152[4]
-				/*line median.go:44*/ t172 := &t152[4]
-				/*line median.go:44*/ order(t143, t172)
+				_ = t92[i7]
+				/*line median.go:44*/ t142 := &t92[i7]
+				/*line median.go:44*/ _ = t92[4]
+				t172 := &t92[4]
+				/*line median.go:44*/ order(t142, t172)
 			}
 			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX+c]
-			/*line median.go:102*/ t95 := &a
+			/*line median.go:102*/ t93 := &a
 			/*line median.go:35:50000*/ for i8 := 0; i8 < 2; i8++ {
-				t18 := t95
-				t24 := i8
-				/*line median.go:36*/ _ = t18[t24]
-				/*line median.go:36*/ t33 := &t18[t24]
-				t44 := t95
+				_ = t93[i8]
+				/*line median.go:36*/ t33 := &t93[i8]
 				t53 := 3 - i8
-				/*line median.go:36*/ _ = t44[t53]
-				/*line median.go:36*/ t63 := &t44[t53]
+				/*line median.go:36*/ _ = t93[t53]
+				/*line median.go:36*/ t63 := &t93[t53]
 				/*line median.go:36*/ order(t33, t63)
 			}
 			/*line median.go:39:50000*/ for i9 := 1; i9 < 2; i9++ {
-				t74 := t95
-				/*line median.go:40*/ t83 := &t74[0]
-				t96 := t95
-				t103 := i9
-				/*line median.go:40*/ _ = t96[t103]
-				/*line median.go:40*/ t114 := &t96[t103]
+				t83 := &t93[0]
+				/*line median.go:40*/ _ = t93[i9]
+				/*line median.go:40*/ t114 := &t93[i9]
 				/*line median.go:40*/ order(t83, t114)
 			}
 			/*line median.go:43:50000*/ for i10 := 2; i10 < 3; i10++ {
-				t124 := t95
-				t133 := i10
-				/*line median.go:44*/ _ = t124[t133]
-				/*line median.go:44*/ t144 := &t124[t133]
-				t153 := t95
-				/*line median.go:44*/ _ = t153[3]
-				/*line median.go:44*/ t173 := &t153[3]
-				/*line median.go:44*/ order(t144, t173)
+				_ = t93[i10]
+				/*line median.go:44*/ t143 := &t93[i10]
+				/*line median.go:44*/ _ = t93[3]
+				t173 := &t93[3]
+				/*line median.go:44*/ order(t143, t173)
 			}
 			/*line median.go:104:50000*/ a[0] = tile[j+2][at]
 			/*line median.go:106*/ t115 := &a
-			/*line median.go:36*/ t19 := t115
-			/*line median.go:36*/ _ = t19[0]
-			/*line median.go:36*/ t34 := &t19[0]
-			t45 := t115
-			/*line median.go:36*/ _ = t45[2]
-			/*line median.go:36*/ t64 := &t45[2]
+			/*line median.go:36*/ _ = t115[0]
+			t34 := &t115[0]
+			/*line median.go:36*/ _ = t115[2]
+			t64 := &t115[2]
 			/*line median.go:36*/ order(t34, t64)
-			/*line median.go:40*/ t75 := t115
-			/*line median.go:40*/ t84 := &t75[0]
-			t97 := t115
-			/*line median.go:40*/ _ = t97[1]
-			/*line median.go:40*/ t116 := &t97[1]
+			/*line median.go:40*/ t84 := &t115[0]
+			/*line median.go:40*/ _ = t115[1]
+			t116 := &t115[1]
 			/*line median.go:40*/ order(t84, t116)
-			/*line median.go:44*/ t125 := t115
-			/*line median.go:44*/ _ = t125[1]
-			/*line median.go:44*/ t145 := &t125[1]
-			t154 := t115
-			/*line median.go:44*/ _ = t154[2]
-			/*line median.go:44*/ t174 := &t154[2]
-			/*line median.go:44*/ order(t145, t174)
-			/*line median.go:107*/ t126 := a[1]
-			/*line median.go:107*/ result05 := quernFunc1Median3[T](t126)
-			/*line median.go:107*/ dst[y2*dstStride+e2] = result05
+			/*line median.go:44*/ _ = t115[1]
+			t144 := &t115[1]
+			/*line median.go:44*/ _ = t115[2]
+			t174 := &t115[2]
+			/*line median.go:44*/ order(t144, t174)
+			/*line median.go:107*/ t12 := a[1]
+			/*line median.go:107*/ result02 := quernFunc1Median3[T](t12)
+			/*line median.go:107*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:6766:1*/
+	} /*line quern_gen.go:5684:1*/
 }
 
 // quernFunc1Median3 is kernels.unkey.
@@ -6773,12 +5691,7 @@ func quernFunc1Median3[T uint8 | uint16](k int32) T {
 	/*line median.go:24:50000*/ if size == 0 {
 		return T(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:6776:1*/
-}
-
-func quernPlainMedian3_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
-	host.Plain(r, func(t kernel.Thread) { median3[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:5694:1*/
 }
 
 func quernHostMedian3_float32(r *host.Run) {
@@ -6799,8 +5712,8 @@ func quernHostMedian3_float32(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		t2 := blockY*16 - 1
-		t1 := blockX*32 - c
+		y0 := blockY*16 - 1
+		e0 := blockX*32 - c
 		base := blockY * 16
 		base2 := blockX * 32
 		/*line median.go:57*/ jFirst = 0
@@ -6808,12 +5721,12 @@ func quernHostMedian3_float32(r *host.Run) {
 			/*line median.go:59:50000*/ if r.Halted() {
 				/*line median.go:57*/ r.Halt()
 			}
-			/*line median.go:59:50000*/ start := t2 + jFirst
+			/*line median.go:59:50000*/ start := y0 + jFirst
 			/*line median.go:60:50000*/ for threadZ := range 1 {
 				/*line median.go:61:50000*/ for threadY := range 8 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					t4 := start + threadY
-					quernRow1Median3_float32(r, jFirst, threadY, mode, t4, h, size, t1, size2, c, w, value, src, srcStride, tile)
+					quernRow1Median3_float32(r, jFirst, threadY, mode, t4, h, size, e0, size2, c, w, value, src, srcStride, tile)
 				}
 			}
 		}
@@ -6823,29 +5736,25 @@ func quernHostMedian3_float32(r *host.Run) {
 				quernRow2Median3_float32(r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:6826:1*/
+	} /*line quern_gen.go:5739:1*/
 }
 
 //go:noinline
-func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, t1 int, size2 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
+func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, e0 int, size2 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
 	}
 	if jFirst+threadY >= 0 && jFirst+threadY < 20 {
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-			/*line median.go:58*/ result0 := inside(mode, t4, h)
-			y := result0
+			/*line median.go:58*/ y := inside(mode, t4, h)
 			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
-				e := t1 + i
+				e := e0 + i
 				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
-					t7 := e
-					/*line median.go:62*/ result02 := modulo(t7, c)
-					channel := result02
-					/*line median.go:63*/ t11 := host.Div(e-channel, c)
-					/*line median.go:63*/ result03 := inside(mode, t11, w)
-					x := result03
-					/*line median.go:64*/ e = -1
+					channel := modulo(e, c)
+					t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ x := inside(mode, t11, w)
+					e = -1
 					/*line median.go:65:50000*/ if x >= 0 {
 						e = x*c + channel
 					}
@@ -6854,9 +5763,8 @@ func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ t14 := v
-				/*line median.go:73*/ result04 := quernFunc1Median3_float32(t14)
-				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
+				/*line median.go:73:50000*/ result0 := quernFunc1Median3_float32(v)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
 		return
@@ -6864,18 +5772,14 @@ func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 	/*line median.go:78:50000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line median.go:57:50000*/ if jFirst+threadY < 18 {
-			result0 := inside(mode, t4, h)
-			y := result0
+			y := inside(mode, t4, h)
 			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
-				e := t1 + i
+				e := e0 + i
 				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
-					t7 := e
-					/*line median.go:62*/ result02 := modulo(t7, c)
-					channel := result02
-					/*line median.go:63*/ t11 := host.Div(e-channel, c)
-					/*line median.go:63*/ result03 := inside(mode, t11, w)
-					x := result03
-					/*line median.go:64*/ e = -1
+					channel := modulo(e, c)
+					t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ x := inside(mode, t11, w)
+					e = -1
 					/*line median.go:65:50000*/ if x >= 0 {
 						e = x*c + channel
 					}
@@ -6884,12 +5788,11 @@ func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ t14 := v
-				/*line median.go:73*/ result04 := quernFunc1Median3_float32(t14)
-				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
+				/*line median.go:73:50000*/ result0 := quernFunc1Median3_float32(v)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:6892:1*/
+	} /*line quern_gen.go:5795:1*/
 }
 
 //go:noinline
@@ -6912,126 +5815,93 @@ func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:98*/ a[5] = tile[j+1][at]
 			/*line median.go:102*/ t9 := &a
 			/*line median.go:35:50000*/ for i2 := 0; i2 < 3; i2++ {
-				t12 := t9
-				t22 := i2
-				/*line median.go:36*/ _ = t12[t22]
-				/*line median.go:36*/ t3 := &t12[t22]
-				t42 := t9
+				_ = t9[i2]
+				/*line median.go:36*/ t3 := &t9[i2]
 				t5 := 5 - i2
-				/*line median.go:36*/ _ = t42[t5]
-				/*line median.go:36*/ t6 := &t42[t5]
+				/*line median.go:36*/ _ = t9[t5]
+				/*line median.go:36*/ t6 := &t9[t5]
 				/*line median.go:36*/ order(t3, t6)
 			}
 			/*line median.go:39:50000*/ for i3 := 1; i3 < 3; i3++ {
-				t72 := t9
-				/*line median.go:40*/ t8 := &t72[0]
-				t92 := t9
-				t10 := i3
-				/*line median.go:40*/ _ = t92[t10]
-				/*line median.go:40*/ t112 := &t92[t10]
+				t8 := &t9[0]
+				/*line median.go:40*/ _ = t9[i3]
+				/*line median.go:40*/ t112 := &t9[i3]
 				/*line median.go:40*/ order(t8, t112)
 			}
 			/*line median.go:43:50000*/ for i4 := 3; i4 < 5; i4++ {
-				t122 := t9
-				t13 := i4
-				/*line median.go:44*/ _ = t122[t13]
-				/*line median.go:44*/ t142 := &t122[t13]
-				t15 := t9
-				/*line median.go:44*/ _ = t15[5]
-				/*line median.go:44*/ t17 := &t15[5]
-				/*line median.go:44*/ order(t142, t17)
+				_ = t9[i4]
+				/*line median.go:44*/ t14 := &t9[i4]
+				/*line median.go:44*/ _ = t9[5]
+				t17 := &t9[5]
+				/*line median.go:44*/ order(t14, t17)
 			}
 			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX]
-			/*line median.go:102*/ t93 := &a
+			/*line median.go:102*/ t92 := &a
 			/*line median.go:35:50000*/ for i5 := 0; i5 < 2; i5++ {
-				t16 := t93
-				t23 := i5
-				/*line median.go:36*/ _ = t16[t23]
-				/*line median.go:36*/ t32 := &t16[t23]
-				t43 := t93
+				_ = t92[i5]
+				/*line median.go:36*/ t32 := &t92[i5]
 				t52 := 4 - i5
-				/*line median.go:36*/ _ = t43[t52]
-				/*line median.go:36*/ t62 := &t43[t52]
+				/*line median.go:36*/ _ = t92[t52]
+				/*line median.go:36*/ t62 := &t92[t52]
 				/*line median.go:36*/ order(t32, t62)
 			}
 			/*line median.go:39:50000*/ for i6 := 1; i6 < 3; i6++ {
-				t73 := t93
-				/*line median.go:40*/ t82 := &t73[0]
-				t94 := t93
-				t102 := i6
-				/*line median.go:40*/ _ = t94[t102]
-				/*line median.go:40*/ t113 := &t94[t102]
+				t82 := &t92[0]
+				/*line median.go:40*/ _ = t92[i6]
+				/*line median.go:40*/ t113 := &t92[i6]
 				/*line median.go:40*/ order(t82, t113)
 			}
 			/*line median.go:43:50000*/ for i7 := 2; i7 < 4; i7++ {
-				t123 := t93
-				t132 := i7
-				/*line median.go:44*/ _ = t123[t132]
-				/*line median.go:44*/ t143 := &t123[t132]
-				t152 := t93
-				/*line median.go:44*/ _ = t152[4]
-				/*line median.go:44*/ t172 := &t152[4]
-				/*line median.go:44*/ order(t143, t172)
+				_ = t92[i7]
+				/*line median.go:44*/ t142 := &t92[i7]
+				/*line median.go:44*/ _ = t92[4]
+				t172 := &t92[4]
+				/*line median.go:44*/ order(t142, t172)
 			}
 			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX+c]
-			/*line median.go:102*/ t95 := &a
+			/*line median.go:102*/ t93 := &a
 			/*line median.go:35:50000*/ for i8 := 0; i8 < 2; i8++ {
-				t18 := t95
-				t24 := i8
-				/*line median.go:36*/ _ = t18[t24]
-				/*line median.go:36*/ t33 := &t18[t24]
-				t44 := t95
+				_ = t93[i8]
+				/*line median.go:36*/ t33 := &t93[i8]
 				t53 := 3 - i8
-				/*line median.go:36*/ _ = t44[t53]
-				/*line median.go:36*/ t63 := &t44[t53]
+				/*line median.go:36*/ _ = t93[t53]
+				/*line median.go:36*/ t63 := &t93[t53]
 				/*line median.go:36*/ order(t33, t63)
 			}
 			/*line median.go:39:50000*/ for i9 := 1; i9 < 2; i9++ {
-				t74 := t95
-				/*line median.go:40*/ t83 := &t74[0]
-				t96 := t95
-				t103 := i9
-				/*line median.go:40*/ _ = t96[t103]
-				/*line median.go:40*/ t114 := &t96[t103]
+				t83 := &t93[0]
+				/*line median.go:40*/ _ = t93[i9]
+				/*line median.go:40*/ t114 := &t93[i9]
 				/*line median.go:40*/ order(t83, t114)
 			}
 			/*line median.go:43:50000*/ for i10 := 2; i10 < 3; i10++ {
-				t124 := t95
-				t133 := i10
-				/*line median.go:44*/ _ = t124[t133]
-				/*line median.go:44*/ t144 := &t124[t133]
-				t153 := t95
-				/*line median.go:44*/ _ = t153[3]
-				/*line median.go:44*/ t173 := &t153[3]
-				/*line median.go:44*/ order(t144, t173)
+				_ = t93[i10]
+				/*line median.go:44*/ t143 := &t93[i10]
+				/*line median.go:44*/ _ = t93[3]
+				t173 := &t93[3]
+				/*line median.go:44*/ order(t143, t173)
 			}
 			/*line median.go:104:50000*/ a[0] = tile[j+2][at]
 			/*line median.go:106*/ t115 := &a
-			/*line median.go:36*/ t19 := t115
-			/*line median.go:36*/ _ = t19[0]
-			/*line median.go:36*/ t34 := &t19[0]
-			t45 := t115
-			/*line median.go:36*/ _ = t45[2]
-			/*line median.go:36*/ t64 := &t45[2]
+			/*line median.go:36*/ _ = t115[0]
+			t34 := &t115[0]
+			/*line median.go:36*/ _ = t115[2]
+			t64 := &t115[2]
 			/*line median.go:36*/ order(t34, t64)
-			/*line median.go:40*/ t75 := t115
-			/*line median.go:40*/ t84 := &t75[0]
-			t97 := t115
-			/*line median.go:40*/ _ = t97[1]
-			/*line median.go:40*/ t116 := &t97[1]
+			/*line median.go:40*/ t84 := &t115[0]
+			/*line median.go:40*/ _ = t115[1]
+			t116 := &t115[1]
 			/*line median.go:40*/ order(t84, t116)
-			/*line median.go:44*/ t125 := t115
-			/*line median.go:44*/ _ = t125[1]
-			/*line median.go:44*/ t145 := &t125[1]
-			t154 := t115
-			/*line median.go:44*/ _ = t154[2]
-			/*line median.go:44*/ t174 := &t154[2]
-			/*line median.go:44*/ order(t145, t174)
-			/*line median.go:107*/ t126 := a[1]
-			/*line median.go:107*/ result05 := unkey[float32](t126)
-			/*line median.go:107*/ dst[y2*dstStride+e2] = result05
+			/*line median.go:44*/ _ = t115[1]
+			t144 := &t115[1]
+			/*line median.go:44*/ _ = t115[2]
+			t174 := &t115[2]
+			/*line median.go:44*/ order(t144, t174)
+			/*line median.go:107*/ t12 := a[1]
+			/*line median.go:107*/ result02 := unkey[float32](t12)
+			/*line median.go:107*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:7034:1*/
+	} /*line quern_gen.go:5904:1*/
 }
 
 // quernFunc1Median3_float32 is kernels.key.
@@ -7046,10 +5916,10 @@ func quernFunc1Median3_float32(v float32) int32 {
 		return 2147483647
 	}
 	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:7049:1*/
+	return b ^ b>>31&2147483647 /*line quern_gen.go:5919:1*/
 }
 
-func quernPlainMedian5[T uint8 | uint16](r *host.Run) {
+func quernPlainMedian5[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	host.Plain(r, func(t kernel.Thread) { median5[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
@@ -7074,8 +5944,8 @@ func quernHostMedian5[T uint8 | uint16](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		t2 := blockY*16 - 2
-		t1 := blockX*32 - size2
+		y0 := blockY*16 - 2
+		e0 := blockX*32 - size2
 		base := blockY * 16
 		base2 := blockX * 32
 		/*line median.go:57*/ jFirst = 0
@@ -7083,12 +5953,12 @@ func quernHostMedian5[T uint8 | uint16](r *host.Run) {
 			/*line median.go:59:50000*/ if r.Halted() {
 				/*line median.go:57*/ r.Halt()
 			}
-			/*line median.go:59:50000*/ start := t2 + jFirst
+			/*line median.go:59:50000*/ start := y0 + jFirst
 			/*line median.go:60:50000*/ for threadZ := range 1 {
 				/*line median.go:61:50000*/ for threadY := range 8 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					t4 := start + threadY
-					quernRow1Median5[T](r, jFirst, threadY, mode, t4, h, size, t1, size3, c, w, value, src, srcStride, tile)
+					quernRow1Median5[T](r, jFirst, threadY, mode, t4, h, size, e0, size3, c, w, value, src, srcStride, tile)
 				}
 			}
 		}
@@ -7098,29 +5968,25 @@ func quernHostMedian5[T uint8 | uint16](r *host.Run) {
 				quernRow2Median5[T](r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:7101:1*/
+	} /*line quern_gen.go:5971:1*/
 }
 
 //go:noinline
-func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, t1 int, size3 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
+func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, e0 int, size3 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
 	}
 	if jFirst+threadY >= 0 && jFirst+threadY < 20 {
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-			/*line median.go:58*/ result0 := inside(mode, t4, h)
-			y := result0
+			/*line median.go:58*/ y := inside(mode, t4, h)
 			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
-				e := t1 + i
+				e := e0 + i
 				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
-					t7 := e
-					/*line median.go:62*/ result02 := modulo(t7, c)
-					channel := result02
-					/*line median.go:63*/ t11 := host.Div(e-channel, c)
-					/*line median.go:63*/ result03 := inside(mode, t11, w)
-					x := result03
-					/*line median.go:64*/ e = -1
+					channel := modulo(e, c)
+					t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ x := inside(mode, t11, w)
+					e = -1
 					/*line median.go:65:50000*/ if x >= 0 {
 						e = x*c + channel
 					}
@@ -7129,9 +5995,8 @@ func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ t14 := v
-				/*line median.go:73*/ result04 := key[T](t14)
-				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
+				/*line median.go:73:50000*/ result0 := key[T](v)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
 		return
@@ -7139,18 +6004,14 @@ func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 	/*line median.go:78:50000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line median.go:57:50000*/ if jFirst+threadY < 20 {
-			result0 := inside(mode, t4, h)
-			y := result0
+			y := inside(mode, t4, h)
 			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
-				e := t1 + i
+				e := e0 + i
 				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
-					t7 := e
-					/*line median.go:62*/ result02 := modulo(t7, c)
-					channel := result02
-					/*line median.go:63*/ t11 := host.Div(e-channel, c)
-					/*line median.go:63*/ result03 := inside(mode, t11, w)
-					x := result03
-					/*line median.go:64*/ e = -1
+					channel := modulo(e, c)
+					t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ x := inside(mode, t11, w)
+					e = -1
 					/*line median.go:65:50000*/ if x >= 0 {
 						e = x*c + channel
 					}
@@ -7159,12 +6020,11 @@ func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ t14 := v
-				/*line median.go:73*/ result04 := key[T](t14)
-				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
+				/*line median.go:73:50000*/ result0 := key[T](v)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:7167:1*/
+	} /*line quern_gen.go:6027:1*/
 }
 
 //go:noinline
@@ -7177,10 +6037,10 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 		at3 := threadX + size5
 		/*line median.go:121:50000*/ for j := threadY; j < 16; j += 8 {
 			y2 := base + j
-			/*line median.go:123:50000*/ if e2 >= size3 || y2 >= h {
+			/*line median.go:123*/ if e2 >= size3 || y2 >= h {
 				continue
 			}
-			/*line median.go:126*/ a := [14]int32{}
+			a := [14]int32{}
 			/*line median.go:129*/ a[0] = tile[j][threadX]
 			/*line median.go:129*/ a[1] = tile[j][threadX+c]
 			/*line median.go:129*/ a[2] = tile[j][at]
@@ -7197,382 +6057,277 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			/*line median.go:129*/ a[13] = tile[j+2][at2]
 			/*line median.go:133*/ t9 := &a
 			/*line median.go:35:50000*/ for i2 := 0; i2 < 7; i2++ {
-				t12 := t9
-				t22 := i2
-				/*line median.go:36*/ _ = t12[t22]
-				/*line median.go:36*/ t3 := &t12[t22]
-				t42 := t9
+				_ = t9[i2]
+				/*line median.go:36*/ t3 := &t9[i2]
 				t5 := 13 - i2
-				/*line median.go:36*/ _ = t42[t5]
-				/*line median.go:36*/ t6 := &t42[t5]
+				/*line median.go:36*/ _ = t9[t5]
+				/*line median.go:36*/ t6 := &t9[t5]
 				/*line median.go:36*/ order(t3, t6)
 			}
 			/*line median.go:39:50000*/ for i3 := 1; i3 < 7; i3++ {
-				t72 := t9
-				/*line median.go:40*/ t8 := &t72[0]
-				t92 := t9
-				t10 := i3
-				/*line median.go:40*/ _ = t92[t10]
-				/*line median.go:40*/ t112 := &t92[t10]
+				t8 := &t9[0]
+				/*line median.go:40*/ _ = t9[i3]
+				/*line median.go:40*/ t112 := &t9[i3]
 				/*line median.go:40*/ order(t8, t112)
 			}
 			/*line median.go:43:50000*/ for i4 := 7; i4 < 13; i4++ {
-				t122 := t9
-				t13 := i4
-				/*line median.go:44*/ _ = t122[t13]
-				/*line median.go:44*/ t142 := &t122[t13]
-				t15 := t9
-				/*line median.go:44*/ _ = t15[13]
-				/*line median.go:44*/ t17 := &t15[13]
-				/*line median.go:44*/ order(t142, t17)
+				_ = t9[i4]
+				/*line median.go:44*/ t14 := &t9[i4]
+				/*line median.go:44*/ _ = t9[13]
+				t17 := &t9[13]
+				/*line median.go:44*/ order(t14, t17)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+2][at3]
-			/*line median.go:133*/ t93 := &a
+			/*line median.go:133*/ t92 := &a
 			/*line median.go:35:50000*/ for i5 := 0; i5 < 6; i5++ {
-				t16 := t93
-				t23 := i5
-				/*line median.go:36*/ _ = t16[t23]
-				/*line median.go:36*/ t32 := &t16[t23]
-				t43 := t93
+				_ = t92[i5]
+				/*line median.go:36*/ t32 := &t92[i5]
 				t52 := 12 - i5
-				/*line median.go:36*/ _ = t43[t52]
-				/*line median.go:36*/ t62 := &t43[t52]
+				/*line median.go:36*/ _ = t92[t52]
+				/*line median.go:36*/ t62 := &t92[t52]
 				/*line median.go:36*/ order(t32, t62)
 			}
 			/*line median.go:39:50000*/ for i6 := 1; i6 < 7; i6++ {
-				t73 := t93
-				/*line median.go:40*/ t82 := &t73[0]
-				t94 := t93
-				t102 := i6
-				/*line median.go:40*/ _ = t94[t102]
-				/*line median.go:40*/ t113 := &t94[t102]
+				t82 := &t92[0]
+				/*line median.go:40*/ _ = t92[i6]
+				/*line median.go:40*/ t113 := &t92[i6]
 				/*line median.go:40*/ order(t82, t113)
 			}
 			/*line median.go:43:50000*/ for i7 := 6; i7 < 12; i7++ {
-				t123 := t93
-				t132 := i7
-				/*line median.go:44*/ _ = t123[t132]
-				/*line median.go:44*/ t143 := &t123[t132]
-				t152 := t93
-				/*line median.go:44*/ _ = t152[12]
-				/*line median.go:44*/ t172 := &t152[12]
-				/*line median.go:44*/ order(t143, t172)
+				_ = t92[i7]
+				/*line median.go:44*/ t142 := &t92[i7]
+				/*line median.go:44*/ _ = t92[12]
+				t172 := &t92[12]
+				/*line median.go:44*/ order(t142, t172)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX]
-			/*line median.go:133*/ t95 := &a
+			/*line median.go:133*/ t93 := &a
 			/*line median.go:35:50000*/ for i8 := 0; i8 < 6; i8++ {
-				t18 := t95
-				t24 := i8
-				/*line median.go:36*/ _ = t18[t24]
-				/*line median.go:36*/ t33 := &t18[t24]
-				t44 := t95
+				_ = t93[i8]
+				/*line median.go:36*/ t33 := &t93[i8]
 				t53 := 11 - i8
-				/*line median.go:36*/ _ = t44[t53]
-				/*line median.go:36*/ t63 := &t44[t53]
+				/*line median.go:36*/ _ = t93[t53]
+				/*line median.go:36*/ t63 := &t93[t53]
 				/*line median.go:36*/ order(t33, t63)
 			}
 			/*line median.go:39:50000*/ for i9 := 1; i9 < 6; i9++ {
-				t74 := t95
-				/*line median.go:40*/ t83 := &t74[0]
-				t96 := t95
-				t103 := i9
-				/*line median.go:40*/ _ = t96[t103]
-				/*line median.go:40*/ t114 := &t96[t103]
+				t83 := &t93[0]
+				/*line median.go:40*/ _ = t93[i9]
+				/*line median.go:40*/ t114 := &t93[i9]
 				/*line median.go:40*/ order(t83, t114)
 			}
 			/*line median.go:43:50000*/ for i10 := 6; i10 < 11; i10++ {
-				t124 := t95
-				t133 := i10
-				/*line median.go:44*/ _ = t124[t133]
-				/*line median.go:44*/ t144 := &t124[t133]
-				t153 := t95
-				/*line median.go:44*/ _ = t153[11]
-				/*line median.go:44*/ t173 := &t153[11]
-				/*line median.go:44*/ order(t144, t173)
+				_ = t93[i10]
+				/*line median.go:44*/ t143 := &t93[i10]
+				/*line median.go:44*/ _ = t93[11]
+				t173 := &t93[11]
+				/*line median.go:44*/ order(t143, t173)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX+c]
-			/*line median.go:133*/ t97 := &a
+			/*line median.go:133*/ t94 := &a
 			/*line median.go:35:50000*/ for i11 := 0; i11 < 5; i11++ {
-				t19 := t97
-				t25 := i11
-				/*line median.go:36*/ _ = t19[t25]
-				/*line median.go:36*/ t34 := &t19[t25]
-				t45 := t97
+				_ = t94[i11]
+				/*line median.go:36*/ t34 := &t94[i11]
 				t54 := 10 - i11
-				/*line median.go:36*/ _ = t45[t54]
-				/*line median.go:36*/ t64 := &t45[t54]
+				/*line median.go:36*/ _ = t94[t54]
+				/*line median.go:36*/ t64 := &t94[t54]
 				/*line median.go:36*/ order(t34, t64)
 			}
 			/*line median.go:39:50000*/ for i12 := 1; i12 < 6; i12++ {
-				t75 := t97
-				/*line median.go:40*/ t84 := &t75[0]
-				t98 := t97
-				t104 := i12
-				/*line median.go:40*/ _ = t98[t104]
-				/*line median.go:40*/ t115 := &t98[t104]
+				t84 := &t94[0]
+				/*line median.go:40*/ _ = t94[i12]
+				/*line median.go:40*/ t115 := &t94[i12]
 				/*line median.go:40*/ order(t84, t115)
 			}
 			/*line median.go:43:50000*/ for i13 := 5; i13 < 10; i13++ {
-				t125 := t97
-				t134 := i13
-				/*line median.go:44*/ _ = t125[t134]
-				/*line median.go:44*/ t145 := &t125[t134]
-				t154 := t97
-				/*line median.go:44*/ _ = t154[10]
-				/*line median.go:44*/ t174 := &t154[10]
-				/*line median.go:44*/ order(t145, t174)
+				_ = t94[i13]
+				/*line median.go:44*/ t144 := &t94[i13]
+				/*line median.go:44*/ _ = t94[10]
+				t174 := &t94[10]
+				/*line median.go:44*/ order(t144, t174)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][at]
-			/*line median.go:133*/ t99 := &a
+			/*line median.go:133*/ t95 := &a
 			/*line median.go:35:50000*/ for i14 := 0; i14 < 5; i14++ {
-				t110 := t99
-				t26 := i14
-				/*line median.go:36*/ _ = t110[t26]
-				/*line median.go:36*/ t35 := &t110[t26]
-				t46 := t99
+				_ = t95[i14]
+				/*line median.go:36*/ t35 := &t95[i14]
 				t55 := 9 - i14
-				/*line median.go:36*/ _ = t46[t55]
-				/*line median.go:36*/ t65 := &t46[t55]
+				/*line median.go:36*/ _ = t95[t55]
+				/*line median.go:36*/ t65 := &t95[t55]
 				/*line median.go:36*/ order(t35, t65)
 			}
 			/*line median.go:39:50000*/ for i15 := 1; i15 < 5; i15++ {
-				t76 := t99
-				/*line median.go:40*/ t85 := &t76[0]
-				t910 := t99
-				t105 := i15
-				/*line median.go:40*/ _ = t910[t105]
-				/*line median.go:40*/ t116 := &t910[t105]
+				t85 := &t95[0]
+				/*line median.go:40*/ _ = t95[i15]
+				/*line median.go:40*/ t116 := &t95[i15]
 				/*line median.go:40*/ order(t85, t116)
 			}
 			/*line median.go:43:50000*/ for i16 := 5; i16 < 9; i16++ {
-				t126 := t99
-				t135 := i16
-				/*line median.go:44*/ _ = t126[t135]
-				/*line median.go:44*/ t146 := &t126[t135]
-				t155 := t99
-				/*line median.go:44*/ _ = t155[9]
-				/*line median.go:44*/ t175 := &t155[9]
-				/*line median.go:44*/ order(t146, t175)
+				_ = t95[i16]
+				/*line median.go:44*/ t145 := &t95[i16]
+				/*line median.go:44*/ _ = t95[9]
+				t175 := &t95[9]
+				/*line median.go:44*/ order(t145, t175)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][at2]
-			/*line median.go:133*/ t911 := &a
+			/*line median.go:133*/ t96 := &a
 			/*line median.go:35:50000*/ for i17 := 0; i17 < 4; i17++ {
-				t111 := t911
-				t27 := i17
-				/*line median.go:36*/ _ = t111[t27]
-				/*line median.go:36*/ t36 := &t111[t27]
-				t47 := t911
+				_ = t96[i17]
+				/*line median.go:36*/ t36 := &t96[i17]
 				t56 := 8 - i17
-				/*line median.go:36*/ _ = t47[t56]
-				/*line median.go:36*/ t66 := &t47[t56]
+				/*line median.go:36*/ _ = t96[t56]
+				/*line median.go:36*/ t66 := &t96[t56]
 				/*line median.go:36*/ order(t36, t66)
 			}
 			/*line median.go:39:50000*/ for i18 := 1; i18 < 5; i18++ {
-				t77 := t911
-				/*line median.go:40*/ t86 := &t77[0]
-				t912 := t911
-				t106 := i18
-				/*line median.go:40*/ _ = t912[t106]
-				/*line median.go:40*/ t117 := &t912[t106]
+				t86 := &t96[0]
+				/*line median.go:40*/ _ = t96[i18]
+				/*line median.go:40*/ t117 := &t96[i18]
 				/*line median.go:40*/ order(t86, t117)
 			}
 			/*line median.go:43:50000*/ for i19 := 4; i19 < 8; i19++ {
-				t127 := t911
-				t136 := i19
-				/*line median.go:44*/ _ = t127[t136]
-				/*line median.go:44*/ t147 := &t127[t136]
-				t156 := t911
-				/*line median.go:44*/ _ = t156[8]
-				/*line median.go:44*/ t176 := &t156[8]
-				/*line median.go:44*/ order(t147, t176)
+				_ = t96[i19]
+				/*line median.go:44*/ t146 := &t96[i19]
+				/*line median.go:44*/ _ = t96[8]
+				t176 := &t96[8]
+				/*line median.go:44*/ order(t146, t176)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][at3]
-			/*line median.go:133*/ t913 := &a
+			/*line median.go:133*/ t97 := &a
 			/*line median.go:35:50000*/ for i20 := 0; i20 < 4; i20++ {
-				t118 := t913
-				t28 := i20
-				/*line median.go:36*/ _ = t118[t28]
-				/*line median.go:36*/ t37 := &t118[t28]
-				t48 := t913
+				_ = t97[i20]
+				/*line median.go:36*/ t37 := &t97[i20]
 				t57 := 7 - i20
-				/*line median.go:36*/ _ = t48[t57]
-				/*line median.go:36*/ t67 := &t48[t57]
+				/*line median.go:36*/ _ = t97[t57]
+				/*line median.go:36*/ t67 := &t97[t57]
 				/*line median.go:36*/ order(t37, t67)
 			}
 			/*line median.go:39:50000*/ for i21 := 1; i21 < 4; i21++ {
-				t78 := t913
-				/*line median.go:40*/ t87 := &t78[0]
-				t914 := t913
-				t107 := i21
-				/*line median.go:40*/ _ = t914[t107]
-				/*line median.go:40*/ t119 := &t914[t107]
-				/*line median.go:40*/ order(t87, t119)
+				t87 := &t97[0]
+				/*line median.go:40*/ _ = t97[i21]
+				/*line median.go:40*/ t118 := &t97[i21]
+				/*line median.go:40*/ order(t87, t118)
 			}
 			/*line median.go:43:50000*/ for i22 := 4; i22 < 7; i22++ {
-				t128 := t913
-				t137 := i22
-				/*line median.go:44*/ _ = t128[t137]
-				/*line median.go:44*/ t148 := &t128[t137]
-				t157 := t913
-				/*line median.go:44*/ _ = t157[7]
-				/*line median.go:44*/ t177 := &t157[7]
-				/*line median.go:44*/ order(t148, t177)
+				_ = t97[i22]
+				/*line median.go:44*/ t147 := &t97[i22]
+				/*line median.go:44*/ _ = t97[7]
+				t177 := &t97[7]
+				/*line median.go:44*/ order(t147, t177)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX]
-			/*line median.go:133*/ t915 := &a
+			/*line median.go:133*/ t98 := &a
 			/*line median.go:35:50000*/ for i23 := 0; i23 < 3; i23++ {
-				t120 := t915
-				t29 := i23
-				/*line median.go:36*/ _ = t120[t29]
-				/*line median.go:36*/ t38 := &t120[t29]
-				t49 := t915
+				_ = t98[i23]
+				/*line median.go:36*/ t38 := &t98[i23]
 				t58 := 6 - i23
-				/*line median.go:36*/ _ = t49[t58]
-				/*line median.go:36*/ t68 := &t49[t58]
+				/*line median.go:36*/ _ = t98[t58]
+				/*line median.go:36*/ t68 := &t98[t58]
 				/*line median.go:36*/ order(t38, t68)
 			}
 			/*line median.go:39:50000*/ for i24 := 1; i24 < 4; i24++ {
-				t79 := t915
-				/*line median.go:40*/ t88 := &t79[0]
-				t916 := t915
-				t108 := i24
-				/*line median.go:40*/ _ = t916[t108]
-				/*line median.go:40*/ t1110 := &t916[t108]
-				/*line median.go:40*/ order(t88, t1110)
+				t88 := &t98[0]
+				/*line median.go:40*/ _ = t98[i24]
+				/*line median.go:40*/ t119 := &t98[i24]
+				/*line median.go:40*/ order(t88, t119)
 			}
 			/*line median.go:43:50000*/ for i25 := 3; i25 < 6; i25++ {
-				t129 := t915
-				t138 := i25
-				/*line median.go:44*/ _ = t129[t138]
-				/*line median.go:44*/ t149 := &t129[t138]
-				t158 := t915
-				/*line median.go:44*/ _ = t158[6]
-				/*line median.go:44*/ t178 := &t158[6]
-				/*line median.go:44*/ order(t149, t178)
+				_ = t98[i25]
+				/*line median.go:44*/ t148 := &t98[i25]
+				/*line median.go:44*/ _ = t98[6]
+				t178 := &t98[6]
+				/*line median.go:44*/ order(t148, t178)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX+c]
-			/*line median.go:133*/ t917 := &a
+			/*line median.go:133*/ t99 := &a
 			/*line median.go:35:50000*/ for i26 := 0; i26 < 3; i26++ {
-				t121 := t917
-				t210 := i26
-				/*line median.go:36*/ _ = t121[t210]
-				/*line median.go:36*/ t39 := &t121[t210]
-				t410 := t917
+				_ = t99[i26]
+				/*line median.go:36*/ t39 := &t99[i26]
 				t59 := 5 - i26
-				/*line median.go:36*/ _ = t410[t59]
-				/*line median.go:36*/ t69 := &t410[t59]
+				/*line median.go:36*/ _ = t99[t59]
+				/*line median.go:36*/ t69 := &t99[t59]
 				/*line median.go:36*/ order(t39, t69)
 			}
 			/*line median.go:39:50000*/ for i27 := 1; i27 < 3; i27++ {
-				t710 := t917
-				/*line median.go:40*/ t89 := &t710[0]
-				t918 := t917
-				t109 := i27
-				/*line median.go:40*/ _ = t918[t109]
-				/*line median.go:40*/ t1111 := &t918[t109]
-				/*line median.go:40*/ order(t89, t1111)
+				t89 := &t99[0]
+				/*line median.go:40*/ _ = t99[i27]
+				/*line median.go:40*/ t1110 := &t99[i27]
+				/*line median.go:40*/ order(t89, t1110)
 			}
 			/*line median.go:43:50000*/ for i28 := 3; i28 < 5; i28++ {
-				t1210 := t917
-				t139 := i28
-				/*line median.go:44*/ _ = t1210[t139]
-				/*line median.go:44*/ t1410 := &t1210[t139]
-				t159 := t917
-				/*line median.go:44*/ _ = t159[5]
-				/*line median.go:44*/ t179 := &t159[5]
-				/*line median.go:44*/ order(t1410, t179)
+				_ = t99[i28]
+				/*line median.go:44*/ t149 := &t99[i28]
+				/*line median.go:44*/ _ = t99[5]
+				t179 := &t99[5]
+				/*line median.go:44*/ order(t149, t179)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][at]
-			/*line median.go:133*/ t919 := &a
+			/*line median.go:133*/ t910 := &a
 			/*line median.go:35:50000*/ for i29 := 0; i29 < 2; i29++ {
-				t130 := t919
-				t211 := i29
-				/*line median.go:36*/ _ = t130[t211]
-				/*line median.go:36*/ t310 := &t130[t211]
-				t411 := t919
+				_ = t910[i29]
+				/*line median.go:36*/ t310 := &t910[i29]
 				t510 := 4 - i29
-				/*line median.go:36*/ _ = t411[t510]
-				/*line median.go:36*/ t610 := &t411[t510]
+				/*line median.go:36*/ _ = t910[t510]
+				/*line median.go:36*/ t610 := &t910[t510]
 				/*line median.go:36*/ order(t310, t610)
 			}
 			/*line median.go:39:50000*/ for i30 := 1; i30 < 3; i30++ {
-				t711 := t919
-				/*line median.go:40*/ t810 := &t711[0]
-				t920 := t919
-				t1010 := i30
-				/*line median.go:40*/ _ = t920[t1010]
-				/*line median.go:40*/ t1112 := &t920[t1010]
-				/*line median.go:40*/ order(t810, t1112)
+				t810 := &t910[0]
+				/*line median.go:40*/ _ = t910[i30]
+				/*line median.go:40*/ t1111 := &t910[i30]
+				/*line median.go:40*/ order(t810, t1111)
 			}
 			/*line median.go:43:50000*/ for i31 := 2; i31 < 4; i31++ {
-				t1211 := t919
-				t1310 := i31
-				/*line median.go:44*/ _ = t1211[t1310]
-				/*line median.go:44*/ t1411 := &t1211[t1310]
-				t1510 := t919
-				/*line median.go:44*/ _ = t1510[4]
-				/*line median.go:44*/ t1710 := &t1510[4]
-				/*line median.go:44*/ order(t1411, t1710)
+				_ = t910[i31]
+				/*line median.go:44*/ t1410 := &t910[i31]
+				/*line median.go:44*/ _ = t910[4]
+				t1710 := &t910[4]
+				/*line median.go:44*/ order(t1410, t1710)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][at2]
-			/*line median.go:133*/ t921 := &a
+			/*line median.go:133*/ t911 := &a
 			/*line median.go:35:50000*/ for i32 := 0; i32 < 2; i32++ {
-				t131 := t921
-				t212 := i32
-				/*line median.go:36*/ _ = t131[t212]
-				/*line median.go:36*/ t311 := &t131[t212]
-				t412 := t921
+				_ = t911[i32]
+				/*line median.go:36*/ t311 := &t911[i32]
 				t511 := 3 - i32
-				/*line median.go:36*/ _ = t412[t511]
-				/*line median.go:36*/ t611 := &t412[t511]
+				/*line median.go:36*/ _ = t911[t511]
+				/*line median.go:36*/ t611 := &t911[t511]
 				/*line median.go:36*/ order(t311, t611)
 			}
 			/*line median.go:39:50000*/ for i33 := 1; i33 < 2; i33++ {
-				t712 := t921
-				/*line median.go:40*/ t811 := &t712[0]
-				t922 := t921
-				t1011 := i33
-				/*line median.go:40*/ _ = t922[t1011]
-				/*line median.go:40*/ t1113 := &t922[t1011]
-				/*line median.go:40*/ order(t811, t1113)
+				t811 := &t911[0]
+				/*line median.go:40*/ _ = t911[i33]
+				/*line median.go:40*/ t1112 := &t911[i33]
+				/*line median.go:40*/ order(t811, t1112)
 			}
 			/*line median.go:43:50000*/ for i34 := 2; i34 < 3; i34++ {
-				t1212 := t921
-				t1311 := i34
-				/*line median.go:44*/ _ = t1212[t1311]
-				/*line median.go:44*/ t1412 := &t1212[t1311]
-				t1511 := t921
-				/*line median.go:44*/ _ = t1511[3]
-				/*line median.go:44*/ t1711 := &t1511[3]
-				/*line median.go:44*/ order(t1412, t1711)
+				_ = t911[i34]
+				/*line median.go:44*/ t1411 := &t911[i34]
+				/*line median.go:44*/ _ = t911[3]
+				t1711 := &t911[3]
+				/*line median.go:44*/ order(t1411, t1711)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][at3]
-			/*line median.go:137*/ t1114 := &a
-			/*line median.go:36*/ t140 := t1114
-			/*line median.go:36*/ _ = t140[0]
-			/*line median.go:36*/ t312 := &t140[0]
-			t413 := t1114
-			/*line median.go:36*/ _ = t413[2]
-			/*line median.go:36*/ t612 := &t413[2]
+			/*line median.go:137*/ t1113 := &a
+			/*line median.go:36*/ _ = t1113[0]
+			t312 := &t1113[0]
+			/*line median.go:36*/ _ = t1113[2]
+			t612 := &t1113[2]
 			/*line median.go:36*/ order(t312, t612)
-			/*line median.go:40*/ t713 := t1114
-			/*line median.go:40*/ t812 := &t713[0]
-			t923 := t1114
-			/*line median.go:40*/ _ = t923[1]
-			/*line median.go:40*/ t1115 := &t923[1]
-			/*line median.go:40*/ order(t812, t1115)
-			/*line median.go:44*/ t1213 := t1114
-			/*line median.go:44*/ _ = t1213[1]
-			/*line median.go:44*/ t1413 := &t1213[1]
-			t1512 := t1114
-			/*line median.go:44*/ _ = t1512[2]
-			/*line median.go:44*/ t1712 := &t1512[2]
-			/*line median.go:44*/ order(t1413, t1712)
-			/*line median.go:138*/ t1214 := a[1]
-			/*line median.go:138*/ result05 := quernFunc1Median5[T](t1214)
-			/*line median.go:138*/ dst[y2*dstStride+e2] = result05
+			/*line median.go:40*/ t812 := &t1113[0]
+			/*line median.go:40*/ _ = t1113[1]
+			t1114 := &t1113[1]
+			/*line median.go:40*/ order(t812, t1114)
+			/*line median.go:44*/ _ = t1113[1]
+			t1412 := &t1113[1]
+			/*line median.go:44*/ _ = t1113[2]
+			t1712 := &t1113[2]
+			/*line median.go:44*/ order(t1412, t1712)
+			/*line median.go:138*/ t12 := a[1]
+			/*line median.go:138*/ result02 := quernFunc1Median5[T](t12)
+			/*line median.go:138*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:7575:1*/
+	} /*line quern_gen.go:6330:1*/
 }
 
 // quernFunc1Median5 is kernels.unkey.
@@ -7582,12 +6337,7 @@ func quernFunc1Median5[T uint8 | uint16](k int32) T {
 	/*line median.go:24:50000*/ if size == 0 {
 		return T(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:7585:1*/
-}
-
-func quernPlainMedian5_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
-	host.Plain(r, func(t kernel.Thread) { median5[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:6340:1*/
 }
 
 func quernHostMedian5_float32(r *host.Run) {
@@ -7610,8 +6360,8 @@ func quernHostMedian5_float32(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		t2 := blockY*16 - 2
-		t1 := blockX*32 - size2
+		y0 := blockY*16 - 2
+		e0 := blockX*32 - size2
 		base := blockY * 16
 		base2 := blockX * 32
 		/*line median.go:57*/ jFirst = 0
@@ -7619,12 +6369,12 @@ func quernHostMedian5_float32(r *host.Run) {
 			/*line median.go:59:50000*/ if r.Halted() {
 				/*line median.go:57*/ r.Halt()
 			}
-			/*line median.go:59:50000*/ start := t2 + jFirst
+			/*line median.go:59:50000*/ start := y0 + jFirst
 			/*line median.go:60:50000*/ for threadZ := range 1 {
 				/*line median.go:61:50000*/ for threadY := range 8 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					t4 := start + threadY
-					quernRow1Median5_float32(r, jFirst, threadY, mode, t4, h, size, t1, size3, c, w, value, src, srcStride, tile)
+					quernRow1Median5_float32(r, jFirst, threadY, mode, t4, h, size, e0, size3, c, w, value, src, srcStride, tile)
 				}
 			}
 		}
@@ -7634,29 +6384,25 @@ func quernHostMedian5_float32(r *host.Run) {
 				quernRow2Median5_float32(r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:7637:1*/
+	} /*line quern_gen.go:6387:1*/
 }
 
 //go:noinline
-func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, t1 int, size3 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
+func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, e0 int, size3 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
 	}
 	if jFirst+threadY >= 0 && jFirst+threadY < 20 {
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-			/*line median.go:58*/ result0 := inside(mode, t4, h)
-			y := result0
+			/*line median.go:58*/ y := inside(mode, t4, h)
 			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
-				e := t1 + i
+				e := e0 + i
 				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
-					t7 := e
-					/*line median.go:62*/ result02 := modulo(t7, c)
-					channel := result02
-					/*line median.go:63*/ t11 := host.Div(e-channel, c)
-					/*line median.go:63*/ result03 := inside(mode, t11, w)
-					x := result03
-					/*line median.go:64*/ e = -1
+					channel := modulo(e, c)
+					t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ x := inside(mode, t11, w)
+					e = -1
 					/*line median.go:65:50000*/ if x >= 0 {
 						e = x*c + channel
 					}
@@ -7665,9 +6411,8 @@ func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ t14 := v
-				/*line median.go:73*/ result04 := quernFunc1Median5_float32(t14)
-				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
+				/*line median.go:73:50000*/ result0 := quernFunc1Median5_float32(v)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
 		return
@@ -7675,18 +6420,14 @@ func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 	/*line median.go:78:50000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line median.go:57:50000*/ if jFirst+threadY < 20 {
-			result0 := inside(mode, t4, h)
-			y := result0
+			y := inside(mode, t4, h)
 			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
-				e := t1 + i
+				e := e0 + i
 				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
-					t7 := e
-					/*line median.go:62*/ result02 := modulo(t7, c)
-					channel := result02
-					/*line median.go:63*/ t11 := host.Div(e-channel, c)
-					/*line median.go:63*/ result03 := inside(mode, t11, w)
-					x := result03
-					/*line median.go:64*/ e = -1
+					channel := modulo(e, c)
+					t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ x := inside(mode, t11, w)
+					e = -1
 					/*line median.go:65:50000*/ if x >= 0 {
 						e = x*c + channel
 					}
@@ -7695,12 +6436,11 @@ func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ t14 := v
-				/*line median.go:73*/ result04 := quernFunc1Median5_float32(t14)
-				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
+				/*line median.go:73:50000*/ result0 := quernFunc1Median5_float32(v)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:7703:1*/
+	} /*line quern_gen.go:6443:1*/
 }
 
 //go:noinline
@@ -7713,10 +6453,10 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 		at3 := threadX + size5
 		/*line median.go:121:50000*/ for j := threadY; j < 16; j += 8 {
 			y2 := base + j
-			/*line median.go:123:50000*/ if e2 >= size3 || y2 >= h {
+			/*line median.go:123*/ if e2 >= size3 || y2 >= h {
 				continue
 			}
-			/*line median.go:126*/ a := [14]int32{}
+			a := [14]int32{}
 			/*line median.go:129*/ a[0] = tile[j][threadX]
 			/*line median.go:129*/ a[1] = tile[j][threadX+c]
 			/*line median.go:129*/ a[2] = tile[j][at]
@@ -7733,382 +6473,277 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:129*/ a[13] = tile[j+2][at2]
 			/*line median.go:133*/ t9 := &a
 			/*line median.go:35:50000*/ for i2 := 0; i2 < 7; i2++ {
-				t12 := t9
-				t22 := i2
-				/*line median.go:36*/ _ = t12[t22]
-				/*line median.go:36*/ t3 := &t12[t22]
-				t42 := t9
+				_ = t9[i2]
+				/*line median.go:36*/ t3 := &t9[i2]
 				t5 := 13 - i2
-				/*line median.go:36*/ _ = t42[t5]
-				/*line median.go:36*/ t6 := &t42[t5]
+				/*line median.go:36*/ _ = t9[t5]
+				/*line median.go:36*/ t6 := &t9[t5]
 				/*line median.go:36*/ order(t3, t6)
 			}
 			/*line median.go:39:50000*/ for i3 := 1; i3 < 7; i3++ {
-				t72 := t9
-				/*line median.go:40*/ t8 := &t72[0]
-				t92 := t9
-				t10 := i3
-				/*line median.go:40*/ _ = t92[t10]
-				/*line median.go:40*/ t112 := &t92[t10]
+				t8 := &t9[0]
+				/*line median.go:40*/ _ = t9[i3]
+				/*line median.go:40*/ t112 := &t9[i3]
 				/*line median.go:40*/ order(t8, t112)
 			}
 			/*line median.go:43:50000*/ for i4 := 7; i4 < 13; i4++ {
-				t122 := t9
-				t13 := i4
-				/*line median.go:44*/ _ = t122[t13]
-				/*line median.go:44*/ t142 := &t122[t13]
-				t15 := t9
-				/*line median.go:44*/ _ = t15[13]
-				/*line median.go:44*/ t17 := &t15[13]
-				/*line median.go:44*/ order(t142, t17)
+				_ = t9[i4]
+				/*line median.go:44*/ t14 := &t9[i4]
+				/*line median.go:44*/ _ = t9[13]
+				t17 := &t9[13]
+				/*line median.go:44*/ order(t14, t17)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+2][at3]
-			/*line median.go:133*/ t93 := &a
+			/*line median.go:133*/ t92 := &a
 			/*line median.go:35:50000*/ for i5 := 0; i5 < 6; i5++ {
-				t16 := t93
-				t23 := i5
-				/*line median.go:36*/ _ = t16[t23]
-				/*line median.go:36*/ t32 := &t16[t23]
-				t43 := t93
+				_ = t92[i5]
+				/*line median.go:36*/ t32 := &t92[i5]
 				t52 := 12 - i5
-				/*line median.go:36*/ _ = t43[t52]
-				/*line median.go:36*/ t62 := &t43[t52]
+				/*line median.go:36*/ _ = t92[t52]
+				/*line median.go:36*/ t62 := &t92[t52]
 				/*line median.go:36*/ order(t32, t62)
 			}
 			/*line median.go:39:50000*/ for i6 := 1; i6 < 7; i6++ {
-				t73 := t93
-				/*line median.go:40*/ t82 := &t73[0]
-				t94 := t93
-				t102 := i6
-				/*line median.go:40*/ _ = t94[t102]
-				/*line median.go:40*/ t113 := &t94[t102]
+				t82 := &t92[0]
+				/*line median.go:40*/ _ = t92[i6]
+				/*line median.go:40*/ t113 := &t92[i6]
 				/*line median.go:40*/ order(t82, t113)
 			}
 			/*line median.go:43:50000*/ for i7 := 6; i7 < 12; i7++ {
-				t123 := t93
-				t132 := i7
-				/*line median.go:44*/ _ = t123[t132]
-				/*line median.go:44*/ t143 := &t123[t132]
-				t152 := t93
-				/*line median.go:44*/ _ = t152[12]
-				/*line median.go:44*/ t172 := &t152[12]
-				/*line median.go:44*/ order(t143, t172)
+				_ = t92[i7]
+				/*line median.go:44*/ t142 := &t92[i7]
+				/*line median.go:44*/ _ = t92[12]
+				t172 := &t92[12]
+				/*line median.go:44*/ order(t142, t172)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX]
-			/*line median.go:133*/ t95 := &a
+			/*line median.go:133*/ t93 := &a
 			/*line median.go:35:50000*/ for i8 := 0; i8 < 6; i8++ {
-				t18 := t95
-				t24 := i8
-				/*line median.go:36*/ _ = t18[t24]
-				/*line median.go:36*/ t33 := &t18[t24]
-				t44 := t95
+				_ = t93[i8]
+				/*line median.go:36*/ t33 := &t93[i8]
 				t53 := 11 - i8
-				/*line median.go:36*/ _ = t44[t53]
-				/*line median.go:36*/ t63 := &t44[t53]
+				/*line median.go:36*/ _ = t93[t53]
+				/*line median.go:36*/ t63 := &t93[t53]
 				/*line median.go:36*/ order(t33, t63)
 			}
 			/*line median.go:39:50000*/ for i9 := 1; i9 < 6; i9++ {
-				t74 := t95
-				/*line median.go:40*/ t83 := &t74[0]
-				t96 := t95
-				t103 := i9
-				/*line median.go:40*/ _ = t96[t103]
-				/*line median.go:40*/ t114 := &t96[t103]
+				t83 := &t93[0]
+				/*line median.go:40*/ _ = t93[i9]
+				/*line median.go:40*/ t114 := &t93[i9]
 				/*line median.go:40*/ order(t83, t114)
 			}
 			/*line median.go:43:50000*/ for i10 := 6; i10 < 11; i10++ {
-				t124 := t95
-				t133 := i10
-				/*line median.go:44*/ _ = t124[t133]
-				/*line median.go:44*/ t144 := &t124[t133]
-				t153 := t95
-				/*line median.go:44*/ _ = t153[11]
-				/*line median.go:44*/ t173 := &t153[11]
-				/*line median.go:44*/ order(t144, t173)
+				_ = t93[i10]
+				/*line median.go:44*/ t143 := &t93[i10]
+				/*line median.go:44*/ _ = t93[11]
+				t173 := &t93[11]
+				/*line median.go:44*/ order(t143, t173)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX+c]
-			/*line median.go:133*/ t97 := &a
+			/*line median.go:133*/ t94 := &a
 			/*line median.go:35:50000*/ for i11 := 0; i11 < 5; i11++ {
-				t19 := t97
-				t25 := i11
-				/*line median.go:36*/ _ = t19[t25]
-				/*line median.go:36*/ t34 := &t19[t25]
-				t45 := t97
+				_ = t94[i11]
+				/*line median.go:36*/ t34 := &t94[i11]
 				t54 := 10 - i11
-				/*line median.go:36*/ _ = t45[t54]
-				/*line median.go:36*/ t64 := &t45[t54]
+				/*line median.go:36*/ _ = t94[t54]
+				/*line median.go:36*/ t64 := &t94[t54]
 				/*line median.go:36*/ order(t34, t64)
 			}
 			/*line median.go:39:50000*/ for i12 := 1; i12 < 6; i12++ {
-				t75 := t97
-				/*line median.go:40*/ t84 := &t75[0]
-				t98 := t97
-				t104 := i12
-				/*line median.go:40*/ _ = t98[t104]
-				/*line median.go:40*/ t115 := &t98[t104]
+				t84 := &t94[0]
+				/*line median.go:40*/ _ = t94[i12]
+				/*line median.go:40*/ t115 := &t94[i12]
 				/*line median.go:40*/ order(t84, t115)
 			}
 			/*line median.go:43:50000*/ for i13 := 5; i13 < 10; i13++ {
-				t125 := t97
-				t134 := i13
-				/*line median.go:44*/ _ = t125[t134]
-				/*line median.go:44*/ t145 := &t125[t134]
-				t154 := t97
-				/*line median.go:44*/ _ = t154[10]
-				/*line median.go:44*/ t174 := &t154[10]
-				/*line median.go:44*/ order(t145, t174)
+				_ = t94[i13]
+				/*line median.go:44*/ t144 := &t94[i13]
+				/*line median.go:44*/ _ = t94[10]
+				t174 := &t94[10]
+				/*line median.go:44*/ order(t144, t174)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][at]
-			/*line median.go:133*/ t99 := &a
+			/*line median.go:133*/ t95 := &a
 			/*line median.go:35:50000*/ for i14 := 0; i14 < 5; i14++ {
-				t110 := t99
-				t26 := i14
-				/*line median.go:36*/ _ = t110[t26]
-				/*line median.go:36*/ t35 := &t110[t26]
-				t46 := t99
+				_ = t95[i14]
+				/*line median.go:36*/ t35 := &t95[i14]
 				t55 := 9 - i14
-				/*line median.go:36*/ _ = t46[t55]
-				/*line median.go:36*/ t65 := &t46[t55]
+				/*line median.go:36*/ _ = t95[t55]
+				/*line median.go:36*/ t65 := &t95[t55]
 				/*line median.go:36*/ order(t35, t65)
 			}
 			/*line median.go:39:50000*/ for i15 := 1; i15 < 5; i15++ {
-				t76 := t99
-				/*line median.go:40*/ t85 := &t76[0]
-				t910 := t99
-				t105 := i15
-				/*line median.go:40*/ _ = t910[t105]
-				/*line median.go:40*/ t116 := &t910[t105]
+				t85 := &t95[0]
+				/*line median.go:40*/ _ = t95[i15]
+				/*line median.go:40*/ t116 := &t95[i15]
 				/*line median.go:40*/ order(t85, t116)
 			}
 			/*line median.go:43:50000*/ for i16 := 5; i16 < 9; i16++ {
-				t126 := t99
-				t135 := i16
-				/*line median.go:44*/ _ = t126[t135]
-				/*line median.go:44*/ t146 := &t126[t135]
-				t155 := t99
-				/*line median.go:44*/ _ = t155[9]
-				/*line median.go:44*/ t175 := &t155[9]
-				/*line median.go:44*/ order(t146, t175)
+				_ = t95[i16]
+				/*line median.go:44*/ t145 := &t95[i16]
+				/*line median.go:44*/ _ = t95[9]
+				t175 := &t95[9]
+				/*line median.go:44*/ order(t145, t175)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][at2]
-			/*line median.go:133*/ t911 := &a
+			/*line median.go:133*/ t96 := &a
 			/*line median.go:35:50000*/ for i17 := 0; i17 < 4; i17++ {
-				t111 := t911
-				t27 := i17
-				/*line median.go:36*/ _ = t111[t27]
-				/*line median.go:36*/ t36 := &t111[t27]
-				t47 := t911
+				_ = t96[i17]
+				/*line median.go:36*/ t36 := &t96[i17]
 				t56 := 8 - i17
-				/*line median.go:36*/ _ = t47[t56]
-				/*line median.go:36*/ t66 := &t47[t56]
+				/*line median.go:36*/ _ = t96[t56]
+				/*line median.go:36*/ t66 := &t96[t56]
 				/*line median.go:36*/ order(t36, t66)
 			}
 			/*line median.go:39:50000*/ for i18 := 1; i18 < 5; i18++ {
-				t77 := t911
-				/*line median.go:40*/ t86 := &t77[0]
-				t912 := t911
-				t106 := i18
-				/*line median.go:40*/ _ = t912[t106]
-				/*line median.go:40*/ t117 := &t912[t106]
+				t86 := &t96[0]
+				/*line median.go:40*/ _ = t96[i18]
+				/*line median.go:40*/ t117 := &t96[i18]
 				/*line median.go:40*/ order(t86, t117)
 			}
 			/*line median.go:43:50000*/ for i19 := 4; i19 < 8; i19++ {
-				t127 := t911
-				t136 := i19
-				/*line median.go:44*/ _ = t127[t136]
-				/*line median.go:44*/ t147 := &t127[t136]
-				t156 := t911
-				/*line median.go:44*/ _ = t156[8]
-				/*line median.go:44*/ t176 := &t156[8]
-				/*line median.go:44*/ order(t147, t176)
+				_ = t96[i19]
+				/*line median.go:44*/ t146 := &t96[i19]
+				/*line median.go:44*/ _ = t96[8]
+				t176 := &t96[8]
+				/*line median.go:44*/ order(t146, t176)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+3][at3]
-			/*line median.go:133*/ t913 := &a
+			/*line median.go:133*/ t97 := &a
 			/*line median.go:35:50000*/ for i20 := 0; i20 < 4; i20++ {
-				t118 := t913
-				t28 := i20
-				/*line median.go:36*/ _ = t118[t28]
-				/*line median.go:36*/ t37 := &t118[t28]
-				t48 := t913
+				_ = t97[i20]
+				/*line median.go:36*/ t37 := &t97[i20]
 				t57 := 7 - i20
-				/*line median.go:36*/ _ = t48[t57]
-				/*line median.go:36*/ t67 := &t48[t57]
+				/*line median.go:36*/ _ = t97[t57]
+				/*line median.go:36*/ t67 := &t97[t57]
 				/*line median.go:36*/ order(t37, t67)
 			}
 			/*line median.go:39:50000*/ for i21 := 1; i21 < 4; i21++ {
-				t78 := t913
-				/*line median.go:40*/ t87 := &t78[0]
-				t914 := t913
-				t107 := i21
-				/*line median.go:40*/ _ = t914[t107]
-				/*line median.go:40*/ t119 := &t914[t107]
-				/*line median.go:40*/ order(t87, t119)
+				t87 := &t97[0]
+				/*line median.go:40*/ _ = t97[i21]
+				/*line median.go:40*/ t118 := &t97[i21]
+				/*line median.go:40*/ order(t87, t118)
 			}
 			/*line median.go:43:50000*/ for i22 := 4; i22 < 7; i22++ {
-				t128 := t913
-				t137 := i22
-				/*line median.go:44*/ _ = t128[t137]
-				/*line median.go:44*/ t148 := &t128[t137]
-				t157 := t913
-				/*line median.go:44*/ _ = t157[7]
-				/*line median.go:44*/ t177 := &t157[7]
-				/*line median.go:44*/ order(t148, t177)
+				_ = t97[i22]
+				/*line median.go:44*/ t147 := &t97[i22]
+				/*line median.go:44*/ _ = t97[7]
+				t177 := &t97[7]
+				/*line median.go:44*/ order(t147, t177)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX]
-			/*line median.go:133*/ t915 := &a
+			/*line median.go:133*/ t98 := &a
 			/*line median.go:35:50000*/ for i23 := 0; i23 < 3; i23++ {
-				t120 := t915
-				t29 := i23
-				/*line median.go:36*/ _ = t120[t29]
-				/*line median.go:36*/ t38 := &t120[t29]
-				t49 := t915
+				_ = t98[i23]
+				/*line median.go:36*/ t38 := &t98[i23]
 				t58 := 6 - i23
-				/*line median.go:36*/ _ = t49[t58]
-				/*line median.go:36*/ t68 := &t49[t58]
+				/*line median.go:36*/ _ = t98[t58]
+				/*line median.go:36*/ t68 := &t98[t58]
 				/*line median.go:36*/ order(t38, t68)
 			}
 			/*line median.go:39:50000*/ for i24 := 1; i24 < 4; i24++ {
-				t79 := t915
-				/*line median.go:40*/ t88 := &t79[0]
-				t916 := t915
-				t108 := i24
-				/*line median.go:40*/ _ = t916[t108]
-				/*line median.go:40*/ t1110 := &t916[t108]
-				/*line median.go:40*/ order(t88, t1110)
+				t88 := &t98[0]
+				/*line median.go:40*/ _ = t98[i24]
+				/*line median.go:40*/ t119 := &t98[i24]
+				/*line median.go:40*/ order(t88, t119)
 			}
 			/*line median.go:43:50000*/ for i25 := 3; i25 < 6; i25++ {
-				t129 := t915
-				t138 := i25
-				/*line median.go:44*/ _ = t129[t138]
-				/*line median.go:44*/ t149 := &t129[t138]
-				t158 := t915
-				/*line median.go:44*/ _ = t158[6]
-				/*line median.go:44*/ t178 := &t158[6]
-				/*line median.go:44*/ order(t149, t178)
+				_ = t98[i25]
+				/*line median.go:44*/ t148 := &t98[i25]
+				/*line median.go:44*/ _ = t98[6]
+				t178 := &t98[6]
+				/*line median.go:44*/ order(t148, t178)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX+c]
-			/*line median.go:133*/ t917 := &a
+			/*line median.go:133*/ t99 := &a
 			/*line median.go:35:50000*/ for i26 := 0; i26 < 3; i26++ {
-				t121 := t917
-				t210 := i26
-				/*line median.go:36*/ _ = t121[t210]
-				/*line median.go:36*/ t39 := &t121[t210]
-				t410 := t917
+				_ = t99[i26]
+				/*line median.go:36*/ t39 := &t99[i26]
 				t59 := 5 - i26
-				/*line median.go:36*/ _ = t410[t59]
-				/*line median.go:36*/ t69 := &t410[t59]
+				/*line median.go:36*/ _ = t99[t59]
+				/*line median.go:36*/ t69 := &t99[t59]
 				/*line median.go:36*/ order(t39, t69)
 			}
 			/*line median.go:39:50000*/ for i27 := 1; i27 < 3; i27++ {
-				t710 := t917
-				/*line median.go:40*/ t89 := &t710[0]
-				t918 := t917
-				t109 := i27
-				/*line median.go:40*/ _ = t918[t109]
-				/*line median.go:40*/ t1111 := &t918[t109]
-				/*line median.go:40*/ order(t89, t1111)
+				t89 := &t99[0]
+				/*line median.go:40*/ _ = t99[i27]
+				/*line median.go:40*/ t1110 := &t99[i27]
+				/*line median.go:40*/ order(t89, t1110)
 			}
 			/*line median.go:43:50000*/ for i28 := 3; i28 < 5; i28++ {
-				t1210 := t917
-				t139 := i28
-				/*line median.go:44*/ _ = t1210[t139]
-				/*line median.go:44*/ t1410 := &t1210[t139]
-				t159 := t917
-				/*line median.go:44*/ _ = t159[5]
-				/*line median.go:44*/ t179 := &t159[5]
-				/*line median.go:44*/ order(t1410, t179)
+				_ = t99[i28]
+				/*line median.go:44*/ t149 := &t99[i28]
+				/*line median.go:44*/ _ = t99[5]
+				t179 := &t99[5]
+				/*line median.go:44*/ order(t149, t179)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][at]
-			/*line median.go:133*/ t919 := &a
+			/*line median.go:133*/ t910 := &a
 			/*line median.go:35:50000*/ for i29 := 0; i29 < 2; i29++ {
-				t130 := t919
-				t211 := i29
-				/*line median.go:36*/ _ = t130[t211]
-				/*line median.go:36*/ t310 := &t130[t211]
-				t411 := t919
+				_ = t910[i29]
+				/*line median.go:36*/ t310 := &t910[i29]
 				t510 := 4 - i29
-				/*line median.go:36*/ _ = t411[t510]
-				/*line median.go:36*/ t610 := &t411[t510]
+				/*line median.go:36*/ _ = t910[t510]
+				/*line median.go:36*/ t610 := &t910[t510]
 				/*line median.go:36*/ order(t310, t610)
 			}
 			/*line median.go:39:50000*/ for i30 := 1; i30 < 3; i30++ {
-				t711 := t919
-				/*line median.go:40*/ t810 := &t711[0]
-				t920 := t919
-				t1010 := i30
-				/*line median.go:40*/ _ = t920[t1010]
-				/*line median.go:40*/ t1112 := &t920[t1010]
-				/*line median.go:40*/ order(t810, t1112)
+				t810 := &t910[0]
+				/*line median.go:40*/ _ = t910[i30]
+				/*line median.go:40*/ t1111 := &t910[i30]
+				/*line median.go:40*/ order(t810, t1111)
 			}
 			/*line median.go:43:50000*/ for i31 := 2; i31 < 4; i31++ {
-				t1211 := t919
-				t1310 := i31
-				/*line median.go:44*/ _ = t1211[t1310]
-				/*line median.go:44*/ t1411 := &t1211[t1310]
-				t1510 := t919
-				/*line median.go:44*/ _ = t1510[4]
-				/*line median.go:44*/ t1710 := &t1510[4]
-				/*line median.go:44*/ order(t1411, t1710)
+				_ = t910[i31]
+				/*line median.go:44*/ t1410 := &t910[i31]
+				/*line median.go:44*/ _ = t910[4]
+				t1710 := &t910[4]
+				/*line median.go:44*/ order(t1410, t1710)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][at2]
-			/*line median.go:133*/ t921 := &a
+			/*line median.go:133*/ t911 := &a
 			/*line median.go:35:50000*/ for i32 := 0; i32 < 2; i32++ {
-				t131 := t921
-				t212 := i32
-				/*line median.go:36*/ _ = t131[t212]
-				/*line median.go:36*/ t311 := &t131[t212]
-				t412 := t921
+				_ = t911[i32]
+				/*line median.go:36*/ t311 := &t911[i32]
 				t511 := 3 - i32
-				/*line median.go:36*/ _ = t412[t511]
-				/*line median.go:36*/ t611 := &t412[t511]
+				/*line median.go:36*/ _ = t911[t511]
+				/*line median.go:36*/ t611 := &t911[t511]
 				/*line median.go:36*/ order(t311, t611)
 			}
 			/*line median.go:39:50000*/ for i33 := 1; i33 < 2; i33++ {
-				t712 := t921
-				/*line median.go:40*/ t811 := &t712[0]
-				t922 := t921
-				t1011 := i33
-				/*line median.go:40*/ _ = t922[t1011]
-				/*line median.go:40*/ t1113 := &t922[t1011]
-				/*line median.go:40*/ order(t811, t1113)
+				t811 := &t911[0]
+				/*line median.go:40*/ _ = t911[i33]
+				/*line median.go:40*/ t1112 := &t911[i33]
+				/*line median.go:40*/ order(t811, t1112)
 			}
 			/*line median.go:43:50000*/ for i34 := 2; i34 < 3; i34++ {
-				t1212 := t921
-				t1311 := i34
-				/*line median.go:44*/ _ = t1212[t1311]
-				/*line median.go:44*/ t1412 := &t1212[t1311]
-				t1511 := t921
-				/*line median.go:44*/ _ = t1511[3]
-				/*line median.go:44*/ t1711 := &t1511[3]
-				/*line median.go:44*/ order(t1412, t1711)
+				_ = t911[i34]
+				/*line median.go:44*/ t1411 := &t911[i34]
+				/*line median.go:44*/ _ = t911[3]
+				t1711 := &t911[3]
+				/*line median.go:44*/ order(t1411, t1711)
 			}
 			/*line median.go:135:50000*/ a[0] = tile[j+4][at3]
-			/*line median.go:137*/ t1114 := &a
-			/*line median.go:36*/ t140 := t1114
-			/*line median.go:36*/ _ = t140[0]
-			/*line median.go:36*/ t312 := &t140[0]
-			t413 := t1114
-			/*line median.go:36*/ _ = t413[2]
-			/*line median.go:36*/ t612 := &t413[2]
+			/*line median.go:137*/ t1113 := &a
+			/*line median.go:36*/ _ = t1113[0]
+			t312 := &t1113[0]
+			/*line median.go:36*/ _ = t1113[2]
+			t612 := &t1113[2]
 			/*line median.go:36*/ order(t312, t612)
-			/*line median.go:40*/ t713 := t1114
-			/*line median.go:40*/ t812 := &t713[0]
-			t923 := t1114
-			/*line median.go:40*/ _ = t923[1]
-			/*line median.go:40*/ t1115 := &t923[1]
-			/*line median.go:40*/ order(t812, t1115)
-			/*line median.go:44*/ t1213 := t1114
-			/*line median.go:44*/ _ = t1213[1]
-			/*line median.go:44*/ t1413 := &t1213[1]
-			t1512 := t1114
-			/*line median.go:44*/ _ = t1512[2]
-			/*line median.go:44*/ t1712 := &t1512[2]
-			/*line median.go:44*/ order(t1413, t1712)
-			/*line median.go:138*/ t1214 := a[1]
-			/*line median.go:138*/ result05 := unkey[float32](t1214)
-			/*line median.go:138*/ dst[y2*dstStride+e2] = result05
+			/*line median.go:40*/ t812 := &t1113[0]
+			/*line median.go:40*/ _ = t1113[1]
+			t1114 := &t1113[1]
+			/*line median.go:40*/ order(t812, t1114)
+			/*line median.go:44*/ _ = t1113[1]
+			t1412 := &t1113[1]
+			/*line median.go:44*/ _ = t1113[2]
+			t1712 := &t1113[2]
+			/*line median.go:44*/ order(t1412, t1712)
+			/*line median.go:138*/ t12 := a[1]
+			/*line median.go:138*/ result02 := unkey[float32](t12)
+			/*line median.go:138*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:8111:1*/
+	} /*line quern_gen.go:6746:1*/
 }
 
 // quernFunc1Median5_float32 is kernels.key.
@@ -8123,7 +6758,7 @@ func quernFunc1Median5_float32(v float32) int32 {
 		return 2147483647
 	}
 	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:8126:1*/
+	return b ^ b>>31&2147483647 /*line quern_gen.go:6761:1*/
 }
 
 func quernPlainMedianSlideCPU(r *host.Run) {
@@ -8187,20 +6822,17 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1 int, t2 int, c int, si
 						/*line median.go:234*/ r.Halt()
 					}
 					/*line median.go:235*/ t8 := base + j
-					/*line median.go:235*/ result0 := inside(mode, t8, h)
-					yy := result0
-					/*line median.go:236*/ enter := value
+					/*line median.go:235*/ yy := inside(mode, t8, h)
+					enter := value
 					leave := value
 					/*line median.go:237*/ if yy >= 0 {
 						t14 := x + size3
-						/*line median.go:238*/ result02 := inside(mode, t14, w)
-						xx := result02
+						/*line median.go:238*/ xx := inside(mode, t14, w)
 						if xx >= 0 {
 							/*line median.go:239*/ enter = src[yy*srcStride+xx*c+channel]
 						}
 						t18 := x - size3 - 1
-						/*line median.go:241*/ result03 := inside(mode, t18, w)
-						xx2 := result03
+						/*line median.go:241*/ xx2 := inside(mode, t18, w)
 						if xx2 >= 0 {
 							/*line median.go:242*/ leave = src[yy*srcStride+xx2*c+channel]
 						}
@@ -8236,12 +6868,12 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1 int, t2 int, c int, si
 				/*line median.go:267:50000*/ out[x*c+channel] = uint8(median)
 			}
 		}
-	} /*line quern_gen.go:8239:1*/
+	} /*line quern_gen.go:6871:1*/
 }
 
-func quernPlainMedianSelectCPU_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint16](r, 9), host.Slice[uint16](r, 10), host.Slice[int32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { medianSelectCPU[uint16](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+func quernPlainMedianSelectCPU[T uint16 | float32](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10), host.Slice[int32](r, 11)
+	host.Plain(r, func(t kernel.Thread) { medianSelectCPU[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
 
 func quernHostMedianSelectCPU_uint16(r *host.Run) {
@@ -8294,71 +6926,60 @@ func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1 int, t2 int,
 					/*line median.go:284*/ r.Halt()
 				}
 				/*line median.go:285:50000*/ t8 := base + j
-				/*line median.go:285*/ result0 := inside(mode, t8, h)
-				yy := result0
-				/*line median.go:286*/ for i := 0; i < kw; i++ {
+				/*line median.go:285*/ yy := inside(mode, t8, h)
+				for i := 0; i < kw; i++ {
 					if r.Halted() {
 						/*line median.go:286*/ r.Halt()
 					}
 					/*line median.go:287*/ v := value
 					t13 := x + i - size2
-					/*line median.go:288*/ result02 := inside(mode, t13, w)
-					xx := result02
+					/*line median.go:288*/ xx := inside(mode, t13, w)
 					if xx >= 0 && yy >= 0 {
 						/*line median.go:289*/ v = src[yy*srcStride+xx*c+channel]
 					}
-					t16 := v
-					/*line median.go:291*/ result03 := key[uint16](t16)
-					/*line median.go:291*/ list[n] = result03
+					result0 := key[uint16](v)
+					/*line median.go:291*/ list[n] = result0
 					n++
 				}
 			}
-			/*line median.go:295:50000*/ t18 := list
-			t19 := len(list) / 2
-			var result04 int32
-//line median.go:298:50000
+			/*line median.go:295:50000*/ t19 := len(list) / 2
+			var result02 int32
+//line median.go:297:50000
 		block:
-			/*line median.go:299:50000*/ switch {
-//line median.go:300:50000
+			/*line median.go:298:50000*/ switch {
+//line median.go:299:50000
 			default:
-				/*line median.go:301*/ t12 := len(t18) - 1
-				low := 0
-				/*line median.go:302*/ for high := t12; low < high; {
+				/*line median.go:301*/ high := len(list) - 1
+				for low := 0; low < high; {
 					/*line median.go:303:50000*/ if r.Halted() {
 						/*line median.go:302*/ r.Halt()
 					}
-					/*line median.go:303:50000*/ pivot := t18[(low+high)/2]
-					t22 := low
-					t32 := high
-					i2 := t22
-					j2 := t32
+					/*line median.go:303:50000*/ pivot := list[(low+high)/2]
+					i2 := low
+					j2 := high
 					/*line median.go:305*/ for i2 <= j2 {
 						/*line median.go:306:50000*/ if r.Halted() {
 							/*line median.go:305*/ r.Halt()
 						}
-						/*line median.go:306:50000*/ for t18[i2] < pivot {
+						/*line median.go:306:50000*/ for list[i2] < pivot {
 							/*line median.go:307*/ if r.Halted() {
 								/*line median.go:306*/ r.Halt()
 							}
 							/*line median.go:307*/ i2++
 						}
-						/*line median.go:309:50000*/ for t18[j2] > pivot {
+						/*line median.go:309:50000*/ for list[j2] > pivot {
 							/*line median.go:310*/ if r.Halted() {
 								/*line median.go:309*/ r.Halt()
 							}
 							/*line median.go:310*/ j2--
 						}
 						if i2 <= j2 {
-							t42 := t18
-							t52 := i2
-							/*line median.go:313*/ _ = t42[t52]
-							t6 := t18
-							t7 := j2
-							/*line median.go:313*/ _ = t6[t7]
-							/*line median.go:313*/ t82 := t18[j2]
-							/*line median.go:313*/ t9 := t18[i2]
-							/*line median.go:313*/ t42[t52] = t82
-							/*line median.go:313*/ t6[t7] = t9
+							_ = list[i2]
+							/*line median.go:313*/ _ = list[j2]
+							/*line median.go:313*/ t82 := list[j2]
+							/*line median.go:313*/ t9 := list[i2]
+							/*line median.go:313*/ list[i2] = t82
+							/*line median.go:313*/ list[j2] = t9
 							i2++
 							j2--
 						}
@@ -8368,17 +6989,16 @@ func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1 int, t2 int,
 					} else if t19 >= i2 {
 						low = i2
 					} else {
-						result04 = t18[t19]
+						result02 = list[t19]
 						break block
 					}
 				}
-				/*line median.go:327:50000*/ result04 = t18[t19]
+				/*line median.go:327:50000*/ result02 = list[t19]
 			}
-			/*line median.go:295:50000*/ t21 := result04
-			/*line median.go:295*/ result05 := quernFunc1MedianSelectCPU_uint16(t21)
-			/*line median.go:295*/ out[e] = result05
+			/*line median.go:295:50000*/ result03 := quernFunc1MedianSelectCPU_uint16(result02)
+			/*line median.go:295*/ out[e] = result03
 		}
-	} /*line quern_gen.go:8381:1*/
+	} /*line quern_gen.go:7001:1*/
 }
 
 // quernFunc1MedianSelectCPU_uint16 is kernels.unkey.
@@ -8388,12 +7008,7 @@ func quernFunc1MedianSelectCPU_uint16(k int32) uint16 {
 	/*line median.go:24:50000*/ if size == 0 {
 		return uint16(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:8391:1*/
-}
-
-func quernPlainMedianSelectCPU_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10), host.Slice[int32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { medianSelectCPU[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	/*line median.go:27:50000*/ return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:7011:1*/
 }
 
 func quernHostMedianSelectCPU_float32(r *host.Run) {
@@ -8446,71 +7061,60 @@ func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1 int, t2 int
 					/*line median.go:284*/ r.Halt()
 				}
 				/*line median.go:285:50000*/ t8 := base + j
-				/*line median.go:285*/ result0 := inside(mode, t8, h)
-				yy := result0
-				/*line median.go:286*/ for i := 0; i < kw; i++ {
+				/*line median.go:285*/ yy := inside(mode, t8, h)
+				for i := 0; i < kw; i++ {
 					if r.Halted() {
 						/*line median.go:286*/ r.Halt()
 					}
 					/*line median.go:287*/ v := value
 					t13 := x + i - size2
-					/*line median.go:288*/ result02 := inside(mode, t13, w)
-					xx := result02
+					/*line median.go:288*/ xx := inside(mode, t13, w)
 					if xx >= 0 && yy >= 0 {
 						/*line median.go:289*/ v = src[yy*srcStride+xx*c+channel]
 					}
-					t16 := v
-					/*line median.go:291*/ result03 := quernFunc1MedianSelectCPU_float32(t16)
-					/*line median.go:291*/ list[n] = result03
+					result0 := quernFunc1MedianSelectCPU_float32(v)
+					/*line median.go:291*/ list[n] = result0
 					n++
 				}
 			}
-			/*line median.go:295:50000*/ t18 := list
-			t19 := len(list) / 2
-			var result04 int32
-//line median.go:298:50000
+			/*line median.go:295:50000*/ t19 := len(list) / 2
+			var result02 int32
+//line median.go:297:50000
 		block:
-			/*line median.go:299:50000*/ switch {
-//line median.go:300:50000
+			/*line median.go:298:50000*/ switch {
+//line median.go:299:50000
 			default:
-				/*line median.go:301*/ t12 := len(t18) - 1
-				low := 0
-				/*line median.go:302*/ for high := t12; low < high; {
+				/*line median.go:301*/ high := len(list) - 1
+				for low := 0; low < high; {
 					/*line median.go:303:50000*/ if r.Halted() {
 						/*line median.go:302*/ r.Halt()
 					}
-					/*line median.go:303:50000*/ pivot := t18[(low+high)/2]
-					t22 := low
-					t32 := high
-					i2 := t22
-					j2 := t32
+					/*line median.go:303:50000*/ pivot := list[(low+high)/2]
+					i2 := low
+					j2 := high
 					/*line median.go:305*/ for i2 <= j2 {
 						/*line median.go:306:50000*/ if r.Halted() {
 							/*line median.go:305*/ r.Halt()
 						}
-						/*line median.go:306:50000*/ for t18[i2] < pivot {
+						/*line median.go:306:50000*/ for list[i2] < pivot {
 							/*line median.go:307*/ if r.Halted() {
 								/*line median.go:306*/ r.Halt()
 							}
 							/*line median.go:307*/ i2++
 						}
-						/*line median.go:309:50000*/ for t18[j2] > pivot {
+						/*line median.go:309:50000*/ for list[j2] > pivot {
 							/*line median.go:310*/ if r.Halted() {
 								/*line median.go:309*/ r.Halt()
 							}
 							/*line median.go:310*/ j2--
 						}
 						if i2 <= j2 {
-							t42 := t18
-							t52 := i2
-							/*line median.go:313*/ _ = t42[t52]
-							t6 := t18
-							t7 := j2
-							/*line median.go:313*/ _ = t6[t7]
-							/*line median.go:313*/ t82 := t18[j2]
-							/*line median.go:313*/ t9 := t18[i2]
-							/*line median.go:313*/ t42[t52] = t82
-							/*line median.go:313*/ t6[t7] = t9
+							_ = list[i2]
+							/*line median.go:313*/ _ = list[j2]
+							/*line median.go:313*/ t82 := list[j2]
+							/*line median.go:313*/ t9 := list[i2]
+							/*line median.go:313*/ list[i2] = t82
+							/*line median.go:313*/ list[j2] = t9
 							i2++
 							j2--
 						}
@@ -8520,17 +7124,16 @@ func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1 int, t2 int
 					} else if t19 >= i2 {
 						low = i2
 					} else {
-						result04 = t18[t19]
+						result02 = list[t19]
 						break block
 					}
 				}
-				/*line median.go:327:50000*/ result04 = t18[t19]
+				/*line median.go:327:50000*/ result02 = list[t19]
 			}
-			/*line median.go:295:50000*/ t21 := result04
-			/*line median.go:295*/ result05 := unkey[float32](t21)
-			/*line median.go:295*/ out[e] = result05
+			/*line median.go:295:50000*/ result03 := unkey[float32](result02)
+			/*line median.go:295*/ out[e] = result03
 		}
-	} /*line quern_gen.go:8533:1*/
+	} /*line quern_gen.go:7136:1*/
 }
 
 // quernFunc1MedianSelectCPU_float32 is kernels.key.
@@ -8545,10 +7148,10 @@ func quernFunc1MedianSelectCPU_float32(v float32) int32 {
 		return 2147483647
 	}
 	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:8548:1*/
+	return b ^ b>>31&2147483647 /*line quern_gen.go:7151:1*/
 }
 
-func quernPlainResizeLinear[T uint8 | uint16](r *host.Run) {
+func quernPlainResizeLinear[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
 	host.Plain(r, func(t kernel.Thread) { resizeLinear[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
 }
@@ -8633,96 +7236,73 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 					channel = i - px*c
 				}
 				/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
-				/*line resize.go:25*/ result0, result1 := quernFunc1ResizeLinear[T](t2)
-				x := result0
-				fx := result1
-				/*line resize.go:26*/ t5 := x
-				result02 := min(max(t5, 0), t6)
-				left := result02*c + channel
+				/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear[T](t2)
+				result0 := min(max(x, 0), t6)
+				left := result0*c + channel
 				/*line resize.go:27*/ t8 := x + 1
-				result03 := min(max(t8, 0), t9)
-				right := result03*c + channel
+				result02 := min(max(t8, 0), t9)
+				right := result02*c + channel
 				/*line resize.go:28*/ p := [4][2]T{}
 				q := [4][2]T{}
-				/*line resize.go:33*/ result04, result12 := quernFunc1ResizeLinear[T](t12)
-				v := result04
-				fy_0 := result12
-				/*line resize.go:34*/ t15 := v
-				result05 := min(max(t15, 0), t16)
-				t18 := result05 * srcStride
+				/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear[T](t12)
+				result03 := min(max(v, 0), t16)
+				top := result03 * srcStride
 				t19 := v + 1
-				result06 := min(max(t19, 0), t20)
-				t22 := result06 * srcStride
-				top := t18
-				bottom := t22
+				result04 := min(max(t19, 0), t20)
+				bottom := result04 * srcStride
 				/*line resize.go:35*/ p[0] = [2]T{src[top+left], src[top+right]}
 				q[0] = [2]T{src[bottom+left], src[bottom+right]}
-				/*line resize.go:33*/ result07, result13 := quernFunc1ResizeLinear[T](t122)
-				v2 := result07
-				fy_1 := result13
-				/*line resize.go:34*/ t152 := v2
-				result08 := min(max(t152, 0), t162)
-				t182 := result08 * srcStride
+				/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear[T](t122)
+				result05 := min(max(v2, 0), t162)
+				top2 := result05 * srcStride
 				t192 := v2 + 1
-				result09 := min(max(t192, 0), t202)
-				t222 := result09 * srcStride
-				top2 := t182
-				bottom2 := t222
+				result06 := min(max(t192, 0), t202)
+				bottom2 := result06 * srcStride
 				/*line resize.go:35*/ p[1] = [2]T{src[top2+left], src[top2+right]}
 				q[1] = [2]T{src[bottom2+left], src[bottom2+right]}
-				/*line resize.go:33*/ result010, result14 := quernFunc1ResizeLinear[T](t123)
-				v3 := result010
-				fy_2 := result14
-				/*line resize.go:34*/ t153 := v3
-				result011 := min(max(t153, 0), t163)
-				t183 := result011 * srcStride
+				/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear[T](t123)
+				result07 := min(max(v3, 0), t163)
+				top3 := result07 * srcStride
 				t193 := v3 + 1
-				result012 := min(max(t193, 0), t203)
-				t223 := result012 * srcStride
-				top3 := t183
-				bottom3 := t223
+				result08 := min(max(t193, 0), t203)
+				bottom3 := result08 * srcStride
 				/*line resize.go:35*/ p[2] = [2]T{src[top3+left], src[top3+right]}
 				q[2] = [2]T{src[bottom3+left], src[bottom3+right]}
-				/*line resize.go:33*/ result013, result15 := quernFunc1ResizeLinear[T](t124)
-				v4 := result013
-				fy_3 := result15
-				/*line resize.go:34*/ t154 := v4
-				result014 := min(max(t154, 0), t164)
-				t184 := result014 * srcStride
+				/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear[T](t124)
+				result09 := min(max(v4, 0), t164)
+				top4 := result09 * srcStride
 				t194 := v4 + 1
-				result015 := min(max(t194, 0), t204)
-				t224 := result015 * srcStride
-				top4 := t184
-				bottom4 := t224
+				result010 := min(max(t194, 0), t204)
+				bottom4 := result010 * srcStride
 				/*line resize.go:35*/ p[3] = [2]T{src[top4+left], src[top4+right]}
 				q[3] = [2]T{src[bottom4+left], src[bottom4+right]}
 				/*line resize.go:40:60000*/ if y < dh {
 					top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
 					bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
 					t23 := top5 + fy_0*(bottom5-top5)
-					/*line resize.go:43*/ result016 := quernFunc2ResizeLinear[T](t23)
-					row4[threadX] = result016
+					/*line resize.go:43*/ result011 := quernFunc2ResizeLinear[T](t23)
+					row4[threadX] = result011
 				}
 				/*line resize.go:40:60000*/ if row < dh {
 					top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
 					bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
 					t232 := top6 + fy_1*(bottom6-top6)
-					/*line resize.go:43*/ result017 := quernFunc2ResizeLinear[T](t232)
-					row5[threadX] = result017
+					/*line resize.go:43*/ result012 := quernFunc2ResizeLinear[T](t232)
+					row5[threadX] = result012
 				}
 				/*line resize.go:40:60000*/ if row2 < dh {
 					top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
 					bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
 					t233 := top7 + fy_2*(bottom7-top7)
-					/*line resize.go:43*/ result018 := quernFunc2ResizeLinear[T](t233)
-					row6[threadX] = result018
+					/*line resize.go:43*/ result013 := quernFunc2ResizeLinear[T](t233)
+					row6[threadX] = result013
 				}
 				/*line resize.go:40:60000*/ if row3 < dh {
 					top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
 					bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
 					t234 := top8 + fy_3*(bottom8-top8)
-					/*line resize.go:43*/ result019 := quernFunc2ResizeLinear[T](t234)
-					row7[threadX] = result019
+					/*line resize.go:43*/ result014 := quernFunc2ResizeLinear[T](t234)
+					row7[threadX] = result014
 				}
 			}
 			/*line resize.go:47:60000*/ return
@@ -8741,105 +7321,82 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 			channel = i - px*c
 		}
 		/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
-		/*line resize.go:25*/ result0, result1 := quernFunc1ResizeLinear[T](t2)
-		x := result0
-		fx := result1
-		/*line resize.go:26*/ t5 := x
-		result02 := min(max(t5, 0), t6)
-		left := result02*c + channel
+		/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear[T](t2)
+		result0 := min(max(x, 0), t6)
+		left := result0*c + channel
 		/*line resize.go:27*/ t8 := x + 1
-		result03 := min(max(t8, 0), t9)
-		right := result03*c + channel
+		result02 := min(max(t8, 0), t9)
+		right := result02*c + channel
 		/*line resize.go:28*/ p := [4][2]T{}
 		q := [4][2]T{}
-		/*line resize.go:33*/ result04, result12 := quernFunc1ResizeLinear[T](t12)
-		v := result04
-		fy_0 := result12
-		/*line resize.go:34*/ t15 := v
-		result05 := min(max(t15, 0), t16)
-		t18 := result05 * srcStride
+		/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear[T](t12)
+		result03 := min(max(v, 0), t16)
+		top := result03 * srcStride
 		t19 := v + 1
-		result06 := min(max(t19, 0), t20)
-		t22 := result06 * srcStride
-		top := t18
-		bottom := t22
+		result04 := min(max(t19, 0), t20)
+		bottom := result04 * srcStride
 		/*line resize.go:35*/ p[0] = [2]T{src[top+left], src[top+right]}
 		q[0] = [2]T{src[bottom+left], src[bottom+right]}
-		/*line resize.go:33*/ result07, result13 := quernFunc1ResizeLinear[T](t122)
-		v2 := result07
-		fy_1 := result13
-		/*line resize.go:34*/ t152 := v2
-		result08 := min(max(t152, 0), t162)
-		t182 := result08 * srcStride
+		/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear[T](t122)
+		result05 := min(max(v2, 0), t162)
+		top2 := result05 * srcStride
 		t192 := v2 + 1
-		result09 := min(max(t192, 0), t202)
-		t222 := result09 * srcStride
-		top2 := t182
-		bottom2 := t222
+		result06 := min(max(t192, 0), t202)
+		bottom2 := result06 * srcStride
 		/*line resize.go:35*/ p[1] = [2]T{src[top2+left], src[top2+right]}
 		q[1] = [2]T{src[bottom2+left], src[bottom2+right]}
-		/*line resize.go:33*/ result010, result14 := quernFunc1ResizeLinear[T](t123)
-		v3 := result010
-		fy_2 := result14
-		/*line resize.go:34*/ t153 := v3
-		result011 := min(max(t153, 0), t163)
-		t183 := result011 * srcStride
+		/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear[T](t123)
+		result07 := min(max(v3, 0), t163)
+		top3 := result07 * srcStride
 		t193 := v3 + 1
-		result012 := min(max(t193, 0), t203)
-		t223 := result012 * srcStride
-		top3 := t183
-		bottom3 := t223
+		result08 := min(max(t193, 0), t203)
+		bottom3 := result08 * srcStride
 		/*line resize.go:35*/ p[2] = [2]T{src[top3+left], src[top3+right]}
 		q[2] = [2]T{src[bottom3+left], src[bottom3+right]}
-		/*line resize.go:33*/ result013, result15 := quernFunc1ResizeLinear[T](t124)
-		v4 := result013
-		fy_3 := result15
-		/*line resize.go:34*/ t154 := v4
-		result014 := min(max(t154, 0), t164)
-		t184 := result014 * srcStride
+		/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear[T](t124)
+		result09 := min(max(v4, 0), t164)
+		top4 := result09 * srcStride
 		t194 := v4 + 1
-		result015 := min(max(t194, 0), t204)
-		t224 := result015 * srcStride
-		top4 := t184
-		bottom4 := t224
+		result010 := min(max(t194, 0), t204)
+		bottom4 := result010 * srcStride
 		/*line resize.go:35*/ p[3] = [2]T{src[top4+left], src[top4+right]}
 		q[3] = [2]T{src[bottom4+left], src[bottom4+right]}
 		/*line resize.go:40:60000*/ if y < dh {
 			top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
 			bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
 			t23 := top5 + fy_0*(bottom5-top5)
-			/*line resize.go:43*/ result016 := quernFunc2ResizeLinear[T](t23)
-			/*line resize.go:43*/ dst[start+i] = result016
+			/*line resize.go:43*/ result011 := quernFunc2ResizeLinear[T](t23)
+			/*line resize.go:43*/ dst[start+i] = result011
 		}
 		/*line resize.go:40:60000*/ if row < dh {
 			top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
 			bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
 			t232 := top6 + fy_1*(bottom6-top6)
-			/*line resize.go:43*/ result017 := quernFunc2ResizeLinear[T](t232)
-			/*line resize.go:43*/ dst[start2+i] = result017
+			/*line resize.go:43*/ result012 := quernFunc2ResizeLinear[T](t232)
+			/*line resize.go:43*/ dst[start2+i] = result012
 		}
 		/*line resize.go:40:60000*/ if row2 < dh {
 			top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
 			bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
 			t233 := top7 + fy_2*(bottom7-top7)
-			/*line resize.go:43*/ result018 := quernFunc2ResizeLinear[T](t233)
-			/*line resize.go:43*/ dst[start3+i] = result018
+			/*line resize.go:43*/ result013 := quernFunc2ResizeLinear[T](t233)
+			/*line resize.go:43*/ dst[start3+i] = result013
 		}
 		/*line resize.go:40:60000*/ if row3 < dh {
 			top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
 			bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
 			t234 := top8 + fy_3*(bottom8-top8)
-			/*line resize.go:43*/ result019 := quernFunc2ResizeLinear[T](t234)
-			/*line resize.go:43*/ dst[start4+i] = result019
+			/*line resize.go:43*/ result014 := quernFunc2ResizeLinear[T](t234)
+			/*line resize.go:43*/ dst[start4+i] = result014
 		}
-	} /*line quern_gen.go:8835:1*/
+	} /*line quern_gen.go:7392:1*/
 }
 
 // quernFunc1ResizeLinear is kernels.split.
 func quernFunc1ResizeLinear[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8842:1*/
+	return t1, float32(u - f) /*line quern_gen.go:7399:1*/
 }
 
 // quernFunc2ResizeLinear is kernels.round.
@@ -8849,12 +7406,7 @@ func quernFunc2ResizeLinear[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:8852:1*/
-}
-
-func quernPlainResizeLinear_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
-	host.Plain(r, func(t kernel.Thread) { resizeLinear[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
+	return host.Narrow[T](v) /*line quern_gen.go:7409:1*/
 }
 
 func quernHostResizeLinear_float32(r *host.Run) {
@@ -8937,96 +7489,73 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 					channel = i - px*c
 				}
 				/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
-				/*line resize.go:25*/ result0, result1 := quernFunc1ResizeLinear_float32(t2)
-				x := result0
-				fx := result1
-				/*line resize.go:26*/ t5 := x
-				result02 := min(max(t5, 0), t6)
-				left := result02*c + channel
+				/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear_float32(t2)
+				result0 := min(max(x, 0), t6)
+				left := result0*c + channel
 				/*line resize.go:27*/ t8 := x + 1
-				result03 := min(max(t8, 0), t9)
-				right := result03*c + channel
+				result02 := min(max(t8, 0), t9)
+				right := result02*c + channel
 				/*line resize.go:28*/ p := [4][2]float32{}
 				q := [4][2]float32{}
-				/*line resize.go:33*/ result04, result12 := quernFunc1ResizeLinear_float32(t12)
-				v := result04
-				fy_0 := result12
-				/*line resize.go:34*/ t15 := v
-				result05 := min(max(t15, 0), t16)
-				t18 := result05 * srcStride
+				/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear_float32(t12)
+				result03 := min(max(v, 0), t16)
+				top := result03 * srcStride
 				t19 := v + 1
-				result06 := min(max(t19, 0), t20)
-				t22 := result06 * srcStride
-				top := t18
-				bottom := t22
+				result04 := min(max(t19, 0), t20)
+				bottom := result04 * srcStride
 				/*line resize.go:35*/ p[0] = [2]float32{src[top+left], src[top+right]}
 				q[0] = [2]float32{src[bottom+left], src[bottom+right]}
-				/*line resize.go:33*/ result07, result13 := quernFunc1ResizeLinear_float32(t122)
-				v2 := result07
-				fy_1 := result13
-				/*line resize.go:34*/ t152 := v2
-				result08 := min(max(t152, 0), t162)
-				t182 := result08 * srcStride
+				/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear_float32(t122)
+				result05 := min(max(v2, 0), t162)
+				top2 := result05 * srcStride
 				t192 := v2 + 1
-				result09 := min(max(t192, 0), t202)
-				t222 := result09 * srcStride
-				top2 := t182
-				bottom2 := t222
+				result06 := min(max(t192, 0), t202)
+				bottom2 := result06 * srcStride
 				/*line resize.go:35*/ p[1] = [2]float32{src[top2+left], src[top2+right]}
 				q[1] = [2]float32{src[bottom2+left], src[bottom2+right]}
-				/*line resize.go:33*/ result010, result14 := quernFunc1ResizeLinear_float32(t123)
-				v3 := result010
-				fy_2 := result14
-				/*line resize.go:34*/ t153 := v3
-				result011 := min(max(t153, 0), t163)
-				t183 := result011 * srcStride
+				/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear_float32(t123)
+				result07 := min(max(v3, 0), t163)
+				top3 := result07 * srcStride
 				t193 := v3 + 1
-				result012 := min(max(t193, 0), t203)
-				t223 := result012 * srcStride
-				top3 := t183
-				bottom3 := t223
+				result08 := min(max(t193, 0), t203)
+				bottom3 := result08 * srcStride
 				/*line resize.go:35*/ p[2] = [2]float32{src[top3+left], src[top3+right]}
 				q[2] = [2]float32{src[bottom3+left], src[bottom3+right]}
-				/*line resize.go:33*/ result013, result15 := quernFunc1ResizeLinear_float32(t124)
-				v4 := result013
-				fy_3 := result15
-				/*line resize.go:34*/ t154 := v4
-				result014 := min(max(t154, 0), t164)
-				t184 := result014 * srcStride
+				/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear_float32(t124)
+				result09 := min(max(v4, 0), t164)
+				top4 := result09 * srcStride
 				t194 := v4 + 1
-				result015 := min(max(t194, 0), t204)
-				t224 := result015 * srcStride
-				top4 := t184
-				bottom4 := t224
+				result010 := min(max(t194, 0), t204)
+				bottom4 := result010 * srcStride
 				/*line resize.go:35*/ p[3] = [2]float32{src[top4+left], src[top4+right]}
 				q[3] = [2]float32{src[bottom4+left], src[bottom4+right]}
 				/*line resize.go:40:60000*/ if y < dh {
 					top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
 					bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
 					t23 := top5 + fy_0*(bottom5-top5)
-					/*line resize.go:43*/ result016 := round[float32](t23)
-					row4[threadX] = result016
+					/*line resize.go:43*/ result011 := round[float32](t23)
+					row4[threadX] = result011
 				}
 				/*line resize.go:40:60000*/ if row < dh {
 					top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
 					bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
 					t232 := top6 + fy_1*(bottom6-top6)
-					/*line resize.go:43*/ result017 := round[float32](t232)
-					row5[threadX] = result017
+					/*line resize.go:43*/ result012 := round[float32](t232)
+					row5[threadX] = result012
 				}
 				/*line resize.go:40:60000*/ if row2 < dh {
 					top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
 					bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
 					t233 := top7 + fy_2*(bottom7-top7)
-					/*line resize.go:43*/ result018 := round[float32](t233)
-					row6[threadX] = result018
+					/*line resize.go:43*/ result013 := round[float32](t233)
+					row6[threadX] = result013
 				}
 				/*line resize.go:40:60000*/ if row3 < dh {
 					top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
 					bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
 					t234 := top8 + fy_3*(bottom8-top8)
-					/*line resize.go:43*/ result019 := round[float32](t234)
-					row7[threadX] = result019
+					/*line resize.go:43*/ result014 := round[float32](t234)
+					row7[threadX] = result014
 				}
 			}
 			/*line resize.go:47:60000*/ return
@@ -9045,108 +7574,85 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 			channel = i - px*c
 		}
 		/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
-		/*line resize.go:25*/ result0, result1 := quernFunc1ResizeLinear_float32(t2)
-		x := result0
-		fx := result1
-		/*line resize.go:26*/ t5 := x
-		result02 := min(max(t5, 0), t6)
-		left := result02*c + channel
+		/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear_float32(t2)
+		result0 := min(max(x, 0), t6)
+		left := result0*c + channel
 		/*line resize.go:27*/ t8 := x + 1
-		result03 := min(max(t8, 0), t9)
-		right := result03*c + channel
+		result02 := min(max(t8, 0), t9)
+		right := result02*c + channel
 		/*line resize.go:28*/ p := [4][2]float32{}
 		q := [4][2]float32{}
-		/*line resize.go:33*/ result04, result12 := quernFunc1ResizeLinear_float32(t12)
-		v := result04
-		fy_0 := result12
-		/*line resize.go:34*/ t15 := v
-		result05 := min(max(t15, 0), t16)
-		t18 := result05 * srcStride
+		/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear_float32(t12)
+		result03 := min(max(v, 0), t16)
+		top := result03 * srcStride
 		t19 := v + 1
-		result06 := min(max(t19, 0), t20)
-		t22 := result06 * srcStride
-		top := t18
-		bottom := t22
+		result04 := min(max(t19, 0), t20)
+		bottom := result04 * srcStride
 		/*line resize.go:35*/ p[0] = [2]float32{src[top+left], src[top+right]}
 		q[0] = [2]float32{src[bottom+left], src[bottom+right]}
-		/*line resize.go:33*/ result07, result13 := quernFunc1ResizeLinear_float32(t122)
-		v2 := result07
-		fy_1 := result13
-		/*line resize.go:34*/ t152 := v2
-		result08 := min(max(t152, 0), t162)
-		t182 := result08 * srcStride
+		/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear_float32(t122)
+		result05 := min(max(v2, 0), t162)
+		top2 := result05 * srcStride
 		t192 := v2 + 1
-		result09 := min(max(t192, 0), t202)
-		t222 := result09 * srcStride
-		top2 := t182
-		bottom2 := t222
+		result06 := min(max(t192, 0), t202)
+		bottom2 := result06 * srcStride
 		/*line resize.go:35*/ p[1] = [2]float32{src[top2+left], src[top2+right]}
 		q[1] = [2]float32{src[bottom2+left], src[bottom2+right]}
-		/*line resize.go:33*/ result010, result14 := quernFunc1ResizeLinear_float32(t123)
-		v3 := result010
-		fy_2 := result14
-		/*line resize.go:34*/ t153 := v3
-		result011 := min(max(t153, 0), t163)
-		t183 := result011 * srcStride
+		/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear_float32(t123)
+		result07 := min(max(v3, 0), t163)
+		top3 := result07 * srcStride
 		t193 := v3 + 1
-		result012 := min(max(t193, 0), t203)
-		t223 := result012 * srcStride
-		top3 := t183
-		bottom3 := t223
+		result08 := min(max(t193, 0), t203)
+		bottom3 := result08 * srcStride
 		/*line resize.go:35*/ p[2] = [2]float32{src[top3+left], src[top3+right]}
 		q[2] = [2]float32{src[bottom3+left], src[bottom3+right]}
-		/*line resize.go:33*/ result013, result15 := quernFunc1ResizeLinear_float32(t124)
-		v4 := result013
-		fy_3 := result15
-		/*line resize.go:34*/ t154 := v4
-		result014 := min(max(t154, 0), t164)
-		t184 := result014 * srcStride
+		/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear_float32(t124)
+		result09 := min(max(v4, 0), t164)
+		top4 := result09 * srcStride
 		t194 := v4 + 1
-		result015 := min(max(t194, 0), t204)
-		t224 := result015 * srcStride
-		top4 := t184
-		bottom4 := t224
+		result010 := min(max(t194, 0), t204)
+		bottom4 := result010 * srcStride
 		/*line resize.go:35*/ p[3] = [2]float32{src[top4+left], src[top4+right]}
 		q[3] = [2]float32{src[bottom4+left], src[bottom4+right]}
 		/*line resize.go:40:60000*/ if y < dh {
 			top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
 			bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
 			t23 := top5 + fy_0*(bottom5-top5)
-			/*line resize.go:43*/ result016 := round[float32](t23)
-			/*line resize.go:43*/ dst[start+i] = result016
+			/*line resize.go:43*/ result011 := round[float32](t23)
+			/*line resize.go:43*/ dst[start+i] = result011
 		}
 		/*line resize.go:40:60000*/ if row < dh {
 			top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
 			bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
 			t232 := top6 + fy_1*(bottom6-top6)
-			/*line resize.go:43*/ result017 := round[float32](t232)
-			/*line resize.go:43*/ dst[start2+i] = result017
+			/*line resize.go:43*/ result012 := round[float32](t232)
+			/*line resize.go:43*/ dst[start2+i] = result012
 		}
 		/*line resize.go:40:60000*/ if row2 < dh {
 			top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
 			bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
 			t233 := top7 + fy_2*(bottom7-top7)
-			/*line resize.go:43*/ result018 := round[float32](t233)
-			/*line resize.go:43*/ dst[start3+i] = result018
+			/*line resize.go:43*/ result013 := round[float32](t233)
+			/*line resize.go:43*/ dst[start3+i] = result013
 		}
 		/*line resize.go:40:60000*/ if row3 < dh {
 			top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
 			bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
 			t234 := top8 + fy_3*(bottom8-top8)
-			/*line resize.go:43*/ result019 := round[float32](t234)
-			/*line resize.go:43*/ dst[start4+i] = result019
+			/*line resize.go:43*/ result014 := round[float32](t234)
+			/*line resize.go:43*/ dst[start4+i] = result014
 		}
-	} /*line quern_gen.go:9139:1*/
+	} /*line quern_gen.go:7645:1*/
 }
 
 // quernFunc1ResizeLinear_float32 is kernels.split.
 func quernFunc1ResizeLinear_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9146:1*/
+	return t1, float32(u - f) /*line quern_gen.go:7652:1*/
 }
 
-func quernPlainWarp[T uint8 | uint16](r *host.Run) {
+func quernPlainWarp[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
 	host.Plain(r, func(t kernel.Thread) { warp[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
 }
@@ -9174,48 +7680,37 @@ func quernHostWarp[T uint8 | uint16](r *host.Run) {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				py := base2 + threadY
-				t2 := float64(py)
+				y := float64(py)
 				start := py * dstStride
-				t46 := t2 + 1
-				quernRow1Warp[T](r, &m, base, dw, py, dh, t2, dst, start, c, interpolation, mode, w, h, value, src, srcStride, t46, width)
+				t46 := y + 1
+				quernRow1Warp[T](r, &m, base, dw, py, dh, y, dst, start, c, interpolation, mode, w, h, value, src, srcStride, t46, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw int, py int, dh int, t2 float64, dst []T, start int, c int, interpolation int, mode int, w int, h int, value float32, src []T, srcStride int, t46 float64, width int) {
+func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw int, py int, dh int, y float64, dst []T, start int, c int, interpolation int, mode int, w int, h int, value float32, src []T, srcStride int, t46 float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
-		t1 := float64(px)
+		x := float64(px)
 		t8 := start + px*c
-		t40 := t1 + 1
+		t40 := x + 1
 		/*line warp.go:72*/ m2 := *m
 		/*line warp.go:74*/ if px >= dw || py >= dh {
 			continue
 		}
 		/*line warp.go:78:70000*/ t3 := &m2
-		/*line warp.go:78*/ u, v := locate(t3, t1, t2)
-		u2 := u
-		v2 := v
-		/*line warp.go:79*/ out := dst[t8:]
+		/*line warp.go:78*/ u, v := locate(t3, x, y)
+		out := dst[t8:]
 		/*line warp.go:81*/ if interpolation == 0 {
-			t10 := host.Int64[int](math.Floor(u2 + 0.5))
-			t11 := host.Int64[int](math.Floor(v2 + 0.5))
-			ix := t10
-			iy := t11
-			/*line warp.go:83*/ t13 := ix
-			/*line warp.go:83*/ result0 := inside(mode, t13, w)
-			t16 := result0
-			t18 := iy
-			/*line warp.go:83*/ result02 := inside(mode, t18, h)
-			t21 := result02
-			ix = t16
-			iy = t21
-			/*line warp.go:84*/ for channel := 0; channel < c; channel++ {
-				result03 := quernFunc1Warp[T](value)
-				p := result03
+			ix := host.Int64[int](math.Floor(u + 0.5))
+			iy := host.Int64[int](math.Floor(v + 0.5))
+			/*line warp.go:83*/ ix = inside(mode, ix, w)
+			/*line warp.go:83*/ iy = inside(mode, iy, h)
+			for channel := 0; channel < c; channel++ {
+				p := quernFunc1Warp[T](value)
 				/*line warp.go:86:70000*/ if ix >= 0 && iy >= 0 {
 					p = src[iy*srcStride+ix*c+channel]
 				}
@@ -9224,39 +7719,26 @@ func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw in
 //line warp.go:91:70000
 		} else if interpolation == 1 {
 			/*line warp.go:92:70000*/ for channel2 := 0; channel2 < c; channel2++ {
-				t28 := u2
-				t29 := v2
-				t30 := channel2
-				/*line warp.go:93*/ result04 := quernFunc2Warp[T](mode, value, t28, t29, t30, w, h, c, srcStride, src)
-				t37 := result04
-				/*line warp.go:93*/ result05 := quernFunc1Warp[T](t37)
-				/*line warp.go:93*/ out[channel2] = result05
+				result0 := quernFunc2Warp[T](mode, value, u, v, channel2, w, h, c, srcStride, src)
+				/*line warp.go:93*/ result02 := quernFunc1Warp[T](result0)
+				/*line warp.go:93*/ out[channel2] = result02
 			}
 //line warp.go:95:70000
 		} else {
 			/*line warp.go:97:70000*/ t39 := &m2
-			/*line warp.go:97*/ u3, v3 := locate(t39, t40, t2)
-			u1 := u3
-			v1 := v3
-			/*line warp.go:98*/ t44 := &m2
-			/*line warp.go:98*/ u4, v4 := locate(t44, t1, t46)
-			u22 := u4
-			v22 := v4
-			/*line warp.go:99*/ t49 := math.Abs(u1 - u2)
-			t50 := math.Abs(v1 - v2)
-			/*line warp.go:99*/ result06 := math.Max(t49, t50)
-			t52 := result06
-			t53 := math.Abs(u22 - u2)
-			t54 := math.Abs(v22 - v2)
-			/*line warp.go:99*/ result07 := math.Max(t53, t54)
-			t56 := result07
-			/*line warp.go:99*/ result08 := math.Max(t52, t56)
-			size := result08
-			/*line warp.go:100*/ t58 := size
-			/*line warp.go:100*/ result09 := math.Min(t58, 16)
-			t60 := host.Int64[int](math.Ceil(result09 - 1e-09))
-			result010 := min(max(t60, 1), 16)
-			n := result010
+			/*line warp.go:97*/ u1, v1 := locate(t39, t40, y)
+			t44 := &m2
+			/*line warp.go:98*/ u2, v2 := locate(t44, x, t46)
+			t49 := math.Abs(u1 - u)
+			t50 := math.Abs(v1 - v)
+			/*line warp.go:99*/ result03 := math.Max(t49, t50)
+			t53 := math.Abs(u2 - u)
+			t54 := math.Abs(v2 - v)
+			/*line warp.go:99*/ result04 := math.Max(t53, t54)
+			/*line warp.go:99*/ size := math.Max(result03, result04)
+			result05 := math.Min(size, 16)
+			t60 := host.Int64[int](math.Ceil(result05 - 1e-09))
+			n := min(max(t60, 1), 16)
 			/*line warp.go:101:70000*/ for channel3 := 0; channel3 < c; channel3++ {
 				/*line warp.go:102:70000*/ if r.Halted() {
 					/*line warp.go:101*/ r.Halt()
@@ -9271,23 +7753,18 @@ func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw in
 					/*line warp.go:104:70000*/ j := host.Div(k, n)
 					i := k - j*n
 					t64 := &m2
-					t65 := t1 + (float64(i)+0.5)/float64(n) - 0.5
-					t66 := t2 + (float64(j)+0.5)/float64(n) - 0.5
-					/*line warp.go:106*/ u5, v5 := locate(t64, t65, t66)
-					u6 := u5
-					v6 := v5
-					/*line warp.go:107*/ t71 := u6
-					t72 := v6
-					t73 := channel3
-					/*line warp.go:107*/ result011 := quernFunc2Warp[T](mode, value, t71, t72, t73, w, h, c, srcStride, src)
-					sum += result011
+					t65 := x + (float64(i)+0.5)/float64(n) - 0.5
+					t66 := y + (float64(j)+0.5)/float64(n) - 0.5
+					/*line warp.go:106*/ u3, v3 := locate(t64, t65, t66)
+					result06 := quernFunc2Warp[T](mode, value, u3, v3, channel3, w, h, c, srcStride, src)
+					sum += result06
 				}
 				/*line warp.go:109:70000*/ t80 := sum / float32(n*n)
-				/*line warp.go:109*/ result012 := quernFunc1Warp[T](t80)
-				/*line warp.go:109*/ out[channel3] = result012
+				/*line warp.go:109*/ result07 := quernFunc1Warp[T](t80)
+				/*line warp.go:109*/ out[channel3] = result07
 			}
 		}
-	} /*line quern_gen.go:9290:1*/
+	} /*line quern_gen.go:7767:1*/
 }
 
 // quernFunc1Warp is kernels.round.
@@ -9297,7 +7774,7 @@ func quernFunc1Warp[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:9300:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:7777:1*/
 }
 
 // quernFunc2Warp is kernels.bilinear.
@@ -9368,19 +7845,14 @@ func quernFunc2Warp[T uint8 | uint16](mode int, value float32, u float64, v floa
 		q[1] = result06
 	}
 	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:9371:1*/
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:7848:1*/
 }
 
 // quernFunc3Warp is kernels.split.
 func quernFunc3Warp[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9378:1*/
-}
-
-func quernPlainWarp_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
-	host.Plain(r, func(t kernel.Thread) { warp[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
+	return t1, float32(u - f) /*line quern_gen.go:7855:1*/
 }
 
 func quernHostWarp_float32(r *host.Run) {
@@ -9406,48 +7878,37 @@ func quernHostWarp_float32(r *host.Run) {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				py := base2 + threadY
-				t2 := float64(py)
+				y := float64(py)
 				start := py * dstStride
-				t46 := t2 + 1
-				quernRow1Warp_float32(r, &m, base, dw, py, dh, t2, dst, start, c, interpolation, mode, w, h, value, src, srcStride, t46, width)
+				t46 := y + 1
+				quernRow1Warp_float32(r, &m, base, dw, py, dh, y, dst, start, c, interpolation, mode, w, h, value, src, srcStride, t46, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int, dh int, t2 float64, dst []float32, start int, c int, interpolation int, mode int, w int, h int, value float32, src []float32, srcStride int, t46 float64, width int) {
+func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int, dh int, y float64, dst []float32, start int, c int, interpolation int, mode int, w int, h int, value float32, src []float32, srcStride int, t46 float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
-		t1 := float64(px)
+		x := float64(px)
 		t8 := start + px*c
-		t40 := t1 + 1
+		t40 := x + 1
 		/*line warp.go:72*/ m2 := *m
 		/*line warp.go:74*/ if px >= dw || py >= dh {
 			continue
 		}
 		/*line warp.go:78:70000*/ t3 := &m2
-		/*line warp.go:78*/ u, v := locate(t3, t1, t2)
-		u2 := u
-		v2 := v
-		/*line warp.go:79*/ out := dst[t8:]
+		/*line warp.go:78*/ u, v := locate(t3, x, y)
+		out := dst[t8:]
 		/*line warp.go:81*/ if interpolation == 0 {
-			t10 := host.Int64[int](math.Floor(u2 + 0.5))
-			t11 := host.Int64[int](math.Floor(v2 + 0.5))
-			ix := t10
-			iy := t11
-			/*line warp.go:83*/ t13 := ix
-			/*line warp.go:83*/ result0 := inside(mode, t13, w)
-			t16 := result0
-			t18 := iy
-			/*line warp.go:83*/ result02 := inside(mode, t18, h)
-			t21 := result02
-			ix = t16
-			iy = t21
-			/*line warp.go:84*/ for channel := 0; channel < c; channel++ {
-				result03 := round[float32](value)
-				p := result03
+			ix := host.Int64[int](math.Floor(u + 0.5))
+			iy := host.Int64[int](math.Floor(v + 0.5))
+			/*line warp.go:83*/ ix = inside(mode, ix, w)
+			/*line warp.go:83*/ iy = inside(mode, iy, h)
+			for channel := 0; channel < c; channel++ {
+				p := round[float32](value)
 				/*line warp.go:86:70000*/ if ix >= 0 && iy >= 0 {
 					p = src[iy*srcStride+ix*c+channel]
 				}
@@ -9456,39 +7917,26 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int,
 //line warp.go:91:70000
 		} else if interpolation == 1 {
 			/*line warp.go:92:70000*/ for channel2 := 0; channel2 < c; channel2++ {
-				t28 := u2
-				t29 := v2
-				t30 := channel2
-				/*line warp.go:93*/ result04 := quernFunc1Warp_float32(mode, value, t28, t29, t30, w, h, c, srcStride, src)
-				t37 := result04
-				/*line warp.go:93*/ result05 := round[float32](t37)
-				/*line warp.go:93*/ out[channel2] = result05
+				result0 := quernFunc1Warp_float32(mode, value, u, v, channel2, w, h, c, srcStride, src)
+				/*line warp.go:93*/ result02 := round[float32](result0)
+				/*line warp.go:93*/ out[channel2] = result02
 			}
 //line warp.go:95:70000
 		} else {
 			/*line warp.go:97:70000*/ t39 := &m2
-			/*line warp.go:97*/ u3, v3 := locate(t39, t40, t2)
-			u1 := u3
-			v1 := v3
-			/*line warp.go:98*/ t44 := &m2
-			/*line warp.go:98*/ u4, v4 := locate(t44, t1, t46)
-			u22 := u4
-			v22 := v4
-			/*line warp.go:99*/ t49 := math.Abs(u1 - u2)
-			t50 := math.Abs(v1 - v2)
-			/*line warp.go:99*/ result06 := math.Max(t49, t50)
-			t52 := result06
-			t53 := math.Abs(u22 - u2)
-			t54 := math.Abs(v22 - v2)
-			/*line warp.go:99*/ result07 := math.Max(t53, t54)
-			t56 := result07
-			/*line warp.go:99*/ result08 := math.Max(t52, t56)
-			size := result08
-			/*line warp.go:100*/ t58 := size
-			/*line warp.go:100*/ result09 := math.Min(t58, 16)
-			t60 := host.Int64[int](math.Ceil(result09 - 1e-09))
-			result010 := min(max(t60, 1), 16)
-			n := result010
+			/*line warp.go:97*/ u1, v1 := locate(t39, t40, y)
+			t44 := &m2
+			/*line warp.go:98*/ u2, v2 := locate(t44, x, t46)
+			t49 := math.Abs(u1 - u)
+			t50 := math.Abs(v1 - v)
+			/*line warp.go:99*/ result03 := math.Max(t49, t50)
+			t53 := math.Abs(u2 - u)
+			t54 := math.Abs(v2 - v)
+			/*line warp.go:99*/ result04 := math.Max(t53, t54)
+			/*line warp.go:99*/ size := math.Max(result03, result04)
+			result05 := math.Min(size, 16)
+			t60 := host.Int64[int](math.Ceil(result05 - 1e-09))
+			n := min(max(t60, 1), 16)
 			/*line warp.go:101:70000*/ for channel3 := 0; channel3 < c; channel3++ {
 				/*line warp.go:102:70000*/ if r.Halted() {
 					/*line warp.go:101*/ r.Halt()
@@ -9503,23 +7951,18 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int,
 					/*line warp.go:104:70000*/ j := host.Div(k, n)
 					i := k - j*n
 					t64 := &m2
-					t65 := t1 + (float64(i)+0.5)/float64(n) - 0.5
-					t66 := t2 + (float64(j)+0.5)/float64(n) - 0.5
-					/*line warp.go:106*/ u5, v5 := locate(t64, t65, t66)
-					u6 := u5
-					v6 := v5
-					/*line warp.go:107*/ t71 := u6
-					t72 := v6
-					t73 := channel3
-					/*line warp.go:107*/ result011 := quernFunc1Warp_float32(mode, value, t71, t72, t73, w, h, c, srcStride, src)
-					sum += result011
+					t65 := x + (float64(i)+0.5)/float64(n) - 0.5
+					t66 := y + (float64(j)+0.5)/float64(n) - 0.5
+					/*line warp.go:106*/ u3, v3 := locate(t64, t65, t66)
+					result06 := quernFunc1Warp_float32(mode, value, u3, v3, channel3, w, h, c, srcStride, src)
+					sum += result06
 				}
 				/*line warp.go:109:70000*/ t80 := sum / float32(n*n)
-				/*line warp.go:109*/ result012 := round[float32](t80)
-				/*line warp.go:109*/ out[channel3] = result012
+				/*line warp.go:109*/ result07 := round[float32](t80)
+				/*line warp.go:109*/ out[channel3] = result07
 			}
 		}
-	} /*line quern_gen.go:9522:1*/
+	} /*line quern_gen.go:7965:1*/
 }
 
 // quernFunc1Warp_float32 is kernels.bilinear.
@@ -9590,17 +8033,17 @@ func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, chann
 		q[1] = result06
 	}
 	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:9593:1*/
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:8036:1*/
 }
 
 // quernFunc2Warp_float32 is kernels.split.
 func quernFunc2Warp_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9600:1*/
+	return t1, float32(u - f) /*line quern_gen.go:8043:1*/
 }
 
-func quernPlainWarpCubic[T uint8 | uint16](r *host.Run) {
+func quernPlainWarpCubic[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
 	host.Plain(r, func(t kernel.Thread) { warpCubic[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
@@ -9661,34 +8104,22 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 			}
 			/*line warp.go:124*/ t1 := &m2
 			/*line warp.go:124*/ u, v := locate(t1, t2, t3)
-			u2 := u
-			v2 := v
-			/*line warp.go:125*/ t6 := u2
-			/*line warp.go:125*/ result0, result1 := quernFunc1WarpCubic[T](t6)
-			x := result0
-			fx := result1
-			/*line warp.go:126*/ t9 := v2
-			/*line warp.go:126*/ result02, result12 := quernFunc1WarpCubic[T](t9)
-			y := result02
-			fy := result12
-			/*line warp.go:127*/ t12 := fx
-			/*line warp.go:175*/ g := 1 - t12
-			result := -0.75 * t12 * (1 - t12) * (1 - t12)
-			result2 := (1.25*t12-2.25)*t12*t12 + 1
+			x, fx := quernFunc1WarpCubic[T](u)
+			y, fy := quernFunc1WarpCubic[T](v)
+			/*line warp.go:175*/ g := 1 - fx
+			result := -0.75 * fx * (1 - fx) * (1 - fx)
+			result2 := (1.25*fx-2.25)*fx*fx + 1
 			result3 := (1.25*g-2.25)*g*g + 1
 			/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-			/*line warp.go:178*/ result03 := [8]float32{result, result2, result3, result4}
-			/*line warp.go:127*/ t14 := result03
-			t15 := fy
-			/*line warp.go:175*/ g2 := 1 - t15
-			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-			result6 := (1.25*t15-2.25)*t15*t15 + 1
+			/*line warp.go:178*/ result0 := [8]float32{result, result2, result3, result4}
+			/*line warp.go:175*/ g2 := 1 - fy
+			result5 := -0.75 * fy * (1 - fy) * (1 - fy)
+			result6 := (1.25*fy-2.25)*fy*fy + 1
 			result7 := (1.25*g2-2.25)*g2*g2 + 1
 			/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-			/*line warp.go:178*/ result04 := [8]float32{result5, result6, result7, result8}
-			/*line warp.go:127*/ t17 := result04
-			wx := t14
-			wy := t17
+			/*line warp.go:178*/ result02 := [8]float32{result5, result6, result7, result8}
+			/*line warp.go:127*/ wx := result0
+			wy := result02
 			/*line warp.go:128*/ t20 := &wx
 			t21 := &wy
 			t24 := x - 1
@@ -9700,10 +8131,10 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 			row5[threadX] = t21[3]
 			/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
 				t22 := t24 + k
-				/*line warp.go:142*/ result05 := inside(mode, t22, w)
-				/*line warp.go:142*/ columns[k][id] = int32(result05)
+				/*line warp.go:142*/ result03 := inside(mode, t22, w)
+				/*line warp.go:142*/ columns[k][id] = int32(result03)
 			}
-			/*line warp.go:147:70000*/ at_0 := int(row6[threadX])
+			/*line warp.go:147*/ at_0 := int(row6[threadX])
 			at_1 := int(row7[threadX])
 			at_2 := int(row8[threadX])
 			at_3 := int(row9[threadX])
@@ -9715,39 +8146,37 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 				var sum float32
 				/*line warp.go:153*/ for j := 0; j < 4; j++ {
 					line := value
-					t62 := t25 + j
-					/*line warp.go:155*/ result06 := inside(mode, t62, h)
-					yy := result06
-					/*line warp.go:157:70000*/ if yy >= 0 {
-						/*line warp.go:156*/ t92 := yy*srcStride + channel
-						/*line warp.go:156*/ row := src[t92:]
+					t6 := t25 + j
+					/*line warp.go:155*/ yy := inside(mode, t6, h)
+					/*line warp.go:156:70000*/ if yy >= 0 {
+						/*line warp.go:156*/ t9 := yy*srcStride + channel
+						/*line warp.go:156*/ row := src[t9:]
 						line = 0
 						/*line warp.go:160*/ p := value
-						if at_0 >= 0 {
+						/*line warp.go:161:70000*/ if at_0 >= 0 {
 							p = float32(row[at_0*c])
 						}
-						line += t20[0] * p
+						/*line warp.go:164:70000*/ line += t20[0] * p
 						/*line warp.go:160*/ p2 := value
-						if at_1 >= 0 {
+						/*line warp.go:161:70000*/ if at_1 >= 0 {
 							p2 = float32(row[at_1*c])
 						}
-						line += t20[1] * p2
+						/*line warp.go:164:70000*/ line += t20[1] * p2
 						/*line warp.go:160*/ p3 := value
-						if at_2 >= 0 {
+						/*line warp.go:161:70000*/ if at_2 >= 0 {
 							p3 = float32(row[at_2*c])
 						}
-						line += t20[2] * p3
+						/*line warp.go:164:70000*/ line += t20[2] * p3
 						/*line warp.go:160*/ p4 := value
-						if at_3 >= 0 {
+						/*line warp.go:161:70000*/ if at_3 >= 0 {
 							p4 = float32(row[at_3*c])
 						}
-						line += t20[3] * p4
+						/*line warp.go:164:70000*/ line += t20[3] * p4
 					}
-					/*line warp.go:167*/ sum += rows[j][id] * line
+					/*line warp.go:167:70000*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:70000*/ t10 := sum
-				/*line warp.go:169*/ result07 := quernFunc2WarpCubic[T](t10)
-				/*line warp.go:169*/ t32[channel] = result07
+				/*line warp.go:169:70000*/ result04 := quernFunc2WarpCubic[T](sum)
+				/*line warp.go:169*/ t32[channel] = result04
 			}
 		}
 		/*line warp.go:172:70000*/ return
@@ -9764,34 +8193,22 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 		}
 		/*line warp.go:124*/ t1 := &m2
 		/*line warp.go:124*/ u, v := locate(t1, t2, t3)
-		u2 := u
-		v2 := v
-		/*line warp.go:125*/ t6 := u2
-		/*line warp.go:125*/ result0, result1 := quernFunc1WarpCubic[T](t6)
-		x := result0
-		fx := result1
-		/*line warp.go:126*/ t9 := v2
-		/*line warp.go:126*/ result02, result12 := quernFunc1WarpCubic[T](t9)
-		y := result02
-		fy := result12
-		/*line warp.go:127*/ t12 := fx
-		/*line warp.go:175*/ g := 1 - t12
-		result := -0.75 * t12 * (1 - t12) * (1 - t12)
-		result2 := (1.25*t12-2.25)*t12*t12 + 1
+		x, fx := quernFunc1WarpCubic[T](u)
+		y, fy := quernFunc1WarpCubic[T](v)
+		/*line warp.go:175*/ g := 1 - fx
+		result := -0.75 * fx * (1 - fx) * (1 - fx)
+		result2 := (1.25*fx-2.25)*fx*fx + 1
 		result3 := (1.25*g-2.25)*g*g + 1
 		/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-		/*line warp.go:178*/ result03 := [8]float32{result, result2, result3, result4}
-		/*line warp.go:127*/ t14 := result03
-		t15 := fy
-		/*line warp.go:175*/ g2 := 1 - t15
-		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-		result6 := (1.25*t15-2.25)*t15*t15 + 1
+		/*line warp.go:178*/ result0 := [8]float32{result, result2, result3, result4}
+		/*line warp.go:175*/ g2 := 1 - fy
+		result5 := -0.75 * fy * (1 - fy) * (1 - fy)
+		result6 := (1.25*fy-2.25)*fy*fy + 1
 		result7 := (1.25*g2-2.25)*g2*g2 + 1
 		/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-		/*line warp.go:178*/ result04 := [8]float32{result5, result6, result7, result8}
-		/*line warp.go:127*/ t17 := result04
-		wx := t14
-		wy := t17
+		/*line warp.go:178*/ result02 := [8]float32{result5, result6, result7, result8}
+		/*line warp.go:127*/ wx := result0
+		wy := result02
 		/*line warp.go:128*/ t20 := &wx
 		t21 := &wy
 		t24 := x - 1
@@ -9803,10 +8220,10 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 		/*line warp.go:138*/ rows[3][id] = t21[3]
 		/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
 			t22 := t24 + k
-			/*line warp.go:142*/ result05 := inside(mode, t22, w)
-			/*line warp.go:142*/ columns[k][id] = int32(result05)
+			/*line warp.go:142*/ result03 := inside(mode, t22, w)
+			/*line warp.go:142*/ columns[k][id] = int32(result03)
 		}
-		/*line warp.go:147:70000*/ at_0 := int(columns[0][id])
+		/*line warp.go:147*/ at_0 := int(columns[0][id])
 		/*line warp.go:147*/ at_1 := int(columns[1][id])
 		/*line warp.go:147*/ at_2 := int(columns[2][id])
 		/*line warp.go:147*/ at_3 := int(columns[3][id])
@@ -9818,48 +8235,46 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 			var sum float32
 			/*line warp.go:153*/ for j := 0; j < 4; j++ {
 				line := value
-				t62 := t25 + j
-				/*line warp.go:155*/ result06 := inside(mode, t62, h)
-				yy := result06
-				/*line warp.go:157:70000*/ if yy >= 0 {
-					/*line warp.go:156*/ t92 := yy*srcStride + channel
-					/*line warp.go:156*/ row := src[t92:]
+				t6 := t25 + j
+				/*line warp.go:155*/ yy := inside(mode, t6, h)
+				/*line warp.go:156:70000*/ if yy >= 0 {
+					/*line warp.go:156*/ t9 := yy*srcStride + channel
+					/*line warp.go:156*/ row := src[t9:]
 					line = 0
 					/*line warp.go:160*/ p := value
-					if at_0 >= 0 {
+					/*line warp.go:161:70000*/ if at_0 >= 0 {
 						p = float32(row[at_0*c])
 					}
-					line += t20[0] * p
+					/*line warp.go:164:70000*/ line += t20[0] * p
 					/*line warp.go:160*/ p2 := value
-					if at_1 >= 0 {
+					/*line warp.go:161:70000*/ if at_1 >= 0 {
 						p2 = float32(row[at_1*c])
 					}
-					line += t20[1] * p2
+					/*line warp.go:164:70000*/ line += t20[1] * p2
 					/*line warp.go:160*/ p3 := value
-					if at_2 >= 0 {
+					/*line warp.go:161:70000*/ if at_2 >= 0 {
 						p3 = float32(row[at_2*c])
 					}
-					line += t20[2] * p3
+					/*line warp.go:164:70000*/ line += t20[2] * p3
 					/*line warp.go:160*/ p4 := value
-					if at_3 >= 0 {
+					/*line warp.go:161:70000*/ if at_3 >= 0 {
 						p4 = float32(row[at_3*c])
 					}
-					line += t20[3] * p4
+					/*line warp.go:164:70000*/ line += t20[3] * p4
 				}
-				/*line warp.go:167*/ sum += rows[j][id] * line
+				/*line warp.go:167:70000*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:70000*/ t10 := sum
-			/*line warp.go:169*/ result07 := quernFunc2WarpCubic[T](t10)
-			/*line warp.go:169*/ t32[channel] = result07
+			/*line warp.go:169:70000*/ result04 := quernFunc2WarpCubic[T](sum)
+			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:9855:1*/
+	} /*line quern_gen.go:8270:1*/
 }
 
 // quernFunc1WarpCubic is kernels.split.
 func quernFunc1WarpCubic[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9862:1*/
+	return t1, float32(u - f) /*line quern_gen.go:8277:1*/
 }
 
 // quernFunc2WarpCubic is kernels.round.
@@ -9869,12 +8284,7 @@ func quernFunc2WarpCubic[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:9872:1*/
-}
-
-func quernPlainWarpCubic_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { warpCubic[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	return host.Narrow[T](v) /*line quern_gen.go:8287:1*/
 }
 
 func quernHostWarpCubic_float32(r *host.Run) {
@@ -9933,34 +8343,22 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 			}
 			/*line warp.go:124*/ t1 := &m2
 			/*line warp.go:124*/ u, v := locate(t1, t2, t3)
-			u2 := u
-			v2 := v
-			/*line warp.go:125*/ t6 := u2
-			/*line warp.go:125*/ result0, result1 := quernFunc1WarpCubic_float32(t6)
-			x := result0
-			fx := result1
-			/*line warp.go:126*/ t9 := v2
-			/*line warp.go:126*/ result02, result12 := quernFunc1WarpCubic_float32(t9)
-			y := result02
-			fy := result12
-			/*line warp.go:127*/ t12 := fx
-			/*line warp.go:175*/ g := 1 - t12
-			result := -0.75 * t12 * (1 - t12) * (1 - t12)
-			result2 := (1.25*t12-2.25)*t12*t12 + 1
+			x, fx := quernFunc1WarpCubic_float32(u)
+			y, fy := quernFunc1WarpCubic_float32(v)
+			/*line warp.go:175*/ g := 1 - fx
+			result := -0.75 * fx * (1 - fx) * (1 - fx)
+			result2 := (1.25*fx-2.25)*fx*fx + 1
 			result3 := (1.25*g-2.25)*g*g + 1
 			/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-			/*line warp.go:178*/ result03 := [8]float32{result, result2, result3, result4}
-			/*line warp.go:127*/ t14 := result03
-			t15 := fy
-			/*line warp.go:175*/ g2 := 1 - t15
-			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-			result6 := (1.25*t15-2.25)*t15*t15 + 1
+			/*line warp.go:178*/ result0 := [8]float32{result, result2, result3, result4}
+			/*line warp.go:175*/ g2 := 1 - fy
+			result5 := -0.75 * fy * (1 - fy) * (1 - fy)
+			result6 := (1.25*fy-2.25)*fy*fy + 1
 			result7 := (1.25*g2-2.25)*g2*g2 + 1
 			/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-			/*line warp.go:178*/ result04 := [8]float32{result5, result6, result7, result8}
-			/*line warp.go:127*/ t17 := result04
-			wx := t14
-			wy := t17
+			/*line warp.go:178*/ result02 := [8]float32{result5, result6, result7, result8}
+			/*line warp.go:127*/ wx := result0
+			wy := result02
 			/*line warp.go:128*/ t20 := &wx
 			t21 := &wy
 			t24 := x - 1
@@ -9972,10 +8370,10 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 			row5[threadX] = t21[3]
 			/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
 				t22 := t24 + k
-				/*line warp.go:142*/ result05 := inside(mode, t22, w)
-				/*line warp.go:142*/ columns[k][id] = int32(result05)
+				/*line warp.go:142*/ result03 := inside(mode, t22, w)
+				/*line warp.go:142*/ columns[k][id] = int32(result03)
 			}
-			/*line warp.go:147:70000*/ at_0 := int(row6[threadX])
+			/*line warp.go:147*/ at_0 := int(row6[threadX])
 			at_1 := int(row7[threadX])
 			at_2 := int(row8[threadX])
 			at_3 := int(row9[threadX])
@@ -9987,39 +8385,37 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 				var sum float32
 				/*line warp.go:153*/ for j := 0; j < 4; j++ {
 					line := value
-					t62 := t25 + j
-					/*line warp.go:155*/ result06 := inside(mode, t62, h)
-					yy := result06
-					/*line warp.go:157:70000*/ if yy >= 0 {
-						/*line warp.go:156*/ t92 := yy*srcStride + channel
-						/*line warp.go:156*/ row := src[t92:]
+					t6 := t25 + j
+					/*line warp.go:155*/ yy := inside(mode, t6, h)
+					/*line warp.go:156:70000*/ if yy >= 0 {
+						/*line warp.go:156*/ t9 := yy*srcStride + channel
+						/*line warp.go:156*/ row := src[t9:]
 						line = 0
 						/*line warp.go:160*/ p := value
-						if at_0 >= 0 {
+						/*line warp.go:161:70000*/ if at_0 >= 0 {
 							p = row[at_0*c]
 						}
-						line += t20[0] * p
+						/*line warp.go:164:70000*/ line += t20[0] * p
 						/*line warp.go:160*/ p2 := value
-						if at_1 >= 0 {
+						/*line warp.go:161:70000*/ if at_1 >= 0 {
 							p2 = row[at_1*c]
 						}
-						line += t20[1] * p2
+						/*line warp.go:164:70000*/ line += t20[1] * p2
 						/*line warp.go:160*/ p3 := value
-						if at_2 >= 0 {
+						/*line warp.go:161:70000*/ if at_2 >= 0 {
 							p3 = row[at_2*c]
 						}
-						line += t20[2] * p3
+						/*line warp.go:164:70000*/ line += t20[2] * p3
 						/*line warp.go:160*/ p4 := value
-						if at_3 >= 0 {
+						/*line warp.go:161:70000*/ if at_3 >= 0 {
 							p4 = row[at_3*c]
 						}
-						line += t20[3] * p4
+						/*line warp.go:164:70000*/ line += t20[3] * p4
 					}
-					/*line warp.go:167*/ sum += rows[j][id] * line
+					/*line warp.go:167:70000*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:70000*/ t10 := sum
-				/*line warp.go:169*/ result07 := round[float32](t10)
-				/*line warp.go:169*/ t32[channel] = result07
+				/*line warp.go:169:70000*/ result04 := round[float32](sum)
+				/*line warp.go:169*/ t32[channel] = result04
 			}
 		}
 		/*line warp.go:172:70000*/ return
@@ -10036,34 +8432,22 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 		}
 		/*line warp.go:124*/ t1 := &m2
 		/*line warp.go:124*/ u, v := locate(t1, t2, t3)
-		u2 := u
-		v2 := v
-		/*line warp.go:125*/ t6 := u2
-		/*line warp.go:125*/ result0, result1 := quernFunc1WarpCubic_float32(t6)
-		x := result0
-		fx := result1
-		/*line warp.go:126*/ t9 := v2
-		/*line warp.go:126*/ result02, result12 := quernFunc1WarpCubic_float32(t9)
-		y := result02
-		fy := result12
-		/*line warp.go:127*/ t12 := fx
-		/*line warp.go:175*/ g := 1 - t12
-		result := -0.75 * t12 * (1 - t12) * (1 - t12)
-		result2 := (1.25*t12-2.25)*t12*t12 + 1
+		x, fx := quernFunc1WarpCubic_float32(u)
+		y, fy := quernFunc1WarpCubic_float32(v)
+		/*line warp.go:175*/ g := 1 - fx
+		result := -0.75 * fx * (1 - fx) * (1 - fx)
+		result2 := (1.25*fx-2.25)*fx*fx + 1
 		result3 := (1.25*g-2.25)*g*g + 1
 		/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-		/*line warp.go:178*/ result03 := [8]float32{result, result2, result3, result4}
-		/*line warp.go:127*/ t14 := result03
-		t15 := fy
-		/*line warp.go:175*/ g2 := 1 - t15
-		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-		result6 := (1.25*t15-2.25)*t15*t15 + 1
+		/*line warp.go:178*/ result0 := [8]float32{result, result2, result3, result4}
+		/*line warp.go:175*/ g2 := 1 - fy
+		result5 := -0.75 * fy * (1 - fy) * (1 - fy)
+		result6 := (1.25*fy-2.25)*fy*fy + 1
 		result7 := (1.25*g2-2.25)*g2*g2 + 1
 		/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-		/*line warp.go:178*/ result04 := [8]float32{result5, result6, result7, result8}
-		/*line warp.go:127*/ t17 := result04
-		wx := t14
-		wy := t17
+		/*line warp.go:178*/ result02 := [8]float32{result5, result6, result7, result8}
+		/*line warp.go:127*/ wx := result0
+		wy := result02
 		/*line warp.go:128*/ t20 := &wx
 		t21 := &wy
 		t24 := x - 1
@@ -10075,10 +8459,10 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 		/*line warp.go:138*/ rows[3][id] = t21[3]
 		/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
 			t22 := t24 + k
-			/*line warp.go:142*/ result05 := inside(mode, t22, w)
-			/*line warp.go:142*/ columns[k][id] = int32(result05)
+			/*line warp.go:142*/ result03 := inside(mode, t22, w)
+			/*line warp.go:142*/ columns[k][id] = int32(result03)
 		}
-		/*line warp.go:147:70000*/ at_0 := int(columns[0][id])
+		/*line warp.go:147*/ at_0 := int(columns[0][id])
 		/*line warp.go:147*/ at_1 := int(columns[1][id])
 		/*line warp.go:147*/ at_2 := int(columns[2][id])
 		/*line warp.go:147*/ at_3 := int(columns[3][id])
@@ -10090,51 +8474,49 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 			var sum float32
 			/*line warp.go:153*/ for j := 0; j < 4; j++ {
 				line := value
-				t62 := t25 + j
-				/*line warp.go:155*/ result06 := inside(mode, t62, h)
-				yy := result06
-				/*line warp.go:157:70000*/ if yy >= 0 {
-					/*line warp.go:156*/ t92 := yy*srcStride + channel
-					/*line warp.go:156*/ row := src[t92:]
+				t6 := t25 + j
+				/*line warp.go:155*/ yy := inside(mode, t6, h)
+				/*line warp.go:156:70000*/ if yy >= 0 {
+					/*line warp.go:156*/ t9 := yy*srcStride + channel
+					/*line warp.go:156*/ row := src[t9:]
 					line = 0
 					/*line warp.go:160*/ p := value
-					if at_0 >= 0 {
+					/*line warp.go:161:70000*/ if at_0 >= 0 {
 						p = row[at_0*c]
 					}
-					line += t20[0] * p
+					/*line warp.go:164:70000*/ line += t20[0] * p
 					/*line warp.go:160*/ p2 := value
-					if at_1 >= 0 {
+					/*line warp.go:161:70000*/ if at_1 >= 0 {
 						p2 = row[at_1*c]
 					}
-					line += t20[1] * p2
+					/*line warp.go:164:70000*/ line += t20[1] * p2
 					/*line warp.go:160*/ p3 := value
-					if at_2 >= 0 {
+					/*line warp.go:161:70000*/ if at_2 >= 0 {
 						p3 = row[at_2*c]
 					}
-					line += t20[2] * p3
+					/*line warp.go:164:70000*/ line += t20[2] * p3
 					/*line warp.go:160*/ p4 := value
-					if at_3 >= 0 {
+					/*line warp.go:161:70000*/ if at_3 >= 0 {
 						p4 = row[at_3*c]
 					}
-					line += t20[3] * p4
+					/*line warp.go:164:70000*/ line += t20[3] * p4
 				}
-				/*line warp.go:167*/ sum += rows[j][id] * line
+				/*line warp.go:167:70000*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:70000*/ t10 := sum
-			/*line warp.go:169*/ result07 := round[float32](t10)
-			/*line warp.go:169*/ t32[channel] = result07
+			/*line warp.go:169:70000*/ result04 := round[float32](sum)
+			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:10127:1*/
+	} /*line quern_gen.go:8509:1*/
 }
 
 // quernFunc1WarpCubic_float32 is kernels.split.
 func quernFunc1WarpCubic_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:10134:1*/
+	return t1, float32(u - f) /*line quern_gen.go:8516:1*/
 }
 
-func quernPlainWarpLanczos[T uint8 | uint16](r *host.Run) {
+func quernPlainWarpLanczos[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
 	host.Plain(r, func(t kernel.Thread) { warpLanczos[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
@@ -10203,24 +8585,12 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 			}
 			/*line warp.go:191*/ t1 := &m2
 			/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-			u2 := u
-			v2 := v
-			/*line warp.go:192*/ t6 := u2
-			/*line warp.go:192*/ result0, result1 := quernFunc1WarpLanczos[T](t6)
-			x := result0
-			fx := result1
-			/*line warp.go:193*/ t9 := v2
-			/*line warp.go:193*/ result02, result12 := quernFunc1WarpLanczos[T](t9)
-			y := result02
-			fy := result12
-			/*line warp.go:194*/ t12 := fx
-			/*line warp.go:194*/ result03 := lanczosWeights(t12)
-			t14 := result03
-			t15 := fy
-			/*line warp.go:194*/ result04 := lanczosWeights(t15)
-			t17 := result04
-			wx := t14
-			wy := t17
+			x, fx := quernFunc1WarpLanczos[T](u)
+			y, fy := quernFunc1WarpLanczos[T](v)
+			result0 := lanczosWeights(fx)
+			/*line warp.go:194*/ result02 := lanczosWeights(fy)
+			wx := result0
+			wy := result02
 			/*line warp.go:195*/ t20 := &wx
 			t21 := &wy
 			t24 := x - 3
@@ -10236,10 +8606,10 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 			row9[threadX] = t21[7]
 			/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
 				t22 := t24 + k
-				/*line warp.go:142*/ result05 := inside(mode, t22, w)
-				/*line warp.go:142*/ columns[k][id] = int32(result05)
+				/*line warp.go:142*/ result03 := inside(mode, t22, w)
+				/*line warp.go:142*/ columns[k][id] = int32(result03)
 			}
-			/*line warp.go:147:70000*/ at_0 := int(row10[threadX])
+			/*line warp.go:147*/ at_0 := int(row10[threadX])
 			at_1 := int(row11[threadX])
 			at_2 := int(row12[threadX])
 			at_3 := int(row13[threadX])
@@ -10255,59 +8625,57 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 				var sum float32
 				/*line warp.go:153*/ for j := 0; j < 8; j++ {
 					line := value
-					t62 := t25 + j
-					/*line warp.go:155*/ result06 := inside(mode, t62, h)
-					yy := result06
-					/*line warp.go:157:70000*/ if yy >= 0 {
-						/*line warp.go:156*/ t92 := yy*srcStride + channel
-						/*line warp.go:156*/ row := src[t92:]
+					t6 := t25 + j
+					/*line warp.go:155*/ yy := inside(mode, t6, h)
+					/*line warp.go:156:70000*/ if yy >= 0 {
+						/*line warp.go:156*/ t9 := yy*srcStride + channel
+						/*line warp.go:156*/ row := src[t9:]
 						line = 0
 						/*line warp.go:160*/ p := value
-						if at_0 >= 0 {
+						/*line warp.go:161:70000*/ if at_0 >= 0 {
 							p = float32(row[at_0*c])
 						}
-						line += t20[0] * p
+						/*line warp.go:164:70000*/ line += t20[0] * p
 						/*line warp.go:160*/ p2 := value
-						if at_1 >= 0 {
+						/*line warp.go:161:70000*/ if at_1 >= 0 {
 							p2 = float32(row[at_1*c])
 						}
-						line += t20[1] * p2
+						/*line warp.go:164:70000*/ line += t20[1] * p2
 						/*line warp.go:160*/ p3 := value
-						if at_2 >= 0 {
+						/*line warp.go:161:70000*/ if at_2 >= 0 {
 							p3 = float32(row[at_2*c])
 						}
-						line += t20[2] * p3
+						/*line warp.go:164:70000*/ line += t20[2] * p3
 						/*line warp.go:160*/ p4 := value
-						if at_3 >= 0 {
+						/*line warp.go:161:70000*/ if at_3 >= 0 {
 							p4 = float32(row[at_3*c])
 						}
-						line += t20[3] * p4
+						/*line warp.go:164:70000*/ line += t20[3] * p4
 						/*line warp.go:160*/ p5 := value
-						if at_4 >= 0 {
+						/*line warp.go:161:70000*/ if at_4 >= 0 {
 							p5 = float32(row[at_4*c])
 						}
-						line += t20[4] * p5
+						/*line warp.go:164:70000*/ line += t20[4] * p5
 						/*line warp.go:160*/ p6 := value
-						if at_5 >= 0 {
+						/*line warp.go:161:70000*/ if at_5 >= 0 {
 							p6 = float32(row[at_5*c])
 						}
-						line += t20[5] * p6
+						/*line warp.go:164:70000*/ line += t20[5] * p6
 						/*line warp.go:160*/ p7 := value
-						if at_6 >= 0 {
+						/*line warp.go:161:70000*/ if at_6 >= 0 {
 							p7 = float32(row[at_6*c])
 						}
-						line += t20[6] * p7
+						/*line warp.go:164:70000*/ line += t20[6] * p7
 						/*line warp.go:160*/ p8 := value
-						if at_7 >= 0 {
+						/*line warp.go:161:70000*/ if at_7 >= 0 {
 							p8 = float32(row[at_7*c])
 						}
-						line += t20[7] * p8
+						/*line warp.go:164:70000*/ line += t20[7] * p8
 					}
-					/*line warp.go:167*/ sum += rows[j][id] * line
+					/*line warp.go:167:70000*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:70000*/ t10 := sum
-				/*line warp.go:169*/ result07 := quernFunc2WarpLanczos[T](t10)
-				/*line warp.go:169*/ t32[channel] = result07
+				/*line warp.go:169:70000*/ result04 := quernFunc2WarpLanczos[T](sum)
+				/*line warp.go:169*/ t32[channel] = result04
 			}
 		}
 		/*line warp.go:172:70000*/ return
@@ -10324,24 +8692,12 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 		}
 		/*line warp.go:191*/ t1 := &m2
 		/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-		u2 := u
-		v2 := v
-		/*line warp.go:192*/ t6 := u2
-		/*line warp.go:192*/ result0, result1 := quernFunc1WarpLanczos[T](t6)
-		x := result0
-		fx := result1
-		/*line warp.go:193*/ t9 := v2
-		/*line warp.go:193*/ result02, result12 := quernFunc1WarpLanczos[T](t9)
-		y := result02
-		fy := result12
-		/*line warp.go:194*/ t12 := fx
-		/*line warp.go:194*/ result03 := lanczosWeights(t12)
-		t14 := result03
-		t15 := fy
-		/*line warp.go:194*/ result04 := lanczosWeights(t15)
-		t17 := result04
-		wx := t14
-		wy := t17
+		x, fx := quernFunc1WarpLanczos[T](u)
+		y, fy := quernFunc1WarpLanczos[T](v)
+		result0 := lanczosWeights(fx)
+		/*line warp.go:194*/ result02 := lanczosWeights(fy)
+		wx := result0
+		wy := result02
 		/*line warp.go:195*/ t20 := &wx
 		t21 := &wy
 		t24 := x - 3
@@ -10357,10 +8713,10 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 		/*line warp.go:138*/ rows[7][id] = t21[7]
 		/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
 			t22 := t24 + k
-			/*line warp.go:142*/ result05 := inside(mode, t22, w)
-			/*line warp.go:142*/ columns[k][id] = int32(result05)
+			/*line warp.go:142*/ result03 := inside(mode, t22, w)
+			/*line warp.go:142*/ columns[k][id] = int32(result03)
 		}
-		/*line warp.go:147:70000*/ at_0 := int(columns[0][id])
+		/*line warp.go:147*/ at_0 := int(columns[0][id])
 		/*line warp.go:147*/ at_1 := int(columns[1][id])
 		/*line warp.go:147*/ at_2 := int(columns[2][id])
 		/*line warp.go:147*/ at_3 := int(columns[3][id])
@@ -10376,68 +8732,66 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 			var sum float32
 			/*line warp.go:153*/ for j := 0; j < 8; j++ {
 				line := value
-				t62 := t25 + j
-				/*line warp.go:155*/ result06 := inside(mode, t62, h)
-				yy := result06
-				/*line warp.go:157:70000*/ if yy >= 0 {
-					/*line warp.go:156*/ t92 := yy*srcStride + channel
-					/*line warp.go:156*/ row := src[t92:]
+				t6 := t25 + j
+				/*line warp.go:155*/ yy := inside(mode, t6, h)
+				/*line warp.go:156:70000*/ if yy >= 0 {
+					/*line warp.go:156*/ t9 := yy*srcStride + channel
+					/*line warp.go:156*/ row := src[t9:]
 					line = 0
 					/*line warp.go:160*/ p := value
-					if at_0 >= 0 {
+					/*line warp.go:161:70000*/ if at_0 >= 0 {
 						p = float32(row[at_0*c])
 					}
-					line += t20[0] * p
+					/*line warp.go:164:70000*/ line += t20[0] * p
 					/*line warp.go:160*/ p2 := value
-					if at_1 >= 0 {
+					/*line warp.go:161:70000*/ if at_1 >= 0 {
 						p2 = float32(row[at_1*c])
 					}
-					line += t20[1] * p2
+					/*line warp.go:164:70000*/ line += t20[1] * p2
 					/*line warp.go:160*/ p3 := value
-					if at_2 >= 0 {
+					/*line warp.go:161:70000*/ if at_2 >= 0 {
 						p3 = float32(row[at_2*c])
 					}
-					line += t20[2] * p3
+					/*line warp.go:164:70000*/ line += t20[2] * p3
 					/*line warp.go:160*/ p4 := value
-					if at_3 >= 0 {
+					/*line warp.go:161:70000*/ if at_3 >= 0 {
 						p4 = float32(row[at_3*c])
 					}
-					line += t20[3] * p4
+					/*line warp.go:164:70000*/ line += t20[3] * p4
 					/*line warp.go:160*/ p5 := value
-					if at_4 >= 0 {
+					/*line warp.go:161:70000*/ if at_4 >= 0 {
 						p5 = float32(row[at_4*c])
 					}
-					line += t20[4] * p5
+					/*line warp.go:164:70000*/ line += t20[4] * p5
 					/*line warp.go:160*/ p6 := value
-					if at_5 >= 0 {
+					/*line warp.go:161:70000*/ if at_5 >= 0 {
 						p6 = float32(row[at_5*c])
 					}
-					line += t20[5] * p6
+					/*line warp.go:164:70000*/ line += t20[5] * p6
 					/*line warp.go:160*/ p7 := value
-					if at_6 >= 0 {
+					/*line warp.go:161:70000*/ if at_6 >= 0 {
 						p7 = float32(row[at_6*c])
 					}
-					line += t20[6] * p7
+					/*line warp.go:164:70000*/ line += t20[6] * p7
 					/*line warp.go:160*/ p8 := value
-					if at_7 >= 0 {
+					/*line warp.go:161:70000*/ if at_7 >= 0 {
 						p8 = float32(row[at_7*c])
 					}
-					line += t20[7] * p8
+					/*line warp.go:164:70000*/ line += t20[7] * p8
 				}
-				/*line warp.go:167*/ sum += rows[j][id] * line
+				/*line warp.go:167:70000*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:70000*/ t10 := sum
-			/*line warp.go:169*/ result07 := quernFunc2WarpLanczos[T](t10)
-			/*line warp.go:169*/ t32[channel] = result07
+			/*line warp.go:169:70000*/ result04 := quernFunc2WarpLanczos[T](sum)
+			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:10433:1*/
+	} /*line quern_gen.go:8787:1*/
 }
 
 // quernFunc1WarpLanczos is kernels.split.
 func quernFunc1WarpLanczos[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:10440:1*/
+	return t1, float32(u - f) /*line quern_gen.go:8794:1*/
 }
 
 // quernFunc2WarpLanczos is kernels.round.
@@ -10447,12 +8801,7 @@ func quernFunc2WarpLanczos[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:10450:1*/
-}
-
-func quernPlainWarpLanczos_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { warpLanczos[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	return host.Narrow[T](v) /*line quern_gen.go:8804:1*/
 }
 
 func quernHostWarpLanczos_float32(r *host.Run) {
@@ -10519,24 +8868,12 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 			}
 			/*line warp.go:191*/ t1 := &m2
 			/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-			u2 := u
-			v2 := v
-			/*line warp.go:192*/ t6 := u2
-			/*line warp.go:192*/ result0, result1 := quernFunc1WarpLanczos_float32(t6)
-			x := result0
-			fx := result1
-			/*line warp.go:193*/ t9 := v2
-			/*line warp.go:193*/ result02, result12 := quernFunc1WarpLanczos_float32(t9)
-			y := result02
-			fy := result12
-			/*line warp.go:194*/ t12 := fx
-			/*line warp.go:194*/ result03 := lanczosWeights(t12)
-			t14 := result03
-			t15 := fy
-			/*line warp.go:194*/ result04 := lanczosWeights(t15)
-			t17 := result04
-			wx := t14
-			wy := t17
+			x, fx := quernFunc1WarpLanczos_float32(u)
+			y, fy := quernFunc1WarpLanczos_float32(v)
+			result0 := lanczosWeights(fx)
+			/*line warp.go:194*/ result02 := lanczosWeights(fy)
+			wx := result0
+			wy := result02
 			/*line warp.go:195*/ t20 := &wx
 			t21 := &wy
 			t24 := x - 3
@@ -10552,10 +8889,10 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 			row9[threadX] = t21[7]
 			/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
 				t22 := t24 + k
-				/*line warp.go:142*/ result05 := inside(mode, t22, w)
-				/*line warp.go:142*/ columns[k][id] = int32(result05)
+				/*line warp.go:142*/ result03 := inside(mode, t22, w)
+				/*line warp.go:142*/ columns[k][id] = int32(result03)
 			}
-			/*line warp.go:147:70000*/ at_0 := int(row10[threadX])
+			/*line warp.go:147*/ at_0 := int(row10[threadX])
 			at_1 := int(row11[threadX])
 			at_2 := int(row12[threadX])
 			at_3 := int(row13[threadX])
@@ -10571,59 +8908,57 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 				var sum float32
 				/*line warp.go:153*/ for j := 0; j < 8; j++ {
 					line := value
-					t62 := t25 + j
-					/*line warp.go:155*/ result06 := inside(mode, t62, h)
-					yy := result06
-					/*line warp.go:157:70000*/ if yy >= 0 {
-						/*line warp.go:156*/ t92 := yy*srcStride + channel
-						/*line warp.go:156*/ row := src[t92:]
+					t6 := t25 + j
+					/*line warp.go:155*/ yy := inside(mode, t6, h)
+					/*line warp.go:156:70000*/ if yy >= 0 {
+						/*line warp.go:156*/ t9 := yy*srcStride + channel
+						/*line warp.go:156*/ row := src[t9:]
 						line = 0
 						/*line warp.go:160*/ p := value
-						if at_0 >= 0 {
+						/*line warp.go:161:70000*/ if at_0 >= 0 {
 							p = row[at_0*c]
 						}
-						line += t20[0] * p
+						/*line warp.go:164:70000*/ line += t20[0] * p
 						/*line warp.go:160*/ p2 := value
-						if at_1 >= 0 {
+						/*line warp.go:161:70000*/ if at_1 >= 0 {
 							p2 = row[at_1*c]
 						}
-						line += t20[1] * p2
+						/*line warp.go:164:70000*/ line += t20[1] * p2
 						/*line warp.go:160*/ p3 := value
-						if at_2 >= 0 {
+						/*line warp.go:161:70000*/ if at_2 >= 0 {
 							p3 = row[at_2*c]
 						}
-						line += t20[2] * p3
+						/*line warp.go:164:70000*/ line += t20[2] * p3
 						/*line warp.go:160*/ p4 := value
-						if at_3 >= 0 {
+						/*line warp.go:161:70000*/ if at_3 >= 0 {
 							p4 = row[at_3*c]
 						}
-						line += t20[3] * p4
+						/*line warp.go:164:70000*/ line += t20[3] * p4
 						/*line warp.go:160*/ p5 := value
-						if at_4 >= 0 {
+						/*line warp.go:161:70000*/ if at_4 >= 0 {
 							p5 = row[at_4*c]
 						}
-						line += t20[4] * p5
+						/*line warp.go:164:70000*/ line += t20[4] * p5
 						/*line warp.go:160*/ p6 := value
-						if at_5 >= 0 {
+						/*line warp.go:161:70000*/ if at_5 >= 0 {
 							p6 = row[at_5*c]
 						}
-						line += t20[5] * p6
+						/*line warp.go:164:70000*/ line += t20[5] * p6
 						/*line warp.go:160*/ p7 := value
-						if at_6 >= 0 {
+						/*line warp.go:161:70000*/ if at_6 >= 0 {
 							p7 = row[at_6*c]
 						}
-						line += t20[6] * p7
+						/*line warp.go:164:70000*/ line += t20[6] * p7
 						/*line warp.go:160*/ p8 := value
-						if at_7 >= 0 {
+						/*line warp.go:161:70000*/ if at_7 >= 0 {
 							p8 = row[at_7*c]
 						}
-						line += t20[7] * p8
+						/*line warp.go:164:70000*/ line += t20[7] * p8
 					}
-					/*line warp.go:167*/ sum += rows[j][id] * line
+					/*line warp.go:167:70000*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:70000*/ t10 := sum
-				/*line warp.go:169*/ result07 := round[float32](t10)
-				/*line warp.go:169*/ t32[channel] = result07
+				/*line warp.go:169:70000*/ result04 := round[float32](sum)
+				/*line warp.go:169*/ t32[channel] = result04
 			}
 		}
 		/*line warp.go:172:70000*/ return
@@ -10640,24 +8975,12 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 		}
 		/*line warp.go:191*/ t1 := &m2
 		/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-		u2 := u
-		v2 := v
-		/*line warp.go:192*/ t6 := u2
-		/*line warp.go:192*/ result0, result1 := quernFunc1WarpLanczos_float32(t6)
-		x := result0
-		fx := result1
-		/*line warp.go:193*/ t9 := v2
-		/*line warp.go:193*/ result02, result12 := quernFunc1WarpLanczos_float32(t9)
-		y := result02
-		fy := result12
-		/*line warp.go:194*/ t12 := fx
-		/*line warp.go:194*/ result03 := lanczosWeights(t12)
-		t14 := result03
-		t15 := fy
-		/*line warp.go:194*/ result04 := lanczosWeights(t15)
-		t17 := result04
-		wx := t14
-		wy := t17
+		x, fx := quernFunc1WarpLanczos_float32(u)
+		y, fy := quernFunc1WarpLanczos_float32(v)
+		result0 := lanczosWeights(fx)
+		/*line warp.go:194*/ result02 := lanczosWeights(fy)
+		wx := result0
+		wy := result02
 		/*line warp.go:195*/ t20 := &wx
 		t21 := &wy
 		t24 := x - 3
@@ -10673,10 +8996,10 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 		/*line warp.go:138*/ rows[7][id] = t21[7]
 		/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
 			t22 := t24 + k
-			/*line warp.go:142*/ result05 := inside(mode, t22, w)
-			/*line warp.go:142*/ columns[k][id] = int32(result05)
+			/*line warp.go:142*/ result03 := inside(mode, t22, w)
+			/*line warp.go:142*/ columns[k][id] = int32(result03)
 		}
-		/*line warp.go:147:70000*/ at_0 := int(columns[0][id])
+		/*line warp.go:147*/ at_0 := int(columns[0][id])
 		/*line warp.go:147*/ at_1 := int(columns[1][id])
 		/*line warp.go:147*/ at_2 := int(columns[2][id])
 		/*line warp.go:147*/ at_3 := int(columns[3][id])
@@ -10692,71 +9015,69 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 			var sum float32
 			/*line warp.go:153*/ for j := 0; j < 8; j++ {
 				line := value
-				t62 := t25 + j
-				/*line warp.go:155*/ result06 := inside(mode, t62, h)
-				yy := result06
-				/*line warp.go:157:70000*/ if yy >= 0 {
-					/*line warp.go:156*/ t92 := yy*srcStride + channel
-					/*line warp.go:156*/ row := src[t92:]
+				t6 := t25 + j
+				/*line warp.go:155*/ yy := inside(mode, t6, h)
+				/*line warp.go:156:70000*/ if yy >= 0 {
+					/*line warp.go:156*/ t9 := yy*srcStride + channel
+					/*line warp.go:156*/ row := src[t9:]
 					line = 0
 					/*line warp.go:160*/ p := value
-					if at_0 >= 0 {
+					/*line warp.go:161:70000*/ if at_0 >= 0 {
 						p = row[at_0*c]
 					}
-					line += t20[0] * p
+					/*line warp.go:164:70000*/ line += t20[0] * p
 					/*line warp.go:160*/ p2 := value
-					if at_1 >= 0 {
+					/*line warp.go:161:70000*/ if at_1 >= 0 {
 						p2 = row[at_1*c]
 					}
-					line += t20[1] * p2
+					/*line warp.go:164:70000*/ line += t20[1] * p2
 					/*line warp.go:160*/ p3 := value
-					if at_2 >= 0 {
+					/*line warp.go:161:70000*/ if at_2 >= 0 {
 						p3 = row[at_2*c]
 					}
-					line += t20[2] * p3
+					/*line warp.go:164:70000*/ line += t20[2] * p3
 					/*line warp.go:160*/ p4 := value
-					if at_3 >= 0 {
+					/*line warp.go:161:70000*/ if at_3 >= 0 {
 						p4 = row[at_3*c]
 					}
-					line += t20[3] * p4
+					/*line warp.go:164:70000*/ line += t20[3] * p4
 					/*line warp.go:160*/ p5 := value
-					if at_4 >= 0 {
+					/*line warp.go:161:70000*/ if at_4 >= 0 {
 						p5 = row[at_4*c]
 					}
-					line += t20[4] * p5
+					/*line warp.go:164:70000*/ line += t20[4] * p5
 					/*line warp.go:160*/ p6 := value
-					if at_5 >= 0 {
+					/*line warp.go:161:70000*/ if at_5 >= 0 {
 						p6 = row[at_5*c]
 					}
-					line += t20[5] * p6
+					/*line warp.go:164:70000*/ line += t20[5] * p6
 					/*line warp.go:160*/ p7 := value
-					if at_6 >= 0 {
+					/*line warp.go:161:70000*/ if at_6 >= 0 {
 						p7 = row[at_6*c]
 					}
-					line += t20[6] * p7
+					/*line warp.go:164:70000*/ line += t20[6] * p7
 					/*line warp.go:160*/ p8 := value
-					if at_7 >= 0 {
+					/*line warp.go:161:70000*/ if at_7 >= 0 {
 						p8 = row[at_7*c]
 					}
-					line += t20[7] * p8
+					/*line warp.go:164:70000*/ line += t20[7] * p8
 				}
-				/*line warp.go:167*/ sum += rows[j][id] * line
+				/*line warp.go:167:70000*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:70000*/ t10 := sum
-			/*line warp.go:169*/ result07 := round[float32](t10)
-			/*line warp.go:169*/ t32[channel] = result07
+			/*line warp.go:169:70000*/ result04 := round[float32](sum)
+			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:10749:1*/
+	} /*line quern_gen.go:9070:1*/
 }
 
 // quernFunc1WarpLanczos_float32 is kernels.split.
 func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:10756:1*/
+	return t1, float32(u - f) /*line quern_gen.go:9077:1*/
 }
 
-func quernPlainShrink[T uint8 | uint16](r *host.Run) {
+func quernPlainShrink[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	host.Plain(r, func(t kernel.Thread) { shrink[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
@@ -10814,9 +9135,8 @@ func quernRow1Shrink[T uint8 | uint16](r *host.Run, base int, dw int, py int, dh
 				}
 //line warp.go:249:70000
 				var sum float32
-				y := host.Div(start, dh)
-				/*line warp.go:251:70000*/ for ; y*dh < start2; y++ {
-					/*line warp.go:252*/ if r.Halted() {
+				/*line warp.go:250*/ for y := host.Div(start, dh); y*dh < start2; y++ {
+					/*line warp.go:251:70000*/ if r.Halted() {
 						/*line warp.go:250*/ r.Halt()
 					}
 //line warp.go:251:70000
@@ -10827,12 +9147,10 @@ func quernRow1Shrink[T uint8 | uint16](r *host.Run, base int, dw int, py int, dh
 						if r.Halted() {
 							/*line warp.go:253*/ r.Halt()
 						}
-						/*line warp.go:254*/ t3 := x
-						/*line warp.go:254*/ result0 := share(t3, px, w, dw)
+						/*line warp.go:254*/ result0 := share(x, px, w, dw)
 						/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 					}
-					/*line warp.go:256:70000*/ t8 := y
-					/*line warp.go:256*/ result02 := share(t8, py, h, dh)
+					/*line warp.go:256:70000*/ result02 := share(y, py, h, dh)
 					sum += float32(result02) * (line * steady)
 				}
 				/*line warp.go:258*/ t13 := sum * steady2
@@ -10858,9 +9176,8 @@ func quernRow1Shrink[T uint8 | uint16](r *host.Run, base int, dw int, py int, dh
 			}
 //line warp.go:249:70000
 			var sum float32
-			y := host.Div(start, dh)
-			/*line warp.go:251:70000*/ for ; y*dh < start2; y++ {
-				/*line warp.go:252*/ if r.Halted() {
+			/*line warp.go:250*/ for y := host.Div(start, dh); y*dh < start2; y++ {
+				/*line warp.go:251:70000*/ if r.Halted() {
 					/*line warp.go:250*/ r.Halt()
 				}
 //line warp.go:251:70000
@@ -10871,19 +9188,17 @@ func quernRow1Shrink[T uint8 | uint16](r *host.Run, base int, dw int, py int, dh
 					if r.Halted() {
 						/*line warp.go:253*/ r.Halt()
 					}
-					/*line warp.go:254*/ t3 := x
-					/*line warp.go:254*/ result0 := share(t3, px, w, dw)
+					/*line warp.go:254*/ result0 := share(x, px, w, dw)
 					/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 				}
-				/*line warp.go:256:70000*/ t8 := y
-				/*line warp.go:256*/ result02 := share(t8, py, h, dh)
+				/*line warp.go:256:70000*/ result02 := share(y, py, h, dh)
 				sum += float32(result02) * (line * steady)
 			}
 			/*line warp.go:258*/ t13 := sum * steady2
 			/*line warp.go:258*/ result03 := quernFunc1Shrink[T](t13)
 			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	} /*line quern_gen.go:10886:1*/
+	} /*line quern_gen.go:9201:1*/
 }
 
 // quernFunc1Shrink is kernels.round.
@@ -10893,12 +9208,7 @@ func quernFunc1Shrink[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:10896:1*/
-}
-
-func quernPlainShrink_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
-	host.Plain(r, func(t kernel.Thread) { shrink[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+	return host.Narrow[T](v) /*line quern_gen.go:9211:1*/
 }
 
 func quernHostShrink_float32(r *host.Run) {
@@ -10954,9 +9264,8 @@ func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c in
 				}
 //line warp.go:249:70000
 				var sum float32
-				y := host.Div(start, dh)
-				/*line warp.go:251:70000*/ for ; y*dh < start2; y++ {
-					/*line warp.go:252*/ if r.Halted() {
+				/*line warp.go:250*/ for y := host.Div(start, dh); y*dh < start2; y++ {
+					/*line warp.go:251:70000*/ if r.Halted() {
 						/*line warp.go:250*/ r.Halt()
 					}
 //line warp.go:251:70000
@@ -10967,12 +9276,10 @@ func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c in
 						if r.Halted() {
 							/*line warp.go:253*/ r.Halt()
 						}
-						/*line warp.go:254*/ t3 := x
-						/*line warp.go:254*/ result0 := share(t3, px, w, dw)
+						/*line warp.go:254*/ result0 := share(x, px, w, dw)
 						/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 					}
-					/*line warp.go:256:70000*/ t8 := y
-					/*line warp.go:256*/ result02 := share(t8, py, h, dh)
+					/*line warp.go:256:70000*/ result02 := share(y, py, h, dh)
 					sum += float32(result02) * (line * steady)
 				}
 				/*line warp.go:258*/ t13 := sum * steady2
@@ -10998,9 +9305,8 @@ func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c in
 			}
 //line warp.go:249:70000
 			var sum float32
-			y := host.Div(start, dh)
-			/*line warp.go:251:70000*/ for ; y*dh < start2; y++ {
-				/*line warp.go:252*/ if r.Halted() {
+			/*line warp.go:250*/ for y := host.Div(start, dh); y*dh < start2; y++ {
+				/*line warp.go:251:70000*/ if r.Halted() {
 					/*line warp.go:250*/ r.Halt()
 				}
 //line warp.go:251:70000
@@ -11011,24 +9317,22 @@ func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c in
 					if r.Halted() {
 						/*line warp.go:253*/ r.Halt()
 					}
-					/*line warp.go:254*/ t3 := x
-					/*line warp.go:254*/ result0 := share(t3, px, w, dw)
+					/*line warp.go:254*/ result0 := share(x, px, w, dw)
 					/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 				}
-				/*line warp.go:256:70000*/ t8 := y
-				/*line warp.go:256*/ result02 := share(t8, py, h, dh)
+				/*line warp.go:256:70000*/ result02 := share(y, py, h, dh)
 				sum += float32(result02) * (line * steady)
 			}
 			/*line warp.go:258*/ t13 := sum * steady2
 			/*line warp.go:258*/ result03 := round[float32](t13)
 			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	} /*line quern_gen.go:11026:1*/
+	} /*line quern_gen.go:9330:1*/
 }
 
-func quernPlainConvert[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[float32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { convert[float32, T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainConvert[T uint8 | uint16 | float32, U float32 | uint8 | uint16](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[U](r, 7)
+	host.Plain(r, func(t kernel.Thread) { convert[U, T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
 func quernHostConvert[T uint8 | uint16](r *host.Run) {
@@ -11078,7 +9382,7 @@ func quernRow1Convert[T uint8 | uint16](r *host.Run, base int, row int, y int, h
 				/*line warp.go:276*/ result0 := round[float32](t1)
 				row3[threadX] = result0
 			}
-			return
+			/*line warp.go:279:70000*/ return
 		}
 	}
 	/*line warp.go:282:70000*/ for threadX := range width {
@@ -11090,12 +9394,7 @@ func quernRow1Convert[T uint8 | uint16](r *host.Run, base int, row int, y int, h
 		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
 		/*line warp.go:276*/ result0 := round[float32](t1)
 		/*line warp.go:276*/ dst[start2+e] = result0
-	} /*line quern_gen.go:11093:1*/
-}
-
-func quernPlainConvert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[U](r, 7)
-	host.Plain(r, func(t kernel.Thread) { convert[U, T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+	} /*line quern_gen.go:9397:1*/
 }
 
 func quernHostConvert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](r *host.Run) {
@@ -11145,7 +9444,7 @@ func quernRow1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16
 				/*line warp.go:276*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
 				row3[threadX] = result0
 			}
-			return
+			/*line warp.go:279:70000*/ return
 		}
 	}
 	/*line warp.go:282:70000*/ for threadX := range width {
@@ -11157,7 +9456,7 @@ func quernRow1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16
 		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
 		/*line warp.go:276*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
 		/*line warp.go:276*/ dst[start2+e] = result0
-	} /*line quern_gen.go:11160:1*/
+	} /*line quern_gen.go:9459:1*/
 }
 
 // quernFunc1Convert_uint8_float32 is kernels.round.
@@ -11167,13 +9466,13 @@ func quernFunc1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint1
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[U](v) /*line quern_gen.go:11170:1*/
+	return host.Narrow[U](v) /*line quern_gen.go:9469:1*/
 }
 
-func quernPlainWindowRowsCPU[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[T](r, 12), host.Slice[T](r, 13)
+func quernPlainWindowRowsCPU[T uint8 | uint16 | float32, U uint8 | uint16 | float32 | uint32](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[T](r, 12), host.Slice[U](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
-		windowRowsCPU[T, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
+		windowRowsCPU[U, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
 	})
 }
 
@@ -11223,52 +9522,41 @@ func quernRow1WindowRowsCPU[T uint8 | uint16](r *host.Run, src []T, t1 int, t2 i
 					/*line window.go:203*/ r.Halt()
 				}
 				/*line window.go:204:80000*/ end := min(begin+width, w)
-				result0 := quernFunc1WindowRowsCPU[T](op)
-				v := result0
+				v := quernFunc1WindowRowsCPU[T](op)
 				/*line window.go:206:80000*/ for i := begin + width - 1; i >= begin; i-- {
 					/*line window.go:207:80000*/ if r.Halted() {
 						/*line window.go:206*/ r.Halt()
 					}
 					/*line window.go:207:80000*/ u := value
 					t9 := i - center
-					/*line window.go:208*/ result02 := inside(mode, t9, w)
-					x := result02
-					/*line window.go:210:80000*/ if x >= 0 {
+					/*line window.go:208*/ x := inside(mode, t9, w)
+					/*line window.go:209:80000*/ if x >= 0 {
 						/*line window.go:209*/ u = row[x*c+channel]
 					}
-					/*line window.go:211:80000*/ t13 := u
-					t14 := v
-					/*line window.go:211*/ result03 := combine[T](op, t13, t14)
-					v = result03
+					/*line window.go:211:80000*/ v = combine[T](op, u, v)
 					/*line window.go:212:80000*/ if i < end {
 						out[i*c+channel] = v
 					}
 				}
-				/*line window.go:216:80000*/ result04 := quernFunc1WindowRowsCPU[T](op)
-				v = result04
+				/*line window.go:216:80000*/ v = quernFunc1WindowRowsCPU[T](op)
 				/*line window.go:217:80000*/ for i2 := begin + 1; i2 < end; i2++ {
 					/*line window.go:218:80000*/ if r.Halted() {
 						/*line window.go:217*/ r.Halt()
 					}
 					/*line window.go:218:80000*/ u2 := value
 					t19 := size + i2 - 1
-					/*line window.go:219*/ result05 := inside(mode, t19, w)
-					x2 := result05
-					/*line window.go:221:80000*/ if x2 >= 0 {
+					/*line window.go:219*/ x2 := inside(mode, t19, w)
+					/*line window.go:220:80000*/ if x2 >= 0 {
 						/*line window.go:220*/ u2 = row[x2*c+channel]
 					}
-					/*line window.go:222:80000*/ t23 := v
-					t24 := u2
-					/*line window.go:222*/ result06 := combine[T](op, t23, t24)
-					v = result06
-					/*line window.go:223*/ t27 := out[i2*c+channel]
-					t28 := v
-					/*line window.go:223*/ result07 := combine[T](op, t27, t28)
-					/*line window.go:223*/ out[i2*c+channel] = result07
+					/*line window.go:222:80000*/ v = combine[T](op, v, u2)
+					t27 := out[i2*c+channel]
+					/*line window.go:223*/ result0 := combine[T](op, t27, v)
+					/*line window.go:223*/ out[i2*c+channel] = result0
 				}
 			}
 		}
-	} /*line quern_gen.go:11271:1*/
+	} /*line quern_gen.go:9559:1*/
 }
 
 // quernFunc1WindowRowsCPU is kernels.neutral.
@@ -11284,7 +9572,7 @@ func quernFunc1WindowRowsCPU[T uint8 | uint16](op int) T {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU[T]()
 		return result02
-	} /*line quern_gen.go:11287:1*/
+	} /*line quern_gen.go:9575:1*/
 }
 
 // quernFunc2WindowRowsCPU is kernels.highest.
@@ -11297,7 +9585,7 @@ func quernFunc2WindowRowsCPU[T uint8 | uint16]() T {
 	}
 //line window.go:47:80000
 	var zero T
-	return zero - 1 /*line quern_gen.go:11300:1*/
+	return zero - 1 /*line quern_gen.go:9588:1*/
 }
 
 // quernFunc3WindowRowsCPU is kernels.lowest.
@@ -11308,14 +9596,7 @@ func quernFunc3WindowRowsCPU[T uint8 | uint16]() T {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11311:1*/
-}
-
-func quernPlainWindowRowsCPU_float32_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13)
-	host.Plain(r, func(t kernel.Thread) {
-		windowRowsCPU[float32, float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
-	})
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9599:1*/
 }
 
 func quernHostWindowRowsCPU_float32_float32(r *host.Run) {
@@ -11364,59 +9645,41 @@ func quernRow1WindowRowsCPU_float32_float32(r *host.Run, src []float32, t1 int, 
 					/*line window.go:203*/ r.Halt()
 				}
 				/*line window.go:204:80000*/ end := min(begin+width, w)
-				result0 := neutral[float32](op)
-				v := result0
+				v := neutral[float32](op)
 				/*line window.go:206:80000*/ for i := begin + width - 1; i >= begin; i-- {
 					/*line window.go:207:80000*/ if r.Halted() {
 						/*line window.go:206*/ r.Halt()
 					}
 					/*line window.go:207:80000*/ u := float32(value)
 					t9 := i - center
-					/*line window.go:208*/ result02 := inside(mode, t9, w)
-					x := result02
-					/*line window.go:210:80000*/ if x >= 0 {
+					/*line window.go:208*/ x := inside(mode, t9, w)
+					/*line window.go:209:80000*/ if x >= 0 {
 						/*line window.go:209*/ u = float32(row[x*c+channel])
 					}
-					/*line window.go:211:80000*/ t13 := u
-					t14 := v
-					/*line window.go:211*/ result03 := combine[float32](op, t13, t14)
-					v = result03
+					/*line window.go:211:80000*/ v = combine[float32](op, u, v)
 					/*line window.go:212:80000*/ if i < end {
 						out[i*c+channel] = v
 					}
 				}
-				/*line window.go:216:80000*/ result04 := neutral[float32](op)
-				v = result04
+				/*line window.go:216:80000*/ v = neutral[float32](op)
 				/*line window.go:217:80000*/ for i2 := begin + 1; i2 < end; i2++ {
 					/*line window.go:218:80000*/ if r.Halted() {
 						/*line window.go:217*/ r.Halt()
 					}
 					/*line window.go:218:80000*/ u2 := float32(value)
 					t19 := size + i2 - 1
-					/*line window.go:219*/ result05 := inside(mode, t19, w)
-					x2 := result05
-					/*line window.go:221:80000*/ if x2 >= 0 {
+					/*line window.go:219*/ x2 := inside(mode, t19, w)
+					/*line window.go:220:80000*/ if x2 >= 0 {
 						/*line window.go:220*/ u2 = float32(row[x2*c+channel])
 					}
-					/*line window.go:222:80000*/ t23 := v
-					t24 := u2
-					/*line window.go:222*/ result06 := combine[float32](op, t23, t24)
-					v = result06
-					/*line window.go:223*/ t27 := out[i2*c+channel]
-					t28 := v
-					/*line window.go:223*/ result07 := combine[float32](op, t27, t28)
-					/*line window.go:223*/ out[i2*c+channel] = result07
+					/*line window.go:222:80000*/ v = combine[float32](op, v, u2)
+					t27 := out[i2*c+channel]
+					/*line window.go:223*/ result0 := combine[float32](op, t27, v)
+					/*line window.go:223*/ out[i2*c+channel] = result0
 				}
 			}
 		}
-	} /*line quern_gen.go:11412:1*/
-}
-
-func quernPlainWindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[T](r, 12), host.Slice[uint32](r, 13)
-	host.Plain(r, func(t kernel.Thread) {
-		windowRowsCPU[uint32, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
-	})
+	} /*line quern_gen.go:9682:1*/
 }
 
 func quernHostWindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run) {
@@ -11465,52 +9728,41 @@ func quernRow1WindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run, src []T,
 					/*line window.go:203*/ r.Halt()
 				}
 				/*line window.go:204:80000*/ end := min(begin+width, w)
-				result0 := quernFunc1WindowRowsCPU_uint32_uint8[T](op)
-				v := result0
+				v := quernFunc1WindowRowsCPU_uint32_uint8[T](op)
 				/*line window.go:206:80000*/ for i := begin + width - 1; i >= begin; i-- {
 					/*line window.go:207:80000*/ if r.Halted() {
 						/*line window.go:206*/ r.Halt()
 					}
 					/*line window.go:207:80000*/ u := uint32(value)
 					t9 := i - center
-					/*line window.go:208*/ result02 := inside(mode, t9, w)
-					x := result02
-					/*line window.go:210:80000*/ if x >= 0 {
+					/*line window.go:208*/ x := inside(mode, t9, w)
+					/*line window.go:209:80000*/ if x >= 0 {
 						/*line window.go:209*/ u = uint32(row[x*c+channel])
 					}
-					/*line window.go:211:80000*/ t13 := u
-					t14 := v
-					/*line window.go:211*/ result03 := combine[uint32](op, t13, t14)
-					v = result03
+					/*line window.go:211:80000*/ v = combine[uint32](op, u, v)
 					/*line window.go:212:80000*/ if i < end {
 						out[i*c+channel] = v
 					}
 				}
-				/*line window.go:216:80000*/ result04 := quernFunc1WindowRowsCPU_uint32_uint8[T](op)
-				v = result04
+				/*line window.go:216:80000*/ v = quernFunc1WindowRowsCPU_uint32_uint8[T](op)
 				/*line window.go:217:80000*/ for i2 := begin + 1; i2 < end; i2++ {
 					/*line window.go:218:80000*/ if r.Halted() {
 						/*line window.go:217*/ r.Halt()
 					}
 					/*line window.go:218:80000*/ u2 := uint32(value)
 					t19 := size + i2 - 1
-					/*line window.go:219*/ result05 := inside(mode, t19, w)
-					x2 := result05
-					/*line window.go:221:80000*/ if x2 >= 0 {
+					/*line window.go:219*/ x2 := inside(mode, t19, w)
+					/*line window.go:220:80000*/ if x2 >= 0 {
 						/*line window.go:220*/ u2 = uint32(row[x2*c+channel])
 					}
-					/*line window.go:222:80000*/ t23 := v
-					t24 := u2
-					/*line window.go:222*/ result06 := combine[uint32](op, t23, t24)
-					v = result06
-					/*line window.go:223*/ t27 := out[i2*c+channel]
-					t28 := v
-					/*line window.go:223*/ result07 := combine[uint32](op, t27, t28)
-					/*line window.go:223*/ out[i2*c+channel] = result07
+					/*line window.go:222:80000*/ v = combine[uint32](op, v, u2)
+					t27 := out[i2*c+channel]
+					/*line window.go:223*/ result0 := combine[uint32](op, t27, v)
+					/*line window.go:223*/ out[i2*c+channel] = result0
 				}
 			}
 		}
-	} /*line quern_gen.go:11513:1*/
+	} /*line quern_gen.go:9765:1*/
 }
 
 // quernFunc1WindowRowsCPU_uint32_uint8 is kernels.neutral.
@@ -11526,7 +9778,7 @@ func quernFunc1WindowRowsCPU_uint32_uint8[T uint8 | uint16](op int) uint32 {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU_uint32_uint8[T]()
 		return result02
-	} /*line quern_gen.go:11529:1*/
+	} /*line quern_gen.go:9781:1*/
 }
 
 // quernFunc2WindowRowsCPU_uint32_uint8 is kernels.highest.
@@ -11539,7 +9791,7 @@ func quernFunc2WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
 	}
 //line window.go:47:80000
 	var zero uint32
-	return zero - 1 /*line quern_gen.go:11542:1*/
+	return zero - 1 /*line quern_gen.go:9794:1*/
 }
 
 // quernFunc3WindowRowsCPU_uint32_uint8 is kernels.lowest.
@@ -11550,13 +9802,13 @@ func quernFunc3WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
 		var big float32 = 3e+38
 		return host.Narrow[uint32](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11553:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9805:1*/
 }
 
-func quernPlainWindowColumnsCPU[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[T](r, 15), host.Slice[T](r, 16), host.Slice[T](r, 17)
+func quernPlainWindowColumnsCPU[T uint8 | uint16 | float32 | uint32, U uint8 | uint16 | float32](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[T](r, 15), host.Slice[T](r, 16), host.Slice[U](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
-		windowColumnsCPU[T, T, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
+		windowColumnsCPU[U, T, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
 	})
 }
 
@@ -11606,17 +9858,17 @@ func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int
 		r.ThreadIdx.X = threadX
 		/*line window.go:234*/ sums := [256]T{}
 		/*line window.go:236*/ v := sums[:t1]
-		/*line window.go:239*/ for o := blockZ; o < outer; o += gridZ {
-			/*line window.go:240:80000*/ if r.Halted() {
+		/*line window.go:239:80000*/ for o := blockZ; o < outer; o += gridZ {
+			/*line window.go:240*/ if r.Halted() {
 				/*line window.go:239*/ r.Halt()
 			}
 			/*line window.go:241:80000*/ for step := 0; step < size; step++ {
-				/*line window.go:242*/ if r.Halted() {
+				/*line window.go:242:80000*/ if r.Halted() {
 					/*line window.go:241*/ r.Halt()
 				}
-				/*line window.go:242*/ i := base - step
+				/*line window.go:242:80000*/ i := base - step
 				reads := i
-				if step >= width {
+				/*line window.go:244*/ if step >= width {
 					i = base2 + step
 					reads = i + width - 1
 				}
@@ -11628,17 +9880,14 @@ func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int
 				}
 				/*line window.go:254:80000*/ if step != width {
 					t5 := reads - center
-					/*line window.go:255*/ result02 := inside(mode, t5, n)
-					at := result02
-					/*line window.go:256*/ in := src[:0]
+					/*line window.go:255*/ at := inside(mode, t5, n)
+					in := src[:0]
 					if at >= 0 {
 						t8 := o*srcOuter + at*srcStep + e
 						t9 := len(v)
 						/*line window.go:258*/ in = src[t8:][:t9]
 					}
-					/*line window.go:260:80000*/ t11 := v
-					t12 := in
-					/*line window.go:260*/ addLine[T, T](op, t11, t12, value)
+					/*line window.go:260:80000*/ addLine[T, T](op, v, in, value)
 				}
 				/*line window.go:262:80000*/ if i >= end {
 					continue
@@ -11647,9 +9896,7 @@ func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int
 				t15 := len(v)
 				/*line window.go:265*/ part := partial[t14:][:t15]
 				/*line window.go:266:80000*/ if step < width {
-					t16 := part
-					t17 := v
-					/*line window.go:267*/ copy(t16, t17)
+					copy(part, v)
 					continue
 				}
 				/*line window.go:270:80000*/ t19 := o*dstOuter + i*dstStep + e
@@ -11659,22 +9906,21 @@ func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int
 					/*line window.go:273:80000*/ for k2 := 0; k2 < len(part); k2++ {
 						/*line window.go:273*/ u := part[k2]
 						t21 := u + v[k2]
-						/*line window.go:274*/ result03 := mean[T, T](t21, divisor)
-						/*line window.go:274*/ out[k2] = result03
+						/*line window.go:274*/ result02 := mean[T, T](t21, divisor)
+						/*line window.go:274*/ out[k2] = result02
 					}
 //line window.go:276:80000
 				} else {
 					/*line window.go:278*/ for k3 := 0; k3 < len(part); k3++ {
 						/*line window.go:278*/ u2 := part[k3]
-						t25 := u2
-						/*line window.go:279*/ t26 := v[k3]
-						/*line window.go:279*/ result04 := combine[T](op, t25, t26)
-						/*line window.go:279*/ out[k3] = result04
+						t26 := v[k3]
+						/*line window.go:279*/ result03 := combine[T](op, u2, t26)
+						/*line window.go:279*/ out[k3] = result03
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:11677:1*/
+	} /*line quern_gen.go:9923:1*/
 }
 
 // quernFunc1WindowColumnsCPU is kernels.neutral.
@@ -11690,7 +9936,7 @@ func quernFunc1WindowColumnsCPU[T uint8 | uint16](op int) T {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU[T]()
 		return result02
-	} /*line quern_gen.go:11693:1*/
+	} /*line quern_gen.go:9939:1*/
 }
 
 // quernFunc2WindowColumnsCPU is kernels.highest.
@@ -11703,7 +9949,7 @@ func quernFunc2WindowColumnsCPU[T uint8 | uint16]() T {
 	}
 //line window.go:47:80000
 	var zero T
-	return zero - 1 /*line quern_gen.go:11706:1*/
+	return zero - 1 /*line quern_gen.go:9952:1*/
 }
 
 // quernFunc3WindowColumnsCPU is kernels.lowest.
@@ -11714,14 +9960,7 @@ func quernFunc3WindowColumnsCPU[T uint8 | uint16]() T {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11717:1*/
-}
-
-func quernPlainWindowColumnsCPU_float32_float32_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17)
-	host.Plain(r, func(t kernel.Thread) {
-		windowColumnsCPU[float32, float32, float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
-	})
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9963:1*/
 }
 
 func quernHostWindowColumnsCPU_float32_float32_float32(r *host.Run) {
@@ -11770,17 +10009,17 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, bloc
 		r.ThreadIdx.X = threadX
 		/*line window.go:234*/ sums := [256]float32{}
 		/*line window.go:236*/ v := sums[:t1]
-		/*line window.go:239*/ for o := blockZ; o < outer; o += gridZ {
-			/*line window.go:240:80000*/ if r.Halted() {
+		/*line window.go:239:80000*/ for o := blockZ; o < outer; o += gridZ {
+			/*line window.go:240*/ if r.Halted() {
 				/*line window.go:239*/ r.Halt()
 			}
 			/*line window.go:241:80000*/ for step := 0; step < size; step++ {
-				/*line window.go:242*/ if r.Halted() {
+				/*line window.go:242:80000*/ if r.Halted() {
 					/*line window.go:241*/ r.Halt()
 				}
-				/*line window.go:242*/ i := base - step
+				/*line window.go:242:80000*/ i := base - step
 				reads := i
-				if step >= width {
+				/*line window.go:244*/ if step >= width {
 					i = base2 + step
 					reads = i + width - 1
 				}
@@ -11792,17 +10031,14 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, bloc
 				}
 				/*line window.go:254:80000*/ if step != width {
 					t5 := reads - center
-					/*line window.go:255*/ result02 := inside(mode, t5, n)
-					at := result02
-					/*line window.go:256*/ in := src[:0]
+					/*line window.go:255*/ at := inside(mode, t5, n)
+					in := src[:0]
 					if at >= 0 {
 						t8 := o*srcOuter + at*srcStep + e
 						t9 := len(v)
 						/*line window.go:258*/ in = src[t8:][:t9]
 					}
-					/*line window.go:260:80000*/ t11 := v
-					t12 := in
-					/*line window.go:260*/ addLine[float32, float32](op, t11, t12, value)
+					/*line window.go:260:80000*/ addLine[float32, float32](op, v, in, value)
 				}
 				/*line window.go:262:80000*/ if i >= end {
 					continue
@@ -11811,9 +10047,7 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, bloc
 				t15 := len(v)
 				/*line window.go:265*/ part := partial[t14:][:t15]
 				/*line window.go:266:80000*/ if step < width {
-					t16 := part
-					t17 := v
-					/*line window.go:267*/ copy(t16, t17)
+					copy(part, v)
 					continue
 				}
 				/*line window.go:270:80000*/ t19 := o*dstOuter + i*dstStep + e
@@ -11823,22 +10057,21 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, bloc
 					/*line window.go:273:80000*/ for k2 := 0; k2 < len(part); k2++ {
 						/*line window.go:273*/ u := part[k2]
 						t21 := u + v[k2]
-						/*line window.go:274*/ result03 := quernFunc1WindowColumnsCPU_float32_float32_float32(t21, divisor)
-						/*line window.go:274*/ out[k2] = result03
+						/*line window.go:274*/ result02 := quernFunc1WindowColumnsCPU_float32_float32_float32(t21, divisor)
+						/*line window.go:274*/ out[k2] = result02
 					}
 //line window.go:276:80000
 				} else {
 					/*line window.go:278*/ for k3 := 0; k3 < len(part); k3++ {
 						/*line window.go:278*/ u2 := part[k3]
-						t25 := u2
-						/*line window.go:279*/ t26 := v[k3]
-						/*line window.go:279*/ result04 := combine[float32](op, t25, t26)
-						/*line window.go:279*/ out[k3] = float32(result04)
+						t26 := v[k3]
+						/*line window.go:279*/ result03 := combine[float32](op, u2, t26)
+						/*line window.go:279*/ out[k3] = float32(result03)
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:11841:1*/
+	} /*line quern_gen.go:10074:1*/
 }
 
 // quernFunc1WindowColumnsCPU_float32_float32_float32 is kernels.mean.
@@ -11856,14 +10089,7 @@ func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) f
 	/*line window.go:66:80000*/ if r2 > n-r2 || r2 == n-r2 && q&1 == 1 {
 		q++
 	}
-	/*line window.go:69:80000*/ return float32(q) /*line quern_gen.go:11859:1*/
-}
-
-func quernPlainWindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[T](r, 17)
-	host.Plain(r, func(t kernel.Thread) {
-		windowColumnsCPU[T, uint32, uint32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
-	})
+	/*line window.go:69:80000*/ return float32(q) /*line quern_gen.go:10092:1*/
 }
 
 func quernHostWindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run) {
@@ -11912,17 +10138,17 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 		r.ThreadIdx.X = threadX
 		/*line window.go:234*/ sums := [256]uint32{}
 		/*line window.go:236*/ v := sums[:t1]
-		/*line window.go:239*/ for o := blockZ; o < outer; o += gridZ {
-			/*line window.go:240:80000*/ if r.Halted() {
+		/*line window.go:239:80000*/ for o := blockZ; o < outer; o += gridZ {
+			/*line window.go:240*/ if r.Halted() {
 				/*line window.go:239*/ r.Halt()
 			}
 			/*line window.go:241:80000*/ for step := 0; step < size; step++ {
-				/*line window.go:242*/ if r.Halted() {
+				/*line window.go:242:80000*/ if r.Halted() {
 					/*line window.go:241*/ r.Halt()
 				}
-				/*line window.go:242*/ i := base - step
+				/*line window.go:242:80000*/ i := base - step
 				reads := i
-				if step >= width {
+				/*line window.go:244*/ if step >= width {
 					i = base2 + step
 					reads = i + width - 1
 				}
@@ -11934,17 +10160,14 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 				}
 				/*line window.go:254:80000*/ if step != width {
 					t5 := reads - center
-					/*line window.go:255*/ result02 := inside(mode, t5, n)
-					at := result02
-					/*line window.go:256*/ in := src[:0]
+					/*line window.go:255*/ at := inside(mode, t5, n)
+					in := src[:0]
 					if at >= 0 {
 						t8 := o*srcOuter + at*srcStep + e
 						t9 := len(v)
 						/*line window.go:258*/ in = src[t8:][:t9]
 					}
-					/*line window.go:260:80000*/ t11 := v
-					t12 := in
-					/*line window.go:260*/ addLine[uint32, uint32](op, t11, t12, value)
+					/*line window.go:260:80000*/ addLine[uint32, uint32](op, v, in, value)
 				}
 				/*line window.go:262:80000*/ if i >= end {
 					continue
@@ -11953,9 +10176,7 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 				t15 := len(v)
 				/*line window.go:265*/ part := partial[t14:][:t15]
 				/*line window.go:266:80000*/ if step < width {
-					t16 := part
-					t17 := v
-					/*line window.go:267*/ copy(t16, t17)
+					copy(part, v)
 					continue
 				}
 				/*line window.go:270:80000*/ t19 := o*dstOuter + i*dstStep + e
@@ -11965,22 +10186,21 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 					/*line window.go:273:80000*/ for k2 := 0; k2 < len(part); k2++ {
 						/*line window.go:273*/ u := part[k2]
 						t21 := u + v[k2]
-						/*line window.go:274*/ result03 := mean[T, uint32](t21, divisor)
-						/*line window.go:274*/ out[k2] = result03
+						/*line window.go:274*/ result02 := mean[T, uint32](t21, divisor)
+						/*line window.go:274*/ out[k2] = result02
 					}
 //line window.go:276:80000
 				} else {
 					/*line window.go:278*/ for k3 := 0; k3 < len(part); k3++ {
 						/*line window.go:278*/ u2 := part[k3]
-						t25 := u2
-						/*line window.go:279*/ t26 := v[k3]
-						/*line window.go:279*/ result04 := combine[uint32](op, t25, t26)
-						/*line window.go:279*/ out[k3] = T(result04)
+						t26 := v[k3]
+						/*line window.go:279*/ result03 := combine[uint32](op, u2, t26)
+						/*line window.go:279*/ out[k3] = T(result03)
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:11983:1*/
+	} /*line quern_gen.go:10203:1*/
 }
 
 // quernFunc1WindowColumnsCPU_uint8_uint32_uint32 is kernels.neutral.
@@ -11996,7 +10216,7 @@ func quernFunc1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](op int) ui
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T]()
 		return result02
-	} /*line quern_gen.go:11999:1*/
+	} /*line quern_gen.go:10219:1*/
 }
 
 // quernFunc2WindowColumnsCPU_uint8_uint32_uint32 is kernels.highest.
@@ -12009,7 +10229,7 @@ func quernFunc2WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
 	}
 //line window.go:47:80000
 	var zero uint32
-	return zero - 1 /*line quern_gen.go:12012:1*/
+	return zero - 1 /*line quern_gen.go:10232:1*/
 }
 
 // quernFunc3WindowColumnsCPU_uint8_uint32_uint32 is kernels.lowest.
@@ -12020,10 +10240,10 @@ func quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
 		var big float32 = 3e+38
 		return host.Narrow[uint32](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:12023:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:10243:1*/
 }
 
-func quernPlainMaskedExtreme[T uint8 | uint16](r *host.Run) {
+func quernPlainMaskedExtreme[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[T](r, 13), host.Slice[T](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
 		maskedExtreme[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
@@ -12082,16 +10302,14 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 				e := base + threadX
 				/*line window.go:323*/ x := host.Div(e, c)
 				channel := e - x*c
-				result0 := quernFunc1MaskedExtreme[T](op)
-				v := result0
-				/*line window.go:326*/ for j := 0; j < mh; j++ {
+				v := quernFunc1MaskedExtreme[T](op)
+				for j := 0; j < mh; j++ {
 					/*line window.go:327:80000*/ if r.Halted() {
 						/*line window.go:326*/ r.Halt()
 					}
 					/*line window.go:327:80000*/ t5 := start + j
-					/*line window.go:327*/ result02 := inside(mode, t5, h)
-					yy := result02
-					/*line window.go:328*/ for i := 0; i < mw; i++ {
+					/*line window.go:327*/ yy := inside(mode, t5, h)
+					for i := 0; i < mw; i++ {
 						if r.Halted() {
 							/*line window.go:328*/ r.Halt()
 						}
@@ -12100,18 +10318,14 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 						}
 						u := value
 						t10 := x + i - cx
-						/*line window.go:333*/ result03 := inside(mode, t10, w)
-						xx := result03
+						/*line window.go:333*/ xx := inside(mode, t10, w)
 						if xx >= 0 && yy >= 0 {
 							/*line window.go:334*/ u = src[yy*srcStride+xx*c+channel]
 						}
-						t14 := u
-						t15 := v
-						/*line window.go:336*/ result04 := combine[T](op, t14, t15)
-						v = result04
+						v = combine[T](op, u, v)
 					}
 				}
-				/*line window.go:339*/ row[threadX] = v
+				row[threadX] = v
 			}
 			return
 		}
@@ -12124,16 +10338,14 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 		}
 		/*line window.go:323:80000*/ x := host.Div(e, c)
 		channel := e - x*c
-		result0 := quernFunc1MaskedExtreme[T](op)
-		v := result0
+		v := quernFunc1MaskedExtreme[T](op)
 		/*line window.go:326*/ for j := 0; j < mh; j++ {
 			/*line window.go:327:80000*/ if r.Halted() {
 				/*line window.go:326*/ r.Halt()
 			}
 			/*line window.go:327:80000*/ t5 := start + j
-			/*line window.go:327*/ result02 := inside(mode, t5, h)
-			yy := result02
-			/*line window.go:328*/ for i := 0; i < mw; i++ {
+			/*line window.go:327*/ yy := inside(mode, t5, h)
+			for i := 0; i < mw; i++ {
 				if r.Halted() {
 					/*line window.go:328*/ r.Halt()
 				}
@@ -12142,19 +10354,15 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 				}
 				u := value
 				t10 := x + i - cx
-				/*line window.go:333*/ result03 := inside(mode, t10, w)
-				xx := result03
+				/*line window.go:333*/ xx := inside(mode, t10, w)
 				if xx >= 0 && yy >= 0 {
 					/*line window.go:334*/ u = src[yy*srcStride+xx*c+channel]
 				}
-				t14 := u
-				t15 := v
-				/*line window.go:336*/ result04 := combine[T](op, t14, t15)
-				v = result04
+				v = combine[T](op, u, v)
 			}
 		}
-		/*line window.go:339*/ dst[start2+e] = v
-	} /*line quern_gen.go:12157:1*/
+		dst[start2+e] = v
+	} /*line quern_gen.go:10365:1*/
 }
 
 // quernFunc1MaskedExtreme is kernels.neutral.
@@ -12170,7 +10378,7 @@ func quernFunc1MaskedExtreme[T uint8 | uint16](op int) T {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3MaskedExtreme[T]()
 		return result02
-	} /*line quern_gen.go:12173:1*/
+	} /*line quern_gen.go:10381:1*/
 }
 
 // quernFunc2MaskedExtreme is kernels.highest.
@@ -12183,7 +10391,7 @@ func quernFunc2MaskedExtreme[T uint8 | uint16]() T {
 	}
 //line window.go:47:80000
 	var zero T
-	return zero - 1 /*line quern_gen.go:12186:1*/
+	return zero - 1 /*line quern_gen.go:10394:1*/
 }
 
 // quernFunc3MaskedExtreme is kernels.lowest.
@@ -12194,14 +10402,7 @@ func quernFunc3MaskedExtreme[T uint8 | uint16]() T {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:12197:1*/
-}
-
-func quernPlainMaskedExtreme_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14)
-	host.Plain(r, func(t kernel.Thread) {
-		maskedExtreme[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
-	})
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:10405:1*/
 }
 
 func quernHostMaskedExtreme_float32(r *host.Run) {
@@ -12256,16 +10457,14 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 				e := base + threadX
 				/*line window.go:323*/ x := host.Div(e, c)
 				channel := e - x*c
-				result0 := neutral[float32](op)
-				v := result0
-				/*line window.go:326*/ for j := 0; j < mh; j++ {
+				v := neutral[float32](op)
+				for j := 0; j < mh; j++ {
 					/*line window.go:327:80000*/ if r.Halted() {
 						/*line window.go:326*/ r.Halt()
 					}
 					/*line window.go:327:80000*/ t5 := start + j
-					/*line window.go:327*/ result02 := inside(mode, t5, h)
-					yy := result02
-					/*line window.go:328*/ for i := 0; i < mw; i++ {
+					/*line window.go:327*/ yy := inside(mode, t5, h)
+					for i := 0; i < mw; i++ {
 						if r.Halted() {
 							/*line window.go:328*/ r.Halt()
 						}
@@ -12274,18 +10473,14 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 						}
 						u := value
 						t10 := x + i - cx
-						/*line window.go:333*/ result03 := inside(mode, t10, w)
-						xx := result03
+						/*line window.go:333*/ xx := inside(mode, t10, w)
 						if xx >= 0 && yy >= 0 {
 							/*line window.go:334*/ u = src[yy*srcStride+xx*c+channel]
 						}
-						t14 := u
-						t15 := v
-						/*line window.go:336*/ result04 := combine[float32](op, t14, t15)
-						v = result04
+						v = combine[float32](op, u, v)
 					}
 				}
-				/*line window.go:339*/ row[threadX] = v
+				row[threadX] = v
 			}
 			return
 		}
@@ -12298,16 +10493,14 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 		}
 		/*line window.go:323:80000*/ x := host.Div(e, c)
 		channel := e - x*c
-		result0 := neutral[float32](op)
-		v := result0
+		v := neutral[float32](op)
 		/*line window.go:326*/ for j := 0; j < mh; j++ {
 			/*line window.go:327:80000*/ if r.Halted() {
 				/*line window.go:326*/ r.Halt()
 			}
 			/*line window.go:327:80000*/ t5 := start + j
-			/*line window.go:327*/ result02 := inside(mode, t5, h)
-			yy := result02
-			/*line window.go:328*/ for i := 0; i < mw; i++ {
+			/*line window.go:327*/ yy := inside(mode, t5, h)
+			for i := 0; i < mw; i++ {
 				if r.Halted() {
 					/*line window.go:328*/ r.Halt()
 				}
@@ -12316,22 +10509,18 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 				}
 				u := value
 				t10 := x + i - cx
-				/*line window.go:333*/ result03 := inside(mode, t10, w)
-				xx := result03
+				/*line window.go:333*/ xx := inside(mode, t10, w)
 				if xx >= 0 && yy >= 0 {
 					/*line window.go:334*/ u = src[yy*srcStride+xx*c+channel]
 				}
-				t14 := u
-				t15 := v
-				/*line window.go:336*/ result04 := combine[float32](op, t14, t15)
-				v = result04
+				v = combine[float32](op, u, v)
 			}
 		}
-		/*line window.go:339*/ dst[start2+e] = v
-	} /*line quern_gen.go:12331:1*/
+		dst[start2+e] = v
+	} /*line quern_gen.go:10520:1*/
 }
 
-func quernPlainSubtract[T uint8 | uint16](r *host.Run) {
+func quernPlainSubtract[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
 	host.Plain(r, func(t kernel.Thread) { subtract[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
@@ -12381,10 +10570,8 @@ func quernRow1Subtract[T uint8 | uint16](r *host.Run, base int, row int, y int, 
 			row3 := b[start5:][:count]
 			row4 := dst[start6:][:count]
 			for threadX := range count {
-				/*line window.go:350*/ t1 := row2[threadX]
-				t2 := row3[threadX]
-				u := t1
-				v := t2
+				/*line window.go:350*/ u := row2[threadX]
+				v := row3[threadX]
 				/*line window.go:351*/ if true {
 					v = min(u, v)
 				}
@@ -12399,20 +10586,13 @@ func quernRow1Subtract[T uint8 | uint16](r *host.Run, base int, row int, y int, 
 		/*line window.go:347*/ if e >= row || y >= h {
 			continue
 		}
-		t1 := a[start+e]
-		/*line window.go:350*/ t2 := b[start2+e]
-		u := t1
-		v := t2
-		/*line window.go:351*/ if true {
+		u := a[start+e]
+		/*line window.go:350*/ v := b[start2+e]
+		if true {
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:12410:1*/
-}
-
-func quernPlainSubtract_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { subtract[float32](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+	} /*line quern_gen.go:10595:1*/
 }
 
 func quernHostSubtract_float32(r *host.Run) {
@@ -12460,10 +10640,8 @@ func quernRow1Subtract_float32(r *host.Run, base int, row int, y int, h int, a [
 			row3 := b[start5:][:count]
 			row4 := dst[start6:][:count]
 			for threadX := range count {
-				/*line window.go:350*/ t1 := row2[threadX]
-				t2 := row3[threadX]
-				u := t1
-				v := t2
+				/*line window.go:350*/ u := row2[threadX]
+				v := row3[threadX]
 				/*line window.go:351*/ if false {
 					v = min(u, v)
 				}
@@ -12478,15 +10656,13 @@ func quernRow1Subtract_float32(r *host.Run, base int, row int, y int, h int, a [
 		/*line window.go:347*/ if e >= row || y >= h {
 			continue
 		}
-		t1 := a[start+e]
-		/*line window.go:350*/ t2 := b[start2+e]
-		u := t1
-		v := t2
-		/*line window.go:351*/ if false {
+		u := a[start+e]
+		/*line window.go:350*/ v := b[start2+e]
+		if false {
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:12489:1*/
+	} /*line quern_gen.go:10665:1*/
 }
 
 //line window.go:357

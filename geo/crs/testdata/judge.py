@@ -54,7 +54,7 @@ def projections():
     for name, (text, width, south, north, center) in PROJECTIONS.items():
         p = pyproj.Transformer.from_pipeline("+proj=pipeline +step +proj=unitconvert +xy_in=deg +xy_out=rad +step " + text)
         points = []
-        while len(points) < 200:
+        while len(points) < 40:
             lon = (center + rng.uniform(-width, width) + 180) % 360 - 180
             lat = rng.uniform(south, north)
             h = rng.uniform(-5000, 9000) if name == "geocentric" else 0

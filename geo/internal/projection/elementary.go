@@ -12,23 +12,34 @@ const (
 	ln2Low    = 2.3190468138462996e-17
 )
 
-// inverseFactorials are 1/n!.
-var inverseFactorials = [20]float64{1, 1, 1. / 2, 1. / 6, 1. / 24, 1. / 120, 1. / 720, 1. / 5040, 1. / 40320, 1. / 362880,
-	1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800, 1. / 87178291200, 1. / 1307674368000,
-	1. / 20922789888000, 1. / 355687428096000, 1. / 6402373705728000, 1. / 121645100408832000}
+// 1/n!, by which Taylor's series are divided.
+const (
+	inverse2  = 1. / 2
+	inverse3  = 1. / 6
+	inverse4  = 1. / 24
+	inverse5  = 1. / 120
+	inverse6  = 1. / 720
+	inverse7  = 1. / 5040
+	inverse8  = 1. / 40320
+	inverse9  = 1. / 362880
+	inverse10 = 1. / 3628800
+	inverse11 = 1. / 39916800
+	inverse12 = 1. / 479001600
+	inverse13 = 1. / 6227020800
+	inverse14 = 1. / 87178291200
+	inverse15 = 1. / 1307674368000
+	inverse16 = 1. / 20922789888000
+	inverse17 = 1. / 355687428096000
+)
 
 // sincos returns the sine and the cosine of x, for |x| < 1e5.
 func sincos(x float64) (sin, cos float64) {
 	n := math.RoundToEven(x * (2 / math.Pi))
 	r := fma(-n, halfPiLow, fma(-n, halfPi, x))
-	r2 := float64(r * r)
-	s, c := inverseFactorials[19], inverseFactorials[18]
-	//quern:unroll
-	for k := 8; k >= 1; k-- {
-		s = fma(-s, r2, inverseFactorials[2*k+1])
-		c = fma(-c, r2, inverseFactorials[2*k])
-	}
-	s, c = fma(-float64(s*r2), r, r), fma(-c, r2, 1)
+	z := -float64(r * r)
+	s := fma(fma(fma(fma(fma(fma(fma(inverse17, z, inverse15), z, inverse13), z, inverse11), z, inverse9), z, inverse7), z, inverse5), z, inverse3)
+	c := fma(fma(fma(fma(fma(fma(fma(inverse16, z, inverse14), z, inverse12), z, inverse10), z, inverse8), z, inverse6), z, inverse4), z, inverse2)
+	s, c = fma(float64(s*z), r, r), fma(c, z, 1)
 	q := int(n) & 3
 	if q&1 != 0 {
 		s, c = c, s
@@ -46,9 +57,6 @@ func sincos(x float64) (sin, cos float64) {
 var arctangents = [9]float64{0, 0.12435499454676144, 0.24497866312686414, 0.3587706702705722, 0.4636476090008061,
 	0.5585993153435624, 0.6435011087932844, 0.7188299996216245, 0.7853981633974483}
 
-// odd are 1/(2n+1).
-var odd = [12]float64{1, 1. / 3, 1. / 5, 1. / 7, 1. / 9, 1. / 11, 1. / 13, 1. / 15, 1. / 17, 1. / 19, 1. / 21, 1. / 23}
-
 // atan2 returns the angle of the point (x, y), from -Pi to Pi. It is 0 for the origin.
 func atan2(y, x float64) float64 {
 	low, high := min(math.Abs(x), math.Abs(y)), max(math.Abs(x), math.Abs(y))
@@ -62,13 +70,9 @@ func atan2(y, x float64) float64 {
 	}
 	c := k / 8
 	t := fma(-c, high, low) / fma(c, low, high)
-	t2 := float64(t * t)
-	s := odd[7]
-	//quern:unroll
-	for i := 6; i >= 1; i-- {
-		s = fma(-s, t2, odd[i])
-	}
-	a := arctangents[int(k)] + fma(-float64(s*t2), t, t)
+	z := -float64(t * t)
+	s := fma(fma(fma(fma(fma(1./13, z, 1./11), z, 1./9), z, 1./7), z, 1./5), z, 1./3)
+	a := arctangents[int(k)] + fma(float64(s*z), t, t)
 	if math.Abs(y) > math.Abs(x) {
 		a = halfPi - (a - halfPiLow)
 	}
@@ -96,11 +100,7 @@ func exp(x float64) float64 {
 	}
 	n := math.RoundToEven(x * math.Log2E)
 	r := fma(-n, ln2Low, fma(-n, math.Ln2, x))
-	s := inverseFactorials[14]
-	//quern:unroll
-	for i := 13; i >= 0; i-- {
-		s = fma(s, r, inverseFactorials[i])
-	}
+	s := fma(fma(fma(fma(fma(fma(fma(fma(fma(fma(fma(fma(fma(inverse13, r, inverse12), r, inverse11), r, inverse10), r, inverse9), r, inverse8), r, inverse7), r, inverse6), r, inverse5), r, inverse4), r, inverse3), r, inverse2), r, 1), r, 1)
 	return float64(s * math.Float64frombits(uint64(int64(n)+1023)<<52))
 }
 
@@ -124,11 +124,7 @@ func log(x float64) float64 {
 	// log(m) = 2 atanh(t)
 	t := (m - 1) / (m + 1)
 	t2 := float64(t * t)
-	s := odd[11]
-	//quern:unroll
-	for i := 10; i >= 1; i-- {
-		s = fma(s, t2, odd[i])
-	}
+	s := fma(fma(fma(fma(fma(fma(fma(fma(1./19, t2, 1./17), t2, 1./15), t2, 1./13), t2, 1./11), t2, 1./9), t2, 1./7), t2, 1./5), t2, 1./3)
 	t = 2 * t
 	return fma(n, math.Ln2, fma(n, ln2Low, fma(float64(s*t2), t, t)))
 }

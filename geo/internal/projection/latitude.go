@@ -16,12 +16,11 @@ func (c *Series) at(x, sin, cos float64) float64 {
 // sum evaluates the series without x, divided by sin 2x, by Clenshaw's recurrence.
 func (c *Series) sum(cos2 float64) float64 {
 	t := 2 * cos2
-	u, v := c[terms-1], 0.0
-	//quern:unroll
-	for k := terms - 2; k >= 0; k-- {
-		u, v = fma(t, u, c[k]-v), u
-	}
-	return u
+	b5 := fma(t, c[5], c[4])
+	b4 := fma(t, b5, c[3]-c[5])
+	b3 := fma(t, b4, c[2]-b5)
+	b2 := fma(t, b3, c[1]-b4)
+	return fma(t, b2, c[0]-b3)
 }
 
 // of returns the series for x.

@@ -189,7 +189,7 @@ func hostCodes(p *frontend.Package, kernels []*compiler.Kernel, imports *gohost.
 			if err := writeHandler(&b, p, k, a, imports); err != nil {
 				return nil, err
 			}
-			codes = append(codes, hostCode{k.IR.Name, b.String()})
+			codes = append(codes, hostCode{kernel: k.IR.Name, text: b.String()})
 			continue
 		}
 		if k.IR.Options.Only == "gpu" {
@@ -197,17 +197,18 @@ func hostCodes(p *frontend.Package, kernels []*compiler.Kernel, imports *gohost.
 		}
 		if p.OperatorOf(k.IR.Name) == nil {
 			writePlain(&b, p, k, imports)
+			codes = append(codes, hostCode{k.IR.Name, "Plain", b.String()})
 		}
 		text, err := emit(p, k.IR, imports, gohost.Emit)
 		if err != nil {
 			return nil, err
 		}
-		codes = append(codes, hostCode{k.IR.Name, b.String() + "\n" + text})
+		codes = append(codes, hostCode{k.IR.Name, "Host", text})
 		for _, form := range k.Special {
 			if text, err = emit(p, form.IR, imports, gohost.Emit); err != nil {
 				return nil, err
 			}
-			codes = append(codes, hostCode{form.IR.Name, text})
+			codes = append(codes, hostCode{form.IR.Name, "Host", text})
 		}
 	}
 	return codes, nil

@@ -13,6 +13,7 @@ import (
 // hostCode is the Go form of a kernel: functions, which refer to each other.
 type hostCode struct {
 	kernel string // its name
+	form   string // "Host", "Plain"
 	text   string
 }
 
@@ -42,8 +43,8 @@ func merge(list []hostCode) (text string, expressions map[string]string) {
 		c := &mergeClass{shape: shape, instances: []openInstance{instance}}
 		if generic {
 			byShape[base+"\n"+shape] = c
-			if !named[base] {
-				named[base] = true
+			if key := base + code.form; !named[key] {
+				named[key] = true
 				c.base = base
 			}
 		}

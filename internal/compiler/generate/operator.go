@@ -134,7 +134,7 @@ func (a *assertions) operator(k *compiler.Kernel, o *frontend.Operator) {
 		}
 	}
 	typ := a.declare(ir.Identifier("op_"+k.IR.Name), a.spell(sig))
-	fmt.Fprintf(&a.values, "_ %s = %s\n", typ, name)
+	fmt.Fprintf(&a.values, "var _ %s = %s\n", typ, name)
 	for v := range sig.Params().Variables() {
 		a.layout(v.Type())
 	}

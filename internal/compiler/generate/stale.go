@@ -27,32 +27,40 @@ type assertions struct {
 	imports *gohost.Imports
 	taken   map[string]bool
 	known   []types.Type
+	// asserted holds the kernels, without type arguments, whose types are asserted.
+	asserted map[string]bool
 
 	types, values bytes.Buffer
 }
 
 func newAssertions(p *frontend.Package, imports *gohost.Imports) *assertions {
-	return &assertions{pkg: p, imports: imports, taken: map[string]bool{}}
+	return &assertions{pkg: p, imports: imports, taken: map[string]bool{}, asserted: map[string]bool{}}
 }
 
 // functionVariable returns the name of the variable that holds the function of a
 // kernel.
 func functionVariable(kernel string) string { return "quern_" + ir.Identifier(kernel) }
 
-// function asserts the type of a kernel, and of its parameters.
+// function asserts the type of a kernel, and of its parameters. Of a generic kernel with a Go
+// form, it asserts the type of one instance: the calls of the others would not compile either.
 func (a *assertions) function(k *compiler.Kernel) {
 	sig := signatureOf(a.pkg, k)
+	a.parameters(sig)
+	base := declaredName(k)
+	if k.IR.Options.Only != "gpu" && a.asserted[base] {
+		return
+	}
+	a.asserted[base] = true
 	name := k.IR.Func.Go.Name + typeArguments(a.pkg, k, a.qualify)
 	typ := a.declare(ir.Identifier(k.IR.Name), a.spell(sig))
-	fmt.Fprintf(&a.values, "%s %s = %s\n", functionVariable(k.IR.Name), typ, name)
-	a.parameters(sig)
+	fmt.Fprintf(&a.values, "var %s %s = %s\n", functionVariable(k.IR.Name), typ, name)
 }
 
 // handler asserts the type of an actor's handler, and of its parameters.
 func (a *assertions) handler(actor *frontend.Actor) {
 	sig := a.pkg.Types.Scope().Lookup(actor.Handler).(*types.Func).Signature()
 	typ := a.declare(actor.Handler, a.spell(sig))
-	fmt.Fprintf(&a.values, "_ %s = %s\n", typ, actor.Handler)
+	fmt.Fprintf(&a.values, "var _ %s = %s\n", typ, actor.Handler)
 	a.parameters(sig)
 }
 
@@ -103,7 +111,7 @@ func (a *assertions) named(t *types.Named) {
 	s, isStruct := t.Underlying().(*types.Struct)
 	if !isStruct || a.spellable(s) {
 		typ := a.declare(name, a.spell(t.Underlying()))
-		fmt.Fprintf(&a.values, "_ = (*%s)((*%s)(nil))\n", typ, name)
+		fmt.Fprintf(&a.values, "var _ = (*%s)((*%s)(nil))\n", typ, name)
 		return
 	}
 	// For a struct with unexported fields of another package: its size and the other
@@ -122,7 +130,7 @@ func (a *assertions) named(t *types.Named) {
 		a.size(name+"."+f.Name(), offset, "Offsetof", "("+zero+")."+f.Name())
 		if a.nameable(f.Type()) {
 			typ := a.declare(name+"."+f.Name(), "*"+a.spell(f.Type()))
-			fmt.Fprintf(&a.values, "_ = func(v *%s) %s { return &v.%s }\n", name, typ, f.Name())
+			fmt.Fprintf(&a.values, "var _ = func(v *%s) %s { return &v.%s }\n", name, typ, f.Name())
 		} else {
 			a.size(name+"."+f.Name(), sizes.Sizeof(f.Type()), "Sizeof", "("+zero+")."+f.Name())
 		}
@@ -132,13 +140,13 @@ func (a *assertions) named(t *types.Named) {
 // size asserts that a function of package unsafe returns n for a value.
 func (a *assertions) size(what string, n int64, function, value string) {
 	typ := a.declare(strings.ToLower(function)+"_"+what, fmt.Sprintf("[%d]byte", n))
-	fmt.Fprintf(&a.values, "_ %s = [%s.%s(%s)]byte{}\n", typ, a.imports.Name("unsafe"), function, value)
+	fmt.Fprintf(&a.values, "var _ %s = [%s.%s(%s)]byte{}\n", typ, a.imports.Name("unsafe"), function, value)
 }
 
 // declare declares a type whose name states its purpose.
 func (a *assertions) declare(what, underlying string) string {
 	name := fresh(staleName+identifier(what), a.taken)
-	fmt.Fprintf(&a.types, "%s %s\n", name, underlying)
+	fmt.Fprintf(&a.types, "type %s %s\n", name, underlying)
 	return name
 }
 
@@ -153,8 +161,8 @@ func identifier(s string) string {
 }
 
 func (a *assertions) write(b *bytes.Buffer) {
-	b.WriteString("\n// Kernels and the types that they take, as they were when this file was written.\n// Where one of these does not compile, the file is stale: run go generate.\n")
-	fmt.Fprintf(b, "type (\n%s)\n\nvar (\n%s)\n", &a.types, &a.values)
+	b.WriteString("\n// Kernels and the types that they take, as they were when this file was written.\n// Where one of these does not compile, the file is stale: run go generate.\n\n")
+	fmt.Fprintf(b, "%s\n%s", &a.types, &a.values)
 }
 
 func (a *assertions) qualify(p *types.Package) string { return qualifier(a.pkg, a.imports)(p) }
@@ -196,10 +204,7 @@ func (a *assertions) spell(t types.Type) string {
 	case *types.Signature:
 		var params []string
 		for v := range t.Params().Variables() {
-			params = append(params, strings.TrimSpace(v.Name()+" "+a.spell(v.Type())))
-			if v.Name() == "" {
-				params[len(params)-1] = "_ " + params[len(params)-1]
-			}
+			params = append(params, a.spell(v.Type()))
 		}
 		text := "func(" + strings.Join(params, ", ") + ")"
 		if t.Results().Len() == 1 {

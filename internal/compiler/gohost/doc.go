@@ -59,6 +59,15 @@
 // warps, run four threads in an iteration if their work is small (unroll.go). If the test fails, the ordinary loop runs and reports an
 // index out of range where the kernel has it.
 //
+// # Threads side by side
+//
+// If each thread of a row runs a short loop with the same number of iterations, such as
+// the product of its own row of a matrix with a vector, four threads run together, and
+// each statement of the loop is printed four times (abreast.go). A thread's operations
+// keep their order and therefore their rounding, but those of different threads do not
+// wait for each other. The parts of slices that the loops read are cut before the loops.
+// If one does not exist, the ordinary loop runs from there, and reports the fault.
+//
 // # Loops in lockstep
 //
 // If the row runs a counting loop in which its threads access adjacent elements, the

@@ -130,6 +130,7 @@ type emitter struct {
 	free    *arguments
 	windows *windows
 	edges   *edges
+	beside  *abreastLoops // while code for several threads is printed
 	rowDone *label
 	dead    map[*ir.Local]bool // variables whose value the region does not need
 	grouped map[ir.Expr]bool   // sums that get a variable

@@ -17,6 +17,7 @@ const maxFast = 1600
 type windows struct {
 	count    string            // number of threads that run
 	first    string            // the first of them; "" if it is thread 0
+	next     string            // the first thread that the loop runs, less first; "" if it is 0
 	lane     string            // the loop's variable if first is set: the number of the thread, less first
 	full     int64             // the number of threads if known: a whole row of declared length
 	groups   map[string]*group // by slice and variable part of the offset, if full is known
@@ -122,7 +123,17 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 		w.scanning = false
 	}
 	restore := e.cutRows(g, w)
+	var several *text
+	if len(clamps) == 0 {
+		if p := e.loopsAbreast(g, rest); p != nil {
+			several, w.next = e.abreast(g, rest, p)
+		}
+	}
 	loop := e.threads(g, rest, w.limit(), fails)
+	if several != nil && loop != nil {
+		several.splice(loop)
+		loop = several
+	}
 	restore()
 	e.windows, e.facts.safe, e.facts.clamps = nil, nil, false
 	if loop == nil || w.never {
@@ -419,6 +430,11 @@ func (e *emitter) window(p ir.Place) string {
 	w := e.windows
 	if w == nil {
 		return ""
+	}
+	if e.beside != nil {
+		if s := e.beside.element(e, p); s != "" {
+			return s
+		}
 	}
 	if e.facts.isFixed(p) {
 		e.requireFixed(p)

@@ -339,13 +339,13 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		inner = start
 		fallthrough
 	case first != "" && inner.mentions(first):
-		loop.add("for %s := range %s {", first, limit)
+		loop.add("%s", e.overRow(first, limit))
 	case first != "":
-		loop.add("for range %s {", limit)
+		loop.add("for range %s {", e.left(limit))
 	case e.warp == nil && e.axes[ir.ThreadIdxX] && inner.mentions(e.names.of[ir.ThreadIdxX]):
-		loop.add("for %s := range %s {", e.names.of[ir.ThreadIdxX], limit)
+		loop.add("%s", e.overRow(e.names.of[ir.ThreadIdxX], limit))
 	case e.warp == nil:
-		loop.add("for range %s {", limit)
+		loop.add("for range %s {", e.left(limit))
 	case isOnly:
 		loop.add("for %s := %d; %s < min(%d, %s); %s++ {", e.warp.lane, only, e.warp.lane, only+1, limit, e.warp.lane)
 	case inner.mentions(e.warp.lane):
@@ -358,6 +358,23 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	loop.depth--
 	loop.add("}")
 	return loop
+}
+
+// overRow prints the head of a loop over the threads of a row up to limit, all or those
+// that are left.
+func (e *emitter) overRow(x, limit string) string {
+	if e.windows != nil && e.windows.next != "" {
+		return fmt.Sprintf("for %s := %s; %s < %s; %s++ {", x, e.windows.next, x, limit, x)
+	}
+	return fmt.Sprintf("for %s := range %s {", x, limit)
+}
+
+// left returns how many threads of a row up to limit the loop runs.
+func (e *emitter) left(limit string) string {
+	if e.windows != nil && e.windows.next != "" {
+		return limit + " - " + e.windows.next
+	}
+	return limit
 }
 
 // isRow reports whether the current loop over threads begins with the first of a row and

@@ -145,14 +145,8 @@ func (s *rowSplitter) allReachTheEnd(list []ir.Stmt) bool {
 // the row can run the loop in lockstep and gains from it.
 func (s *rowSplitter) hold(init *ir.Assign, loop *ir.Loop) []item {
 	f := s.facts
-	counter, ok := init.Dst.(*ir.VarPlace)
-	if !ok || len(loop.Pre) > 0 || loop.Cond == nil || len(loop.Post) != 1 || jumps(loop) || len(jumpsOut(loop)) > 0 {
-		return nil
-	}
-	k := counter.Var
-	step, ok := loop.Post[0].(*ir.Assign)
-	body := uses(loop.Body...)
-	if !ok || f.assigned[k] != 2 || f.addressed[k] || f.changed[k] || f.params[k] || !uses(step).writes[k] || body.writes[k] || s.mentionedOutside(k, init, loop) {
+	k, step := s.counter(init, loop)
+	if k == nil {
 		return nil
 	}
 	if !s.keepsFew(loop, k) {
@@ -170,6 +164,22 @@ func (s *rowSplitter) hold(init *ir.Assign, loop *ir.Loop) []item {
 	}
 	s.keep(loop, func() { delete(f.rows, k) })
 	return nil
+}
+
+// counter returns the counter of a loop and the assignment that changes it, if the
+// counter controls the loop alone: nothing else uses it, changes it or leaves the loop.
+func (s *rowSplitter) counter(init *ir.Assign, loop *ir.Loop) (*ir.Local, *ir.Assign) {
+	f := s.facts
+	counter, ok := init.Dst.(*ir.VarPlace)
+	if !ok || len(loop.Pre) > 0 || loop.Cond == nil || len(loop.Post) != 1 || jumps(loop) || len(jumpsOut(loop)) > 0 {
+		return nil, nil
+	}
+	k := counter.Var
+	step, ok := loop.Post[0].(*ir.Assign)
+	if !ok || f.assigned[k] != 2 || f.addressed[k] || f.changed[k] || f.params[k] || !uses(step).writes[k] || uses(loop.Body...).writes[k] || s.mentionedOutside(k, init, loop) {
+		return nil, nil
+	}
+	return k, step
 }
 
 // mentionedOutside reports whether the kernel uses the counter outside its loop.

@@ -64,9 +64,11 @@
 //   - declared blocks: dimensions of a declared block become constants where Go accepts them;
 //   - short loops: unrolls short loops of plain assignments, which the Go compiler does not do, and hinted loops with barriers or calls;
 //   - split arrays: short arrays of numbers or vectors with constant indices become variables;
+//   - sets: comparisons of a variable with several constants become the test of a bit;
 //   - stride: the threads of a block run loops in lockstep that start at the thread's own index;
 //   - Go hoist: as hoist;
 //   - lanes: the lanes of a warp run loops in lockstep that divide a range among them;
+//   - Go copies: removes variables that only pass a value on, which makes the text shorter;
 //   - dead stores: removes values that are never read: vet tools see the text as the kernel's own;
 //   - long loops: marks the loops in which a thread polls for cancellation;
 //   - Go conversions: as conversions;

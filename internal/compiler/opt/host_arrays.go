@@ -57,8 +57,8 @@ func isShortArray(t *ir.Type) bool {
 		t.Elem.Kind == ir.Struct && t.Len*int64(len(t.Elem.Fields)) <= 2*maxHostArray && !slices.ContainsFunc(t.Elem.Fields, isAggregate)
 }
 
-// keepWhole excludes arrays that are used as a whole, other than to copy them from or
-// to another split array or to compose them. It reports whether it excluded any.
+// keepWhole excludes arrays that are used as a whole, other than to copy them from memory,
+// from or to another split array, or to compose them. It reports whether it excluded any.
 func (s *scalariser) keepWhole(body []ir.Stmt) bool {
 	found := false
 	keep := func(v *ir.Local) {
@@ -94,7 +94,9 @@ func (s *scalariser) keepWhole(body []ir.Stmt) bool {
 				}
 			default:
 				from, ok := ir.Variable(a.Src)
-				if !ok || s.nodes[from] == nil {
+				if !ok && isMemoryLoad(a.Src) {
+					v.Value(a.Src)
+				} else if !ok || s.nodes[from] == nil {
 					return true
 				}
 			}
@@ -115,6 +117,16 @@ func (s *scalariser) keepWhole(body []ir.Stmt) bool {
 	}
 	v.Body(body)
 	return found
+}
+
+// isMemoryLoad reports whether a value is an array in memory that all threads see.
+func isMemoryLoad(x ir.Expr) bool {
+	l, ok := x.(*ir.Load)
+	if !ok {
+		return false
+	}
+	_, isVariable := ir.Root(l.Place).(*ir.VarPlace)
+	return !isVariable
 }
 
 // keepFragments excludes the matrices of an operation, which are arrays.

@@ -37,6 +37,12 @@ func TestShortArraysBecomeVariablesInGo(t *testing.T) {
 				Set(b, ir.Get(a)),
 				SetPlace(Elem(out, Int(0)), at(b, 2)))
 		}, "b = a"},
+		{"a copy of one in memory becomes variables", func() *ir.Kernel {
+			in, out, a := Local("in", ir.SliceOf(four)), Local("out", ints), Local("a", four)
+			return Kernel("k", locals(in, out), locals(a),
+				SetPlace(Var(a), Load(Elem(in, Int(2)))),
+				SetPlace(Elem(out, Int(0)), at(a, 1)))
+		}, "a_1 = in[2][1]"},
 		{"one that is stored whole stays", func() *ir.Kernel {
 			out, a := Local("out", ir.SliceOf(four)), Local("a", four)
 			return Kernel("k", locals(out), locals(a),

@@ -92,6 +92,15 @@ func TestSortByKeysOfManySizes(t *testing.T) {
 	})
 }
 
+// each returns the results of f for the elements of x.
+func each[T, R any](x []T, f func(T) R) []R {
+	y := make([]R, len(x))
+	for i := range x {
+		y[i] = f(x[i])
+	}
+	return y
+}
+
 func TestMergeAndSetsTakeElementsFromTheFirstList(t *testing.T) {
 	run(t, func(t *testing.T, d *gpu.Device, s *gpu.Stream, lengths []int) {
 		order := func(a, b record) bool { return byScore(a, b, false, 3) }
@@ -110,6 +119,15 @@ func TestMergeAndSetsTakeElementsFromTheFirstList(t *testing.T) {
 			want := append(slices.Clone(x), y...)
 			slices.SortStableFunc(want, compare(order))
 			if !gputest.Equal(t, gputest.Download(t, d, merged), want, gputest.Name(fmt.Sprintf("merge of %d", n))) {
+				return
+			}
+			id := func(r record) uint32 { return r.ID }
+			ids := gputest.Alloc[uint32](t, d, n+n/2)
+			if err := algo.MergePairs(s, OpByScore(false, 3), merged, ids, a, gputest.Upload(t, d, each(x, id)), b, gputest.Upload(t, d, each(y, id))); err != nil {
+				t.Fatal(err)
+			}
+			if !gputest.Equal(t, gputest.Download(t, d, merged), want, gputest.Name(fmt.Sprintf("merge of %d with values", n))) ||
+				!gputest.Equal(t, gputest.Download(t, d, ids), each(want, id), gputest.Name(fmt.Sprintf("values of the merge of %d", n))) {
 				return
 			}
 			if err := algo.Intersection(s, OpByScore(false, 3), both, count, a, b); err != nil {

@@ -26,87 +26,84 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__plusOne func(t kernel.Thread, _ *uint32, in *Item, out *Item) kernel.Action
-	quern_gen_is_stale__run_go_generate__Item    struct {
-		Key    uint64
-		Value  int64
-		Stages int32
-		Ask    int32
-	}
-	quern_gen_is_stale__run_go_generate__timesTwo func(t kernel.Thread, _ *uint32, in *Item, out *Item) kernel.Action
-	quern_gen_is_stale__run_go_generate__tally    func(t kernel.Thread, state *Tally, in *Item, out *Tally) kernel.Action
-	quern_gen_is_stale__run_go_generate__Tally    struct {
-		Count  int64
-		Values int64
-		Stages int64
-		Keys   uint64
-		Last   int64
-		Turned int64
-	}
-	quern_gen_is_stale__run_go_generate__send  func(t kernel.Thread, c *actor.Context, _ *uint32, in *Order, out *Sent) kernel.Action
-	quern_gen_is_stale__run_go_generate__Order struct {
-		To     actor.Group[Item]
-		How    How
-		Member int32
-		Key    uint64
-		Value  int64
-	}
-	quern_gen_is_stale__run_go_generate__actor_Group_Item struct{ Place uint32 }
-	quern_gen_is_stale__run_go_generate__How              uint32
-	quern_gen_is_stale__run_go_generate__Sent             struct {
-		Taken   int32
-		Members int32
-		Refused int32
-	}
-	quern_gen_is_stale__run_go_generate__work func(t kernel.Thread, c *actor.Context, data []float32, state *Desk, in *Batch, out *Result) kernel.Action
-	quern_gen_is_stale__run_go_generate__Desk struct {
-		Kept  actor.Payload[float32]
-		Given int32
-		Sum   float32
-	}
-	quern_gen_is_stale__run_go_generate__actor_Payload_float32 struct {
-		Entry      uint32
-		Generation uint32
-		Offset     uint32
-		Length     uint32
-	}
-	quern_gen_is_stale__run_go_generate__Batch struct {
-		Values actor.Payload[float32]
-		Do     Do
-		Next   actor.Ref[Batch]
-	}
-	quern_gen_is_stale__run_go_generate__Do              uint32
-	quern_gen_is_stale__run_go_generate__actor_Ref_Batch struct {
-		Mailbox uint32
-		Actor   uint32
-	}
-	quern_gen_is_stale__run_go_generate__Result struct {
-		Sum    float32
-		Given  int32
-		Values actor.Payload[float32]
-	}
-)
 
-var (
-	_ quern_gen_is_stale__run_go_generate__plusOne  = plusOne
-	_                                               = (*quern_gen_is_stale__run_go_generate__Item)((*Item)(nil))
-	_ quern_gen_is_stale__run_go_generate__timesTwo = timesTwo
-	_ quern_gen_is_stale__run_go_generate__tally    = tally
-	_                                               = (*quern_gen_is_stale__run_go_generate__Tally)((*Tally)(nil))
-	_ quern_gen_is_stale__run_go_generate__send     = send
-	_                                               = (*quern_gen_is_stale__run_go_generate__Order)((*Order)(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Group_Item)((*actor.Group[Item])(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__How)((*How)(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__Sent)((*Sent)(nil))
-	_ quern_gen_is_stale__run_go_generate__work     = work
-	_                                               = (*quern_gen_is_stale__run_go_generate__Desk)((*Desk)(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Payload_float32)((*actor.Payload[float32])(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__Batch)((*Batch)(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__Do)((*Do)(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Ref_Batch)((*actor.Ref[Batch])(nil))
-	_                                               = (*quern_gen_is_stale__run_go_generate__Result)((*Result)(nil))
-)
+type quern_gen_is_stale__run_go_generate__plusOne func(kernel.Thread, *uint32, *Item, *Item) kernel.Action
+type quern_gen_is_stale__run_go_generate__Item struct {
+	Key    uint64
+	Value  int64
+	Stages int32
+	Ask    int32
+}
+type quern_gen_is_stale__run_go_generate__timesTwo func(kernel.Thread, *uint32, *Item, *Item) kernel.Action
+type quern_gen_is_stale__run_go_generate__tally func(kernel.Thread, *Tally, *Item, *Tally) kernel.Action
+type quern_gen_is_stale__run_go_generate__Tally struct {
+	Count  int64
+	Values int64
+	Stages int64
+	Keys   uint64
+	Last   int64
+	Turned int64
+}
+type quern_gen_is_stale__run_go_generate__send func(kernel.Thread, *actor.Context, *uint32, *Order, *Sent) kernel.Action
+type quern_gen_is_stale__run_go_generate__Order struct {
+	To     actor.Group[Item]
+	How    How
+	Member int32
+	Key    uint64
+	Value  int64
+}
+type quern_gen_is_stale__run_go_generate__actor_Group_Item struct{ Place uint32 }
+type quern_gen_is_stale__run_go_generate__How uint32
+type quern_gen_is_stale__run_go_generate__Sent struct {
+	Taken   int32
+	Members int32
+	Refused int32
+}
+type quern_gen_is_stale__run_go_generate__work func(kernel.Thread, *actor.Context, []float32, *Desk, *Batch, *Result) kernel.Action
+type quern_gen_is_stale__run_go_generate__Desk struct {
+	Kept  actor.Payload[float32]
+	Given int32
+	Sum   float32
+}
+type quern_gen_is_stale__run_go_generate__actor_Payload_float32 struct {
+	Entry      uint32
+	Generation uint32
+	Offset     uint32
+	Length     uint32
+}
+type quern_gen_is_stale__run_go_generate__Batch struct {
+	Values actor.Payload[float32]
+	Do     Do
+	Next   actor.Ref[Batch]
+}
+type quern_gen_is_stale__run_go_generate__Do uint32
+type quern_gen_is_stale__run_go_generate__actor_Ref_Batch struct {
+	Mailbox uint32
+	Actor   uint32
+}
+type quern_gen_is_stale__run_go_generate__Result struct {
+	Sum    float32
+	Given  int32
+	Values actor.Payload[float32]
+}
+
+var _ quern_gen_is_stale__run_go_generate__plusOne = plusOne
+var _ = (*quern_gen_is_stale__run_go_generate__Item)((*Item)(nil))
+var _ quern_gen_is_stale__run_go_generate__timesTwo = timesTwo
+var _ quern_gen_is_stale__run_go_generate__tally = tally
+var _ = (*quern_gen_is_stale__run_go_generate__Tally)((*Tally)(nil))
+var _ quern_gen_is_stale__run_go_generate__send = send
+var _ = (*quern_gen_is_stale__run_go_generate__Order)((*Order)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__actor_Group_Item)((*actor.Group[Item])(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__How)((*How)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Sent)((*Sent)(nil))
+var _ quern_gen_is_stale__run_go_generate__work = work
+var _ = (*quern_gen_is_stale__run_go_generate__Desk)((*Desk)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__actor_Payload_float32)((*actor.Payload[float32])(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Batch)((*Batch)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Do)((*Do)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__actor_Ref_Batch)((*actor.Ref[Batch])(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Result)((*Result)(nil))
 
 var quernPlusOneActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "plusOneActor", Code: &quernPTX, Host: ring.Loop(quernHostPlusOne), Plain: ring.Loop(quernPlainPlusOne)}}
 
@@ -178,30 +175,30 @@ func quernPlainPlusOne(r *host2.Run, state *uint32, in *Item, out *Item, action 
 }
 
 func quernHostPlusOne(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
-	var result0 kernel.Action = 1
+	var result kernel.Action = 1
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1PlusOne(r, out, in, result0, action)
+			quernRow1PlusOne(r, out, in, result, action)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PlusOne(r *host2.Run, out *Item, in *Item, result0 kernel.Action, action *kernel.Action) {
+func quernRow1PlusOne(r *host2.Run, out *Item, in *Item, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:20*/ if threadX == 0 {
 			*out = Item{Key: in.Key, Value: in.Value + 1, Stages: in.Stages + 1, Ask: 0}
 		}
-		/*line handlers.go:19*/ if result0 > 4 {
+		/*line handlers.go:19*/ if result > 4 {
 			/*line handlers.go:19*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:19
-			*action = result0
+			*action = result
 		}
-	} /*line quern_gen.go:204:1*/
+	} /*line quern_gen.go:201:1*/
 }
 
 func quernBlockTimesTwo(t kernel.Thread, state *uint32, in *Item, out *Item, action *kernel.Action) {
@@ -219,30 +216,30 @@ func quernPlainTimesTwo(r *host2.Run, state *uint32, in *Item, out *Item, action
 }
 
 func quernHostTimesTwo(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
-	var result0 kernel.Action = 1
+	var result kernel.Action = 1
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1TimesTwo(r, out, in, result0, action)
+			quernRow1TimesTwo(r, out, in, result, action)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1TimesTwo(r *host2.Run, out *Item, in *Item, result0 kernel.Action, action *kernel.Action) {
+func quernRow1TimesTwo(r *host2.Run, out *Item, in *Item, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:30*/ if threadX == 0 {
 			*out = Item{Key: in.Key, Value: in.Value * 2, Stages: in.Stages + 1, Ask: 0}
 		}
-		/*line handlers.go:29*/ if result0 > 4 {
+		/*line handlers.go:29*/ if result > 4 {
 			/*line handlers.go:29*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:29
-			*action = result0
+			*action = result
 		}
-	} /*line quern_gen.go:245:1*/
+	} /*line quern_gen.go:242:1*/
 }
 
 func quernBlockTally(t kernel.Thread, state *Tally, in *Item, out *Tally, action *kernel.Action) {
@@ -291,15 +288,14 @@ func quernRow1Tally(r *host2.Run, in *Item, out *Tally, state *Tally, action *ke
 			}
 			result0 = 0
 		}
-		/*line handlers.go:49*/ result := result0
-		if result > 4 {
+		/*line handlers.go:49*/ if result0 > 4 {
 			/*line handlers.go:49*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:49
-			*action = result
+			*action = result0
 		}
-	} /*line quern_gen.go:302:1*/
+	} /*line quern_gen.go:298:1*/
 }
 
 func quernBlockSend(t kernel.Thread, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
@@ -317,17 +313,17 @@ func quernPlainSend(r *host2.Run, contexts []actor.Context, state *uint32, in *O
 }
 
 func quernHostSend(r *host2.Run, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
-	var result07 kernel.Action = 1
+	var result kernel.Action = 1
 	for threadZ := range 1 {
 		for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1Send(r, contexts, in, out, result07, action)
+			quernRow1Send(r, contexts, in, out, result, action)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent, result07 kernel.Action, action *kernel.Action) {
+func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent, result kernel.Action, action *kernel.Action) {
 	if 32 <= len(contexts) {
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
@@ -337,52 +333,42 @@ func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent,
 			/*line handlers.go:100*/ item := Item{Key: in.Key, Value: in.Value}
 			taken := 0
 			/*line handlers.go:103*/ if in.How == 0 && threadX == 0 {
-				t1 := t2
-				/*line handlers.go:104*/ t22 := in.To
+				t22 := in.To
 				t3 := &item
-				/*line handlers.go:104*/ result0 := actor.Publish[Item](kernel.Thread{}, t1, t22, t3)
-				taken = result0
-//line handlers.go:105
+				/*line handlers.go:104*/ taken = actor.Publish[Item](kernel.Thread{}, t2, t22, t3)
 			} else if in.How == 1 {
 				item.Key += uint64(threadX)
-				t5 := t2
-				/*line handlers.go:107*/ t6 := in.To
+				t6 := in.To
 				t7 := item.Key
 				t8 := &item
-				/*line handlers.go:107*/ result02 := actor.Route[Item](kernel.Thread{}, t5, t6, t7, t8)
-				if result02 {
+				/*line handlers.go:107*/ result0 := actor.Route[Item](kernel.Thread{}, t2, t6, t7, t8)
+				if result0 {
 					/*line handlers.go:108*/ taken = 1
 				}
 			} else if in.How == 2 && threadX == 0 {
-				t10 := t2
-				t11 := t2
-				/*line handlers.go:111*/ t12 := int(in.Member)
-				/*line handlers.go:111*/ result03 := in.To.At(t11, t12)
-				t14 := result03
+				t12 := int(in.Member)
+				/*line handlers.go:111*/ result02 := in.To.At(t2, t12)
 				t15 := &item
-				/*line handlers.go:111*/ result04 := actor.Send[Item](kernel.Thread{}, t10, t14, t15)
-				if result04 {
+				/*line handlers.go:111*/ result03 := actor.Send[Item](kernel.Thread{}, t2, result02, t15)
+				if result03 {
 					/*line handlers.go:112*/ taken = 1
 				}
 			} else if in.How == 3 {
-				t17 := t2
-				/*line handlers.go:115*/ t18 := in.To
+				t18 := in.To
 				t19 := &item
-				/*line handlers.go:115*/ result05 := actor.Publish[Item](kernel.Thread{}, t17, t18, t19)
-				taken = result05
+				/*line handlers.go:115*/ taken = actor.Publish[Item](kernel.Thread{}, t2, t18, t19)
 			}
-			/*line handlers.go:117*/ atomic.AddInt32(&out.Taken, int32(taken))
+			atomic.AddInt32(&out.Taken, int32(taken))
 			if threadX == 0 {
-				t21 := t2
-				/*line handlers.go:119*/ result06 := in.To.Len(t21)
-				/*line handlers.go:119*/ out.Members = int32(result06)
+				result04 := in.To.Len(t2)
+				/*line handlers.go:119*/ out.Members = int32(result04)
 			}
-			/*line handlers.go:99*/ if result07 > 4 {
+			/*line handlers.go:99*/ if result > 4 {
 				/*line handlers.go:99*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 			}
 			if threadX == 0 {
 //line handlers.go:99
-				*action = result07
+				*action = result
 			}
 		}
 		return
@@ -394,54 +380,44 @@ func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent,
 		item := Item{Key: in.Key, Value: in.Value}
 		taken := 0
 		/*line handlers.go:103*/ if in.How == 0 && threadX == 0 {
-			t1 := t2
-			/*line handlers.go:104*/ t22 := in.To
+			t22 := in.To
 			t3 := &item
-			/*line handlers.go:104*/ result0 := actor.Publish[Item](kernel.Thread{}, t1, t22, t3)
-			taken = result0
-//line handlers.go:105
+			/*line handlers.go:104*/ taken = actor.Publish[Item](kernel.Thread{}, t2, t22, t3)
 		} else if in.How == 1 {
 			item.Key += uint64(threadX)
-			t5 := t2
-			/*line handlers.go:107*/ t6 := in.To
+			t6 := in.To
 			t7 := item.Key
 			t8 := &item
-			/*line handlers.go:107*/ result02 := actor.Route[Item](kernel.Thread{}, t5, t6, t7, t8)
-			if result02 {
+			/*line handlers.go:107*/ result0 := actor.Route[Item](kernel.Thread{}, t2, t6, t7, t8)
+			if result0 {
 				/*line handlers.go:108*/ taken = 1
 			}
 		} else if in.How == 2 && threadX == 0 {
-			t10 := t2
-			t11 := t2
-			/*line handlers.go:111*/ t12 := int(in.Member)
-			/*line handlers.go:111*/ result03 := in.To.At(t11, t12)
-			t14 := result03
+			t12 := int(in.Member)
+			/*line handlers.go:111*/ result02 := in.To.At(t2, t12)
 			t15 := &item
-			/*line handlers.go:111*/ result04 := actor.Send[Item](kernel.Thread{}, t10, t14, t15)
-			if result04 {
+			/*line handlers.go:111*/ result03 := actor.Send[Item](kernel.Thread{}, t2, result02, t15)
+			if result03 {
 				/*line handlers.go:112*/ taken = 1
 			}
 		} else if in.How == 3 {
-			t17 := t2
-			/*line handlers.go:115*/ t18 := in.To
+			t18 := in.To
 			t19 := &item
-			/*line handlers.go:115*/ result05 := actor.Publish[Item](kernel.Thread{}, t17, t18, t19)
-			taken = result05
+			/*line handlers.go:115*/ taken = actor.Publish[Item](kernel.Thread{}, t2, t18, t19)
 		}
-		/*line handlers.go:117*/ atomic.AddInt32(&out.Taken, int32(taken))
+		atomic.AddInt32(&out.Taken, int32(taken))
 		if threadX == 0 {
-			t21 := t2
-			/*line handlers.go:119*/ result06 := in.To.Len(t21)
-			/*line handlers.go:119*/ out.Members = int32(result06)
+			result04 := in.To.Len(t2)
+			/*line handlers.go:119*/ out.Members = int32(result04)
 		}
-		/*line handlers.go:99*/ if result07 > 4 {
+		/*line handlers.go:99*/ if result > 4 {
 			/*line handlers.go:99*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:99
-			*action = result07
+			*action = result
 		}
-	} /*line quern_gen.go:444:1*/
+	} /*line quern_gen.go:420:1*/
 }
 
 func quernBlockWork(t kernel.Thread, contexts []actor.Context, data []float32, state *Desk, in *Batch, out *Result, action *kernel.Action) {
@@ -508,7 +484,7 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 			first5 := (threadZ*1 + threadY) * 32
 			quernRow5Work(r, t2s, first5, in, state, out, ref, action)
 		}
-	} /*line quern_gen.go:511:1*/
+	} /*line quern_gen.go:487:1*/
 }
 
 //go:noinline
@@ -528,7 +504,7 @@ func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 		/*line payloads.go:46*/ _ = contexts[threadX]
 		/*line payloads.go:46*/ t2 := &contexts[threadX]
 		t2Row[threadX] = t2
-	} /*line quern_gen.go:531:1*/
+	} /*line quern_gen.go:507:1*/
 }
 
 //go:noinline
@@ -540,12 +516,10 @@ func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]f
 		t2 := t2Row[threadX]
 		/*line payloads.go:52*/ values := ([]float32)(nil)
 		if in.Do != 4 {
-			t1 := t2
-			/*line payloads.go:54*/ result0 := ref.Open(t1, data)
-			values = result0
+			values = ref.Open(t2, data)
 		}
-		/*line payloads.go:57:10000*/ valuesRow[threadX] = values
-	} /*line quern_gen.go:548:1*/
+		/*line payloads.go:56:10000*/ valuesRow[threadX] = values
+	} /*line quern_gen.go:522:1*/
 }
 
 //go:noinline
@@ -557,7 +531,7 @@ func quernRow3Work(r *host2.Run, valuess [][]float32, first3 int) {
 		/*line payloads.go:57:10000*/ for i := threadX; i < len(values); i += 32 {
 			values[i] *= 2
 		}
-	} /*line quern_gen.go:560:1*/
+	} /*line quern_gen.go:534:1*/
 }
 
 //go:noinline
@@ -572,7 +546,7 @@ func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
 			sum += values[i2]
 		}
 		kernel.AtomicAdd(&out.Sum, sum)
-	} /*line quern_gen.go:575:1*/
+	} /*line quern_gen.go:549:1*/
 }
 
 //go:noinline
@@ -582,58 +556,50 @@ func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, st
 		r.ThreadIdx.X = threadX
 		t2 := t2Row[threadX]
 		first6 := threadX == 0
-		var result02 kernel.Action
+		var result0 kernel.Action
 		/*line payloads.go:70*/ if !first6 {
-			result02 = 1
+			result0 = 1
 		} else {
 			t4 := in.Do
 			if t4 == 0 {
-				result03 := t2.Sender()
-				if result03 != 0 {
+				result02 := t2.Sender()
+				if result02 != 0 {
 					/*line payloads.go:76*/ state.Given++
 					state.Sum += out.Sum
-					t6 := t2
-					/*line payloads.go:78*/ ref.Release(t6)
+					ref.Release(t2)
 				}
 			} else if t4 == 2 {
-				t7 := t2
-				/*line payloads.go:81*/ ref.Retain(t7)
+				ref.Retain(t2)
 				state.Kept = ref
 			} else if t4 == 4 {
-				t8 := t2
-				/*line payloads.go:84*/ state.Kept.Release(t8)
+				state.Kept.Release(t2)
 			} else if t4 == 5 {
-				t9 := t2
-				/*line payloads.go:86*/ ref.Retain(t9)
+				ref.Retain(t2)
 				next := Batch{Values: ref}
-				t10 := t2
-				/*line payloads.go:88*/ t11 := in.Next
+				t11 := in.Next
 				t12 := &next
-				/*line payloads.go:88*/ result04 := actor.Send[Batch](kernel.Thread{}, t10, t11, t12)
-				if !result04 {
-					/*line payloads.go:89*/ t14 := t2
-					/*line payloads.go:89*/ ref.Release(t14)
+				/*line payloads.go:88*/ result03 := actor.Send[Batch](kernel.Thread{}, t2, t11, t12)
+				if !result03 {
+					/*line payloads.go:89*/ ref.Release(t2)
 				}
 			} else if t4 == 6 {
-				t15 := t2
-				/*line payloads.go:92*/ ref.Retain(t15)
+				ref.Retain(t2)
 				out.Values = ref
 			}
 			out.Given = state.Given
 			if in.Do == 6 && state.Given > 0 {
 				out.Sum = state.Sum
 			}
-			/*line payloads.go:99:10000*/ result02 = 1
+			/*line payloads.go:99:10000*/ result0 = 1
 		}
-		/*line payloads.go:46*/ result := result02
-		if result > 4 {
+		/*line payloads.go:46*/ if result0 > 4 {
 			/*line payloads.go:46*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line payloads.go:46
-			*action = result
+			*action = result0
 		}
-	} /*line quern_gen.go:636:1*/
+	} /*line quern_gen.go:602:1*/
 }
 
 //line payloads.go:50:10000

@@ -69,6 +69,7 @@ function kernelDetail(k) {
     ["occupancy", k.occupancy ? `${percent(k.occupancy)} in theory, limited by ${k.limit}` : ""],
     ["waves", k.waves ? k.waves.toFixed(1) : ""],
     ["moves", k.bytes ? bytes(k.bytes) + (k.counted ? " per launch, counted" : " per launch if it uses each slice once") : ""],
+    ["counts", k.note],
     ["computes", k.operations ? scaled(k.operations, 1000, ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"]) + " per launch, counted" : ""],
     ["of a copy's speed", k.bandwidth && data.machine?.copyBandwidth ? percent(k.bandwidth / data.machine.copyBandwidth) : ""],
   ].filter(([, v]) => v !== "");

@@ -19,60 +19,57 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/profile/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "8654d3d23e856ead0f83b57b28d62bfb126757ea4053e46e53914abd9d1c32d0",
+	Sum:     "dd20377c6f556cce93ce37cbf777a6b1719efb9db7453141d6808179c3053664",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__strided       func(t kernel.Thread, count int, stride int, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__gather        func(t kernel.Thread, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__reread        func(t kernel.Thread, rounds int, x []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__rereadChunks  func(t kernel.Thread, passes int, x []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__conflicts     func(t kernel.Thread, rounds int, stride int, out []int32)
-	quern_gen_is_stale__run_go_generate__addAtomically func(t kernel.Thread, rounds int, out []uint32)
-	quern_gen_is_stale__run_go_generate__spin          func(t kernel.Thread, ticks int64)
-	quern_gen_is_stale__run_go_generate__fma32         func(t kernel.Thread, steps int, a float32, out []float32)
-	quern_gen_is_stale__run_go_generate__fma64         func(t kernel.Thread, steps int, a float64, out []float64)
-	quern_gen_is_stale__run_go_generate__clockRate     func(t kernel.Thread, nanoseconds int64, at []int64)
-	quern_gen_is_stale__run_go_generate__empty         func(t kernel.Thread)
-	quern_gen_is_stale__run_go_generate__touch         func(t kernel.Thread, out []uint8)
-	quern_gen_is_stale__run_go_generate__integers      func(t kernel.Thread, steps int, a uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__roots         func(t kernel.Thread, steps int, a float32, out []float32)
-	quern_gen_is_stale__run_go_generate__functions     func(t kernel.Thread, steps int, a float32, out []float32)
-	quern_gen_is_stale__run_go_generate__barriers      func(t kernel.Thread, steps int, out []int32)
-	quern_gen_is_stale__run_go_generate__chase         func(t kernel.Thread, steps int, next []int32, out []int32)
-	quern_gen_is_stale__run_go_generate__streamCopy    func(t kernel.Thread, a []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__streamMul     func(t kernel.Thread, b []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__streamAdd     func(t kernel.Thread, a []float64, b []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__streamTriad   func(t kernel.Thread, a []float64, b []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__streamDot     func(t kernel.Thread, a []float64, b []float64, sums []float64)
-)
 
-var (
-	quern_strided       quern_gen_is_stale__run_go_generate__strided       = strided
-	quern_gather        quern_gen_is_stale__run_go_generate__gather        = gather
-	quern_reread        quern_gen_is_stale__run_go_generate__reread        = reread
-	quern_rereadChunks  quern_gen_is_stale__run_go_generate__rereadChunks  = rereadChunks
-	quern_conflicts     quern_gen_is_stale__run_go_generate__conflicts     = conflicts
-	quern_addAtomically quern_gen_is_stale__run_go_generate__addAtomically = addAtomically
-	quern_spin          quern_gen_is_stale__run_go_generate__spin          = spin
-	quern_fma32         quern_gen_is_stale__run_go_generate__fma32         = fma32
-	quern_fma64         quern_gen_is_stale__run_go_generate__fma64         = fma64
-	quern_clockRate     quern_gen_is_stale__run_go_generate__clockRate     = clockRate
-	quern_empty         quern_gen_is_stale__run_go_generate__empty         = empty
-	quern_touch         quern_gen_is_stale__run_go_generate__touch         = touch
-	quern_integers      quern_gen_is_stale__run_go_generate__integers      = integers
-	quern_roots         quern_gen_is_stale__run_go_generate__roots         = roots
-	quern_functions     quern_gen_is_stale__run_go_generate__functions     = functions
-	quern_barriers      quern_gen_is_stale__run_go_generate__barriers      = barriers
-	quern_chase         quern_gen_is_stale__run_go_generate__chase         = chase
-	quern_streamCopy    quern_gen_is_stale__run_go_generate__streamCopy    = streamCopy
-	quern_streamMul     quern_gen_is_stale__run_go_generate__streamMul     = streamMul
-	quern_streamAdd     quern_gen_is_stale__run_go_generate__streamAdd     = streamAdd
-	quern_streamTriad   quern_gen_is_stale__run_go_generate__streamTriad   = streamTriad
-	quern_streamDot     quern_gen_is_stale__run_go_generate__streamDot     = streamDot
-)
+type quern_gen_is_stale__run_go_generate__strided func(kernel.Thread, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__gather func(kernel.Thread, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__reread func(kernel.Thread, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__rereadChunks func(kernel.Thread, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__conflicts func(kernel.Thread, int, int, []int32)
+type quern_gen_is_stale__run_go_generate__addAtomically func(kernel.Thread, int, []uint32)
+type quern_gen_is_stale__run_go_generate__spin func(kernel.Thread, int64)
+type quern_gen_is_stale__run_go_generate__fma32 func(kernel.Thread, int, float32, []float32)
+type quern_gen_is_stale__run_go_generate__fma64 func(kernel.Thread, int, float64, []float64)
+type quern_gen_is_stale__run_go_generate__clockRate func(kernel.Thread, int64, []int64)
+type quern_gen_is_stale__run_go_generate__empty func(kernel.Thread)
+type quern_gen_is_stale__run_go_generate__touch func(kernel.Thread, []uint8)
+type quern_gen_is_stale__run_go_generate__integers func(kernel.Thread, int, uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__roots func(kernel.Thread, int, float32, []float32)
+type quern_gen_is_stale__run_go_generate__functions func(kernel.Thread, int, float32, []float32)
+type quern_gen_is_stale__run_go_generate__barriers func(kernel.Thread, int, []int32)
+type quern_gen_is_stale__run_go_generate__chase func(kernel.Thread, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__streamCopy func(kernel.Thread, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__streamMul func(kernel.Thread, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__streamAdd func(kernel.Thread, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__streamTriad func(kernel.Thread, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__streamDot func(kernel.Thread, []float64, []float64, []float64)
+
+var quern_strided quern_gen_is_stale__run_go_generate__strided = strided
+var quern_gather quern_gen_is_stale__run_go_generate__gather = gather
+var quern_reread quern_gen_is_stale__run_go_generate__reread = reread
+var quern_rereadChunks quern_gen_is_stale__run_go_generate__rereadChunks = rereadChunks
+var quern_conflicts quern_gen_is_stale__run_go_generate__conflicts = conflicts
+var quern_addAtomically quern_gen_is_stale__run_go_generate__addAtomically = addAtomically
+var quern_spin quern_gen_is_stale__run_go_generate__spin = spin
+var quern_fma32 quern_gen_is_stale__run_go_generate__fma32 = fma32
+var quern_fma64 quern_gen_is_stale__run_go_generate__fma64 = fma64
+var quern_clockRate quern_gen_is_stale__run_go_generate__clockRate = clockRate
+var quern_empty quern_gen_is_stale__run_go_generate__empty = empty
+var quern_touch quern_gen_is_stale__run_go_generate__touch = touch
+var quern_integers quern_gen_is_stale__run_go_generate__integers = integers
+var quern_roots quern_gen_is_stale__run_go_generate__roots = roots
+var quern_functions quern_gen_is_stale__run_go_generate__functions = functions
+var quern_barriers quern_gen_is_stale__run_go_generate__barriers = barriers
+var quern_chase quern_gen_is_stale__run_go_generate__chase = chase
+var quern_streamCopy quern_gen_is_stale__run_go_generate__streamCopy = streamCopy
+var quern_streamMul quern_gen_is_stale__run_go_generate__streamMul = streamMul
+var quern_streamAdd quern_gen_is_stale__run_go_generate__streamAdd = streamAdd
+var quern_streamTriad quern_gen_is_stale__run_go_generate__streamTriad = streamTriad
+var quern_streamDot quern_gen_is_stale__run_go_generate__streamDot = streamDot
 
 var quernStrided = &gpu.Kernel{Declared: compiled.Declaration{Name: "strided", Code: &quernPTX, Host: quernHostStrided, Plain: quernPlainStrided}}
 
@@ -252,8 +249,7 @@ var quernTouch = &gpu.Kernel{Declared: compiled.Declaration{Name: "touch", Code:
 
 // LaunchTouch runs touch on the grid g.
 //
-// touch writes one element per thread of an array that stays in the cache: the cost of a
-// thread.
+// touch writes one byte per thread: the cost of a thread.
 func LaunchTouch(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[uint8]) error {
 	l, err := quernTouch.Begin(s, g)
 	if err != nil {
@@ -465,7 +461,7 @@ func quernRow1Strided(r *host.Run, base int, count int, y []float32, stride int,
 		/*line access.go:11*/ if i < count {
 			y[i*stride] = x[i*stride]
 		}
-	} /*line quern_gen.go:468:1*/
+	} /*line quern_gen.go:464:1*/
 }
 
 func quernPlainGather(r *host.Run) {
@@ -518,7 +514,7 @@ func quernRow1Gather(r *host.Run, base int, y []float32, x []float32, width int)
 			h = (h ^ h>>32) * 15485907386658061715
 			y[i] = x[h>>20&uint64(len(x)-1)]
 		}
-	} /*line quern_gen.go:521:1*/
+	} /*line quern_gen.go:517:1*/
 }
 
 func quernPlainReread(r *host.Run) {
@@ -534,36 +530,36 @@ func quernHostReread(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
-	t2 := gridX*dimX + 33*dimX
+	step := gridX*dimX + 33*dimX
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Reread(r, rounds, x, base, t2, out, width)
+				quernRow1Reread(r, rounds, x, base, step, out, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Reread(r *host.Run, rounds int, x []float32, base int, t2 int, out []float32, width int) {
+func quernRow1Reread(r *host.Run, rounds int, x []float32, base int, step int, out []float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
+		at := base + threadX
 //line access.go:33
 		var sum float32
 		/*line access.go:35*/ for round := 0; round < rounds; round++ {
 			if r.Halted() {
 				/*line access.go:35*/ r.Halt()
 			}
-			/*line access.go:36*/ sum += x[(t1+round*t2)&(len(x)-1)]
+			/*line access.go:36*/ sum += x[(at+round*step)&(len(x)-1)]
 		}
 		if sum == 0.5 {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:566:1*/
+	} /*line quern_gen.go:562:1*/
 }
 
 func quernPlainRereadChunks(r *host.Run) {
@@ -612,7 +608,7 @@ func quernRow1RereadChunks(r *host.Run, x []float32, size int, base int, passes 
 		if sum == 0.5 {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:615:1*/
+	} /*line quern_gen.go:611:1*/
 }
 
 func quernPlainConflicts(r *host.Run) {
@@ -631,11 +627,10 @@ func quernHostConflicts(r *host.Run) {
 	size := 1024 - dimX*3 - dimX
 	size2 := dimX * 4
 	var at int
-	var at2 int
 	size3 := dimX * 1
-	var at3 int
+	var at2 int
 	size4 := dimX * 2
-	var at4 int
+	var at3 int
 	size5 := dimX * 3
 	tile := host.Shared[[1024]int32](r, 0)
 	var iFirst2 int
@@ -643,16 +638,15 @@ func quernHostConflicts(r *host.Run) {
 	for r.Next() {
 		/*line access.go:72*/ iFirst = 0
 		for ; 0 < dimX && dimX < 1099511627776 && 0 <= 1024 && iFirst < size; iFirst += size2 {
-			at = iFirst
-			at2 = iFirst + size3
-			at3 = iFirst + size4
-			at4 = iFirst + size5
+			at = iFirst + size3
+			at2 = iFirst + size4
+			at3 = iFirst + size5
 			count := dimX
-			same := at >= 0 && count <= 1024-at && at2 >= 0 && count <= 1024-at2 && at3 >= 0 && count <= 1024-at3 && at4 >= 0 && count <= 1024-at4
+			same := iFirst >= 0 && count <= 1024-iFirst && at >= 0 && count <= 1024-at && at2 >= 0 && count <= 1024-at2 && at3 >= 0 && count <= 1024-at3
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Conflicts(r, tile, at, at2, at3, at4, dimX, count, same)
+					quernRow1Conflicts(r, tile, iFirst, at, at2, at3, dimX, count, same)
 				}
 			}
 		}
@@ -673,16 +667,16 @@ func quernHostConflicts(r *host.Run) {
 				quernRow3Conflicts(r, t2, tile, stride, out, dimX)
 			}
 		}
-	} /*line quern_gen.go:676:1*/
+	} /*line quern_gen.go:670:1*/
 }
 
 //go:noinline
-func quernRow1Conflicts(r *host.Run, tile *[1024]int32, at int, at2 int, at3 int, at4 int, dimX int, count int, same bool) {
+func quernRow1Conflicts(r *host.Run, tile *[1024]int32, iFirst int, at int, at2 int, at3 int, dimX int, count int, same bool) {
 	if same {
-		row := tile[at:][:count]
-		row2 := tile[at2:][:count]
-		row3 := tile[at3:][:count]
-		row4 := tile[at4:][:count]
+		row := tile[iFirst:][:count]
+		row2 := tile[at:][:count]
+		row3 := tile[at2:][:count]
+		row4 := tile[at3:][:count]
 		for threadX := range count {
 			/*line access.go:73*/ row[threadX] = 1
 			row2[threadX] = 1
@@ -693,11 +687,11 @@ func quernRow1Conflicts(r *host.Run, tile *[1024]int32, at int, at2 int, at3 int
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
+		/*line access.go:73*/ tile[iFirst+threadX] = 1
 		/*line access.go:73*/ tile[at+threadX] = 1
 		/*line access.go:73*/ tile[at2+threadX] = 1
 		/*line access.go:73*/ tile[at3+threadX] = 1
-		/*line access.go:73*/ tile[at4+threadX] = 1
-	} /*line quern_gen.go:700:1*/
+	} /*line quern_gen.go:694:1*/
 }
 
 //go:noinline
@@ -719,33 +713,33 @@ func quernRow2Conflicts(r *host.Run, iFirst2 int, tile *[1024]int32, dimX int, c
 		/*line access.go:72*/ if iFirst2+threadX < 1024 {
 			tile[iFirst2+threadX] = 1
 		}
-	} /*line quern_gen.go:722:1*/
+	} /*line quern_gen.go:716:1*/
 }
 
 //go:noinline
 func quernRow3Conflicts(r *host.Run, t2 int32, tile *[1024]int32, stride int, out []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		t1 := int32(threadX * stride)
+		at4 := int32(threadX * stride)
 //line access.go:76
 		var sum int32
 		for round := int32(0); round < t2; round++ {
 			if r.Halted() {
 				/*line access.go:77*/ r.Halt()
 			}
-			sum += tile[(t1+round*8)&1023]
-			sum += tile[(t1+round*8+1)&1023]
-			sum += tile[(t1+round*8+2)&1023]
-			sum += tile[(t1+round*8+3)&1023]
-			sum += tile[(t1+round*8+4)&1023]
-			sum += tile[(t1+round*8+5)&1023]
-			sum += tile[(t1+round*8+6)&1023]
-			sum += tile[(t1+round*8+7)&1023]
+			sum += tile[(at4+round*8)&1023]
+			sum += tile[(at4+round*8+1)&1023]
+			sum += tile[(at4+round*8+2)&1023]
+			sum += tile[(at4+round*8+3)&1023]
+			sum += tile[(at4+round*8+4)&1023]
+			sum += tile[(at4+round*8+5)&1023]
+			sum += tile[(at4+round*8+6)&1023]
+			sum += tile[(at4+round*8+7)&1023]
 		}
 		/*line access.go:82*/ if sum == -1 {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:748:1*/
+	} /*line quern_gen.go:742:1*/
 }
 
 func quernPlainAddAtomically(r *host.Run) {
@@ -782,7 +776,7 @@ func quernRow1AddAtomically(r *host.Run, rounds int, out []uint32, base int, wid
 			}
 			/*line access.go:93*/ atomic.AddUint32(&out[(i+round)&(len(out)-1)], 1)
 		}
-	} /*line quern_gen.go:785:1*/
+	} /*line quern_gen.go:779:1*/
 }
 
 func quernPlainSpin(r *host.Run) {
@@ -807,19 +801,18 @@ func quernHostSpin(r *host.Run) {
 //go:noinline
 func quernRow1Spin(r *host.Run, ticks int64, dimX int) {
 	for range dimX {
-		/*line kernels.go:13*/ now := kernel.Clock()
-		begin := now
-		var now2 int64
-		/*line kernels.go:16:10000*/ for {
-			/*line kernels.go:17*/ if r.Halted() {
+		/*line kernels.go:13*/ begin := kernel.Clock()
+		var now int64
+		for {
+			/*line kernels.go:16:10000*/ if r.Halted() {
 				/*line kernels.go:13*/ r.Halt()
 			}
-			/*line kernels.go:13*/ now2 = kernel.Clock()
-			/*line kernels.go:14:10000*/ if !(now2-begin < ticks) {
+			/*line kernels.go:13*/ now = kernel.Clock()
+			/*line kernels.go:14:10000*/ if !(now-begin < ticks) {
 				break
 			}
 		}
-	} /*line quern_gen.go:822:1*/
+	} /*line quern_gen.go:815:1*/
 }
 
 func quernPlainFma32(r *host.Run) {
@@ -884,7 +877,7 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		/*line kernels.go:47*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:887:1*/
+	} /*line quern_gen.go:880:1*/
 }
 
 func quernPlainFma64(r *host.Run) {
@@ -949,7 +942,7 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		/*line kernels.go:71*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:952:1*/
+	} /*line quern_gen.go:945:1*/
 }
 
 func quernPlainClockRate(r *host.Run) {
@@ -985,25 +978,21 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 		}
 		if same {
 			for range count {
-				/*line kernels.go:84*/ now := kernel.GlobalTimer()
-				t2 := now
-				/*line kernels.go:84*/ now2 := kernel.Clock()
-				t4 := now2
-				begin := t2
-				cycles := t4
-				/*line kernels.go:85*/ now3 := begin
-				for now3-begin < nanoseconds {
+				/*line kernels.go:84*/ begin := kernel.GlobalTimer()
+				/*line kernels.go:84*/ cycles := kernel.Clock()
+				now := begin
+				/*line kernels.go:86:10000*/ for now-begin < nanoseconds {
 					/*line kernels.go:87:10000*/ if r.Halted() {
 						/*line kernels.go:86*/ r.Halt()
 					}
-					/*line kernels.go:87:10000*/ now4 := kernel.GlobalTimer()
-					now3 = now4
+					/*line kernels.go:87:10000*/ now2 := kernel.GlobalTimer()
+					now = now2
 				}
 				/*line kernels.go:89*/ _ = at[0]
 				/*line kernels.go:89*/ _ = at[1]
-				/*line kernels.go:89*/ now5 := kernel.Clock()
-				t9 := now5 - cycles
-				t10 := now3 - begin
+				/*line kernels.go:89*/ now3 := kernel.Clock()
+				t9 := now3 - cycles
+				t10 := now - begin
 				at[0] = t9
 				at[1] = t10
 			}
@@ -1012,31 +1001,27 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 	}
 	/*line kernels.go:98:10000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels.go:81:10000*/ if base+threadX > 0 {
+		/*line kernels.go:81*/ if base+threadX > 0 {
 			continue
 		}
-		/*line kernels.go:84*/ now := kernel.GlobalTimer()
-		t2 := now
-		/*line kernels.go:84*/ now2 := kernel.Clock()
-		t4 := now2
-		begin := t2
-		cycles := t4
-		/*line kernels.go:85*/ now3 := begin
-		for now3-begin < nanoseconds {
+		begin := kernel.GlobalTimer()
+		/*line kernels.go:84*/ cycles := kernel.Clock()
+		now := begin
+		/*line kernels.go:86:10000*/ for now-begin < nanoseconds {
 			/*line kernels.go:87:10000*/ if r.Halted() {
 				/*line kernels.go:86*/ r.Halt()
 			}
-			/*line kernels.go:87:10000*/ now4 := kernel.GlobalTimer()
-			now3 = now4
+			/*line kernels.go:87:10000*/ now2 := kernel.GlobalTimer()
+			now = now2
 		}
 		/*line kernels.go:89*/ _ = at[0]
 		/*line kernels.go:89*/ _ = at[1]
-		/*line kernels.go:89*/ now5 := kernel.Clock()
-		t9 := now5 - cycles
-		t10 := now3 - begin
+		/*line kernels.go:89*/ now3 := kernel.Clock()
+		t9 := now3 - cycles
+		t10 := now - begin
 		/*line kernels.go:89*/ at[0] = t9
 		/*line kernels.go:89*/ at[1] = t10
-	} /*line quern_gen.go:1039:1*/
+	} /*line quern_gen.go:1024:1*/
 }
 
 func quernPlainEmpty(r *host.Run) {
@@ -1072,13 +1057,26 @@ func quernHostTouch(r *host.Run) {
 
 //go:noinline
 func quernRow1Touch(r *host.Run, base int, out []uint8, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(out)-base {
+			row := out[base:][:count]
+			for threadX := range count {
+				/*line rates.go:17*/ row[threadX] = 1
+			}
+			return
+		}
+	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		i := (base + threadX) & 1023
-		/*line rates.go:17:20000*/ if i < len(out) {
+		i := base + threadX
+		/*line rates.go:16:20000*/ if i < len(out) {
 			out[i] = 1
 		}
-	} /*line quern_gen.go:1081:1*/
+	} /*line quern_gen.go:1079:1*/
 }
 
 func quernPlainIntegers(r *host.Run) {
@@ -1107,7 +1105,7 @@ func quernHostIntegers(r *host.Run) {
 func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:35*/ x_0 := uint32(threadX)
+		/*line rates.go:34*/ x_0 := uint32(threadX)
 		x_1 := uint32(threadX + 1)
 		x_2 := uint32(threadX + 2)
 		x_3 := uint32(threadX + 3)
@@ -1115,12 +1113,12 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 		x_5 := uint32(threadX + 5)
 		x_6 := uint32(threadX + 6)
 		x_7 := uint32(threadX + 7)
-		/*line rates.go:37:20000*/ for i := 0; i < steps; i++ {
-			/*line rates.go:38:20000*/ if r.Halted() {
-				/*line rates.go:37*/ r.Halt()
+		/*line rates.go:36:20000*/ for i := 0; i < steps; i++ {
+			/*line rates.go:37:20000*/ if r.Halted() {
+				/*line rates.go:36*/ r.Halt()
 			}
-			/*line rates.go:38:20000*/ for i2 := 0; i2 < 16; i2++ {
-				/*line rates.go:40*/ x_0 = x_0*a ^ x_0>>3
+			/*line rates.go:37:20000*/ for i2 := 0; i2 < 16; i2++ {
+				/*line rates.go:39*/ x_0 = x_0*a ^ x_0>>3
 				x_1 = x_1*a ^ x_1>>3
 				x_2 = x_2*a ^ x_2>>3
 				x_3 = x_3*a ^ x_3>>3
@@ -1130,9 +1128,9 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 				x_7 = x_7*a ^ x_7>>3
 			}
 		}
-//line rates.go:44
+//line rates.go:43:20000
 		var sum uint32
-		/*line rates.go:46*/ sum += x_0
+		/*line rates.go:45*/ sum += x_0
 		sum += x_1
 		sum += x_2
 		sum += x_3
@@ -1140,10 +1138,10 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 		sum += x_5
 		sum += x_6
 		sum += x_7
-		/*line rates.go:48*/ if sum == a {
+		/*line rates.go:47:20000*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1146:1*/
+	} /*line quern_gen.go:1144:1*/
 }
 
 func quernPlainRoots(r *host.Run) {
@@ -1172,7 +1170,7 @@ func quernHostRoots(r *host.Run) {
 func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:59*/ x_0 := float32(threadX + 1)
+		/*line rates.go:58*/ x_0 := float32(threadX + 1)
 		x_1 := float32(threadX + 2)
 		x_2 := float32(threadX + 3)
 		x_3 := float32(threadX + 4)
@@ -1180,9 +1178,9 @@ func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		x_5 := float32(threadX + 6)
 		x_6 := float32(threadX + 7)
 		x_7 := float32(threadX + 8)
-		/*line rates.go:61:20000*/ for i := 0; i < steps; i++ {
-			/*line rates.go:62*/ if r.Halted() {
-				/*line rates.go:61*/ r.Halt()
+		/*line rates.go:60:20000*/ for i := 0; i < steps; i++ {
+			/*line rates.go:61:20000*/ if r.Halted() {
+				/*line rates.go:60*/ r.Halt()
 			}
 			x_0 = float32(math.Sqrt(float64(a/x_0 - 0)))
 			x_1 = float32(math.Sqrt(float64(a/x_1 - 0)))
@@ -1193,9 +1191,9 @@ func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) 
 			x_6 = float32(math.Sqrt(float64(a/x_6 - 0)))
 			x_7 = float32(math.Sqrt(float64(a/x_7 - 0)))
 		}
-//line rates.go:66
+//line rates.go:65
 		var sum float32
-		/*line rates.go:68*/ sum += x_0
+		/*line rates.go:67*/ sum += x_0
 		sum += x_1
 		sum += x_2
 		sum += x_3
@@ -1203,10 +1201,10 @@ func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		sum += x_5
 		sum += x_6
 		sum += x_7
-		/*line rates.go:70*/ if sum == a {
+		/*line rates.go:69*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1209:1*/
+	} /*line quern_gen.go:1207:1*/
 }
 
 func quernPlainFunctions(r *host.Run) {
@@ -1235,8 +1233,8 @@ func quernHostFunctions(r *host.Run) {
 func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:79*/ x := [8]float32{}
-		/*line rates.go:81*/ x[0] = float32(threadX+1) * 0.0009765625
+		/*line rates.go:78*/ x := [8]float32{}
+		/*line rates.go:80*/ x[0] = float32(threadX+1) * 0.0009765625
 		x[1] = float32(threadX+2) * 0.0009765625
 		x[2] = float32(threadX+3) * 0.0009765625
 		x[3] = float32(threadX+4) * 0.0009765625
@@ -1244,21 +1242,21 @@ func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX i
 		x[5] = float32(threadX+6) * 0.0009765625
 		x[6] = float32(threadX+7) * 0.0009765625
 		x[7] = float32(threadX+8) * 0.0009765625
-		/*line rates.go:83*/ for i := 0; i < steps; i++ {
-			/*line rates.go:84:20000*/ if r.Halted() {
-				/*line rates.go:83*/ r.Halt()
+		/*line rates.go:82:20000*/ for i := 0; i < steps; i++ {
+			/*line rates.go:83*/ if r.Halted() {
+				/*line rates.go:82*/ r.Halt()
 			}
-			/*line rates.go:84:20000*/ for i2 := 0; i2 < 8; i2++ {
+			/*line rates.go:83*/ for i2 := 0; i2 < 8; i2++ {
 				t2 := x[i2]
-				/*line rates.go:85*/ result0 := kernel.Exp[float32](t2)
+				/*line rates.go:84*/ result0 := kernel.Exp[float32](t2)
 				t4 := a + result0
-				/*line rates.go:85*/ result02 := kernel.Log[float32](t4)
-				/*line rates.go:85*/ x[i2] = result02
+				/*line rates.go:84*/ result02 := kernel.Log[float32](t4)
+				/*line rates.go:84*/ x[i2] = result02
 			}
 		}
-//line rates.go:88:20000
+//line rates.go:87:20000
 		var sum float32
-		/*line rates.go:90*/ sum += x[0]
+		/*line rates.go:89*/ sum += x[0]
 		sum += x[1]
 		sum += x[2]
 		sum += x[3]
@@ -1266,10 +1264,10 @@ func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX i
 		sum += x[5]
 		sum += x[6]
 		sum += x[7]
-		/*line rates.go:92:20000*/ if sum == a {
+		/*line rates.go:91:20000*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1272:1*/
+	} /*line quern_gen.go:1270:1*/
 }
 
 func quernPlainBarriers(r *host.Run) {
@@ -1287,10 +1285,10 @@ func quernHostBarriers(r *host.Run) {
 	t1 := int32(steps)
 	tile := host.Shared[[1024]int32](r, 0)
 	for r.Next() {
-		/*line rates.go:102*/ step = 0
+		/*line rates.go:101*/ step = 0
 		for ; step < t1; step++ {
 			if r.Halted() {
-				/*line rates.go:102*/ r.Halt()
+				/*line rates.go:101*/ r.Halt()
 			}
 			count := dimX
 			for threadZ := range dimZ {
@@ -1308,7 +1306,7 @@ func quernHostBarriers(r *host.Run) {
 				quernRow2Barriers(r, tile, out, dimX, count2, same)
 			}
 		}
-	} /*line quern_gen.go:1311:1*/
+	} /*line quern_gen.go:1309:1*/
 }
 
 //go:noinline
@@ -1316,14 +1314,14 @@ func quernRow1Barriers(r *host.Run, tile *[1024]int32, step int32, dimX int, cou
 	if count <= 1024 {
 		row := tile[:count]
 		for threadX := range count {
-			/*line rates.go:103*/ row[threadX] = step
+			/*line rates.go:102*/ row[threadX] = step
 		}
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:103*/ tile[threadX] = step
-	} /*line quern_gen.go:1326:1*/
+		/*line rates.go:102*/ tile[threadX] = step
+	} /*line quern_gen.go:1324:1*/
 }
 
 //go:noinline
@@ -1331,7 +1329,7 @@ func quernRow2Barriers(r *host.Run, tile *[1024]int32, out []int32, dimX int, co
 	if same {
 		row2 := tile[:count2]
 		for threadX := range count2 {
-			/*line rates.go:106*/ if row2[threadX] == -1 {
+			/*line rates.go:105*/ if row2[threadX] == -1 {
 				out[0] = 1
 			}
 		}
@@ -1339,10 +1337,10 @@ func quernRow2Barriers(r *host.Run, tile *[1024]int32, out []int32, dimX int, co
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:106*/ if tile[threadX] == -1 {
+		/*line rates.go:105*/ if tile[threadX] == -1 {
 			out[0] = 1
 		}
-	} /*line quern_gen.go:1345:1*/
+	} /*line quern_gen.go:1343:1*/
 }
 
 func quernPlainChase(r *host.Run) {
@@ -1371,16 +1369,16 @@ func quernHostChase(r *host.Run) {
 func quernRow1Chase(r *host.Run, steps int, next []int32, out []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line rates.go:115
+//line rates.go:114
 		var at int32
 		for i := 0; i < steps; i++ {
 			if r.Halted() {
-				/*line rates.go:116*/ r.Halt()
+				/*line rates.go:115*/ r.Halt()
 			}
-			/*line rates.go:117*/ at = next[at]
+			/*line rates.go:116*/ at = next[at]
 		}
 		out[0] = at
-	} /*line quern_gen.go:1383:1*/
+	} /*line quern_gen.go:1381:1*/
 }
 
 func quernPlainStreamCopy(r *host.Run) {
@@ -1420,13 +1418,13 @@ func quernRow1StreamCopy(r *host.Run, base int, c []float64, a []float64, width 
 			return
 		}
 	}
-	for threadX := range width {
+	/*line stream.go:19:30000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line stream.go:14:30000*/ if i < len(c) {
 			c[i] = a[i]
 		}
-	} /*line quern_gen.go:1429:1*/
+	} /*line quern_gen.go:1427:1*/
 }
 
 func quernPlainStreamMul(r *host.Run) {
@@ -1474,7 +1472,7 @@ func quernRow1StreamMul(r *host.Run, base int, b []float64, c []float64, width i
 		/*line stream.go:23*/ if i < len(b) {
 			b[i] = 0.4 * c[i]
 		}
-	} /*line quern_gen.go:1477:1*/
+	} /*line quern_gen.go:1475:1*/
 }
 
 func quernPlainStreamAdd(r *host.Run) {
@@ -1524,7 +1522,7 @@ func quernRow1StreamAdd(r *host.Run, base int, c []float64, a []float64, b []flo
 		/*line stream.go:32*/ if i < len(c) {
 			c[i] = a[i] + b[i]
 		}
-	} /*line quern_gen.go:1527:1*/
+	} /*line quern_gen.go:1525:1*/
 }
 
 func quernPlainStreamTriad(r *host.Run) {
@@ -1565,7 +1563,7 @@ func quernRow1StreamTriad(r *host.Run, base int, a []float64, b []float64, c []f
 			for threadX := range count {
 				/*line stream.go:42*/ row[threadX] = row2[threadX] + 0.4*row3[threadX]
 			}
-			/*line stream.go:44:30000*/ return
+			return
 		}
 	}
 	/*line stream.go:47:30000*/ for threadX := range width {
@@ -1574,7 +1572,7 @@ func quernRow1StreamTriad(r *host.Run, base int, a []float64, b []float64, c []f
 		/*line stream.go:41*/ if i < len(a) {
 			a[i] = b[i] + 0.4*c[i]
 		}
-	} /*line quern_gen.go:1577:1*/
+	} /*line quern_gen.go:1575:1*/
 }
 
 func quernPlainStreamDot(r *host.Run) {
@@ -1593,11 +1591,10 @@ func quernHostStreamDot(r *host.Run) {
 	size2 := len(a) - gridX*1024*3 - 1024
 	size3 := gridX * 1024 * 4
 	var at int
-	var at2 int
 	size4 := gridX * 1024 * 1
-	var at3 int
+	var at2 int
 	size5 := gridX * 1024 * 2
-	var at4 int
+	var at3 int
 	size6 := gridX * 1024 * 3
 	var iFirst2 int
 	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
@@ -1616,22 +1613,21 @@ func quernHostStreamDot(r *host.Run) {
 			}
 		}
 		/*line stream.go:62:30000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(a) && iFirst < size2; iFirst += size3 {
-			at = iFirst
-			at2 = iFirst + size4
-			at3 = iFirst + size5
-			at4 = iFirst + size6
-			/*line stream.go:67:30000*/ for threadZ := range 1 {
-				/*line stream.go:68*/ for threadY := range 1 {
+			at = iFirst + size4
+			at2 = iFirst + size5
+			at3 = iFirst + size6
+			/*line stream.go:66*/ for threadZ := range 1 {
+				/*line stream.go:67:30000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 1024
-					quernRow2StreamDot(r, sums2, first2, a, at, b, at2, at3, at4)
+					quernRow2StreamDot(r, sums2, first2, a, iFirst, b, at, at2, at3)
 				}
 			}
 		}
-		/*line stream.go:75:30000*/ iFirst2 = max(iFirst, blockX*1024)
-		/*line stream.go:76*/ for ; iFirst2 < len(a); iFirst2 += size {
-			/*line stream.go:77:30000*/ for threadZ := range 1 {
-				/*line stream.go:78:30000*/ for threadY := range 1 {
+		/*line stream.go:74*/ iFirst2 = max(iFirst, blockX*1024)
+		/*line stream.go:75:30000*/ for ; iFirst2 < len(a); iFirst2 += size {
+			/*line stream.go:76*/ for threadZ := range 1 {
+				/*line stream.go:77:30000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 1024
 					quernRow3StreamDot(r, sums2, first3, iFirst2, a, b)
@@ -1645,21 +1641,19 @@ func quernHostStreamDot(r *host.Run) {
 				quernRow4StreamDot(r, reduceAdds, first4, part)
 			}
 		}
-		/*line stream.go:65*/ for first5 := 0; first5 < threads9; first5 += 32 {
+		/*line stream.go:65:30000*/ for first5 := 0; first5 < threads9; first5 += 32 {
 			lanes := min(32, threads9-first5)
-			/*line stream.go:63:30000*/ if first5>>5 == 0 {
-//line stream.go:64
+			/*line stream.go:63*/ if first5>>5 == 0 {
 				{
-					at5, n, startX := first5, lanes, first5
-					_, _, _ = at5, n, startX
-					quernRow5StreamDot(r, givens, at5, part)
+					at4, n, startX := first5, lanes, first5
+					_, _, _ = at4, n, startX
+					quernRow5StreamDot(r, givens, at4, part)
 				}
 				/*line stream.go:64*/ host.ReduceAdd(reduceAddOf[:], givens[first5:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
-//line stream.go:66:30000
 				{
-					at5, n, startX := first5, lanes, first5
-					_, _, _ = at5, n, startX
+					at4, n, startX := first5, lanes, first5
+					_, _, _ = at4, n, startX
 					threadY := 0 // no constant, by which Go would not divide
 					_ = threadY
 					threadZ := 0 // no constant, by which Go would not divide
@@ -1669,28 +1663,28 @@ func quernHostStreamDot(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:1672:1*/
+	} /*line quern_gen.go:1666:1*/
 }
 
 //go:noinline
 func quernRow1StreamDot(r *host.Run, sums2 []float64, first int) {
 	sumRow := (*[1024]float64)(sums2[first:])
 //line stream.go:54
-	*sumRow = [1024]float64{} /*line quern_gen.go:1679:1*/
+	*sumRow = [1024]float64{} /*line quern_gen.go:1673:1*/
 }
 
 //go:noinline
-func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, at int, b []float64, at2 int, at3 int, at4 int) {
+func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, iFirst int, b []float64, at int, at2 int, at3 int) {
 	sumRow := (*[1024]float64)(sums2[first2:])
-	if at >= 0 && 1024 <= len(a)-at && 1024 <= len(b)-at && at2 >= 0 && 1024 <= len(a)-at2 && 1024 <= len(b)-at2 && at3 >= 0 && 1024 <= len(a)-at3 && 1024 <= len(b)-at3 && at4 >= 0 && 1024 <= len(a)-at4 && 1024 <= len(b)-at4 {
-		row := (*[1024]float64)(a[at:])
-		row2 := (*[1024]float64)(b[at:])
-		row3 := (*[1024]float64)(a[at2:])
-		row4 := (*[1024]float64)(b[at2:])
-		row5 := (*[1024]float64)(a[at3:])
-		row6 := (*[1024]float64)(b[at3:])
-		row7 := (*[1024]float64)(a[at4:])
-		row8 := (*[1024]float64)(b[at4:])
+	if iFirst >= 0 && 1024 <= len(a)-iFirst && 1024 <= len(b)-iFirst && at >= 0 && 1024 <= len(a)-at && 1024 <= len(b)-at && at2 >= 0 && 1024 <= len(a)-at2 && 1024 <= len(b)-at2 && at3 >= 0 && 1024 <= len(a)-at3 && 1024 <= len(b)-at3 {
+		row := (*[1024]float64)(a[iFirst:])
+		row2 := (*[1024]float64)(b[iFirst:])
+		row3 := (*[1024]float64)(a[at:])
+		row4 := (*[1024]float64)(b[at:])
+		row5 := (*[1024]float64)(a[at2:])
+		row6 := (*[1024]float64)(b[at2:])
+		row7 := (*[1024]float64)(a[at3:])
+		row8 := (*[1024]float64)(b[at3:])
 		for threadX := range 1024 {
 			sum := sumRow[threadX]
 			/*line stream.go:56*/ sum += row[threadX] * row2[threadX]
@@ -1704,12 +1698,12 @@ func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, a
 	/*line stream.go:64*/ for threadX := range 1024 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
+		/*line stream.go:56*/ sum += a[iFirst+threadX] * b[iFirst+threadX]
 		/*line stream.go:56*/ sum += a[at+threadX] * b[at+threadX]
 		/*line stream.go:56*/ sum += a[at2+threadX] * b[at2+threadX]
 		/*line stream.go:56*/ sum += a[at3+threadX] * b[at3+threadX]
-		/*line stream.go:56*/ sum += a[at4+threadX] * b[at4+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1712:1*/
+	} /*line quern_gen.go:1706:1*/
 }
 
 //go:noinline
@@ -1739,7 +1733,7 @@ func quernRow3StreamDot(r *host.Run, sums2 []float64, first3 int, iFirst2 int, a
 			sum += a[iFirst2+threadX] * b[iFirst2+threadX]
 		}
 		/*line stream.go:58*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:1742:1*/
+	} /*line quern_gen.go:1736:1*/
 }
 
 //go:noinline
@@ -1751,13 +1745,13 @@ func quernRow4StreamDot(r *host.Run, reduceAdds []float64, first4 int, part *[32
 		if threadX&31 == 0 {
 			part[threadX>>5] = sum2
 		}
-	} /*line quern_gen.go:1754:1*/
+	} /*line quern_gen.go:1748:1*/
 }
 
 //go:noinline
-func quernRow5StreamDot(r *host.Run, givens []float64, at5 int, part *[32]float64) {
-	givenRow := (*[32]float64)(givens[at5:])
-	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1760:1*/
+func quernRow5StreamDot(r *host.Run, givens []float64, at4 int, part *[32]float64) {
+	givenRow := (*[32]float64)(givens[at4:])
+	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1754:1*/
 }
 
 //go:noinline
@@ -1766,10 +1760,10 @@ func quernRow6StreamDot(r *host.Run, reduceAdd2 float64, sums []float64, blockX 
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		/*line stream.go:64*/ sum2 := reduceAdd2
-		if lane == 0 {
+		/*line stream.go:65:30000*/ if lane == 0 {
 			sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:1772:1*/
+	} /*line quern_gen.go:1766:1*/
 }
 
-//line stream.go:70:30000
+//line stream.go:70

@@ -24,21 +24,18 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__draw          func(t kernel.Thread, src random.Source, b random.Bijection, floats []float64, integers []uint64)
-	quern_gen_is_stale__run_go_generate__random_Source struct {
-		Seed   uint64
-		Stream uint64
-		Offset uint64
-	}
-	quern_gen_is_stale__run_go_generate__sizeof_random_Bijection [80]byte
-)
 
-var (
-	quern_draw quern_gen_is_stale__run_go_generate__draw                    = draw
-	_                                                                       = (*quern_gen_is_stale__run_go_generate__random_Source)((*random.Source)(nil))
-	_          quern_gen_is_stale__run_go_generate__sizeof_random_Bijection = [unsafe.Sizeof(*(*random.Bijection)(nil))]byte{}
-)
+type quern_gen_is_stale__run_go_generate__random_Source struct {
+	Seed   uint64
+	Stream uint64
+	Offset uint64
+}
+type quern_gen_is_stale__run_go_generate__sizeof_random_Bijection [80]byte
+type quern_gen_is_stale__run_go_generate__draw func(kernel.Thread, random.Source, random.Bijection, []float64, []uint64)
+
+var _ = (*quern_gen_is_stale__run_go_generate__random_Source)((*random.Source)(nil))
+var _ quern_gen_is_stale__run_go_generate__sizeof_random_Bijection = [unsafe.Sizeof(*(*random.Bijection)(nil))]byte{}
+var quern_draw quern_gen_is_stale__run_go_generate__draw = draw
 
 var quernDraw = &gpu.Kernel{Declared: compiled.Declaration{Name: "draw", Code: &quernPTX, Host: quernHostDraw, Plain: quernPlainDraw}}
 
@@ -180,7 +177,7 @@ func quernRow1Draw(r *host.Run, base int, size int, size2 int, src random.Source
 				/*line drawing.go:33*/ integers[8*i] = 1
 			}
 		}
-	} /*line quern_gen.go:183:1*/
+	} /*line quern_gen.go:180:1*/
 }
 
 //line drawing.go:38

@@ -74,6 +74,14 @@ var Load = sync.OnceValue(func() *Table {
 	return t
 })
 
+// Greenwich returns the code of the datum that differs from a datum by its prime meridian only, or the datum's own.
+func (t *Table) Greenwich(code int) int {
+	if r, ok := t.Row("sibling", code); ok {
+		return r.Int(0)
+	}
+	return code
+}
+
 // Row returns a row.
 func (t *Table) Row(kind string, code int) (Row, bool) {
 	text, ok := t.rows[Key{kind, code}]

@@ -17,6 +17,8 @@ fields between tabs; the first one is the kind:
     compound  code horizontal vertical name
     helmert   code from to accuracy extent name tx ty tz rx ry rz s, then nothing, 7 rates and an epoch, or a pivot;
               position vector convention, meters, seconds of arc, unity, per year
+    superseded code                               of a Helmert operation that has a successor
+    sibling   code of                             datums that differ by the prime meridian only
     method    code name
 
 extent is west,south,east,north in degrees, several of them joined by spaces.
@@ -149,6 +151,13 @@ for v in query("select * from helmert_transformation_table where auth_name = 'EP
     elif v[40] is not None:
         values += list(v[40:43])
     emit("helmert", v[1], v[7], v[9], v[10], extent("helmert_transformation", v[1]), v[2], *map(float, values))
+for (code,) in query("select distinct superseded_code from supersession where superseded_table_name = 'helmert_transformation' and superseded_auth_name = 'EPSG' order by 1"):
+    emit("superseded", code)
+for code, other in query(
+        "select a.datum_code, b.datum_code from other_transformation t join geodetic_crs a on a.auth_name = 'EPSG' and a.code = source_crs_code "
+        "join geodetic_crs b on b.auth_name = 'EPSG' and b.code = target_crs_code where t.auth_name = 'EPSG' and method_code = 9601 and t.deprecated = 0 "
+        "and a.datum_code <> b.datum_code order by 1"):
+    emit("sibling", code, other)
 for code, name in query("select code, name from conversion_method where auth_name = 'EPSG' order by code"):
     emit("method", code, name)
 

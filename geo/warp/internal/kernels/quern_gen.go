@@ -19,191 +19,146 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "dbf773cee1aa9732f4c5381fb68c5df207a86e6d02938e8bda0154df2700dbf7",
+	Sum:     "5c17e5bb6eb118671d2a8af84cb93f9f0f99705ba8f4fb4fd22db766376c1729",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__box_uint8 func(t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs []float64, ys []float64, src []uint8, mask []uint8, dst []uint8, cover []uint8)
-	quern_gen_is_stale__run_go_generate__Source    struct {
-		Width    int
-		Height   int
-		X        int
-		Y        int
-		W        int
-		H        int
-		Bands    int
-		Stride   int
-		Alpha    int
-		AlphaMax float64
-		Masked   bool
-		NoData   bool
-		XScale   float64
-		YScale   float64
-	}
-	quern_gen_is_stale__run_go_generate__Output struct {
-		Width    int
-		Height   int
-		Bands    int
-		Alpha    int
-		AlphaMax float64
-		Masked   bool
-		NoData   bool
-		First    bool
-		Integer  bool
-		Least    float64
-		Most     float64
-	}
-	quern_gen_is_stale__run_go_generate__Table struct {
-		Source float64
-		Output float64
-		Start  float64
-	}
-	quern_gen_is_stale__run_go_generate__box_int8     func(t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs []float64, ys []float64, src []int8, mask []uint8, dst []int8, cover []uint8)
-	quern_gen_is_stale__run_go_generate__box_uint16   func(t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs []float64, ys []float64, src []uint16, mask []uint8, dst []uint16, cover []uint8)
-	quern_gen_is_stale__run_go_generate__box_int16    func(t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs []float64, ys []float64, src []int16, mask []uint8, dst []int16, cover []uint8)
-	quern_gen_is_stale__run_go_generate__box_uint32   func(t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs []float64, ys []float64, src []uint32, mask []uint8, dst []uint32, cover []uint8)
-	quern_gen_is_stale__run_go_generate__box_int32    func(t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs []float64, ys []float64, src []int32, mask []uint8, dst []int32, cover []uint8)
-	quern_gen_is_stale__run_go_generate__box_float32  func(t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs []float64, ys []float64, src []float32, mask []uint8, dst []float32, cover []uint8)
-	quern_gen_is_stale__run_go_generate__box_float64  func(t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs []float64, ys []float64, src []float64, mask []uint8, dst []float64, cover []uint8)
-	quern_gen_is_stale__run_go_generate__filter_uint8 func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []uint8, mask []uint8, dst []uint8, cover []uint8)
-	quern_gen_is_stale__run_go_generate__Filter       struct {
-		Kernel int
-		FirstX int
-		LastX  int
-		FirstY int
-		LastY  int
-	}
-	quern_gen_is_stale__run_go_generate__filter_int8    func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []int8, mask []uint8, dst []int8, cover []uint8)
-	quern_gen_is_stale__run_go_generate__filter_uint16  func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []uint16, mask []uint8, dst []uint16, cover []uint8)
-	quern_gen_is_stale__run_go_generate__filter_int16   func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []int16, mask []uint8, dst []int16, cover []uint8)
-	quern_gen_is_stale__run_go_generate__filter_uint32  func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []uint32, mask []uint8, dst []uint32, cover []uint8)
-	quern_gen_is_stale__run_go_generate__filter_int32   func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []int32, mask []uint8, dst []int32, cover []uint8)
-	quern_gen_is_stale__run_go_generate__filter_float32 func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []float32, mask []uint8, dst []float32, cover []uint8)
-	quern_gen_is_stale__run_go_generate__filter_float64 func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []float64, mask []uint8, dst []float64, cover []uint8)
-	quern_gen_is_stale__run_go_generate__axes           func(t kernel.Thread, x0 int, y0 int, width int, height int, half float64, places []Place, out []float64)
-	quern_gen_is_stale__run_go_generate__Place          struct {
-		Output    Affine
-		Source    Affine
-		Same      bool
-		Operation projection.Operation
-	}
-	quern_gen_is_stale__run_go_generate__Affine               [6]float64
-	quern_gen_is_stale__run_go_generate__projection_Operation struct {
-		From      projection.System
-		To        projection.System
-		Figure    projection.Ellipsoid
-		Next      projection.Ellipsoid
-		Source    projection.Grid
-		Target    projection.Grid
-		Cartesian bool
-		Matrix    projection.Matrix
-		Geoid     projection.Grid
-		NextGeoid projection.Grid
-	}
-	quern_gen_is_stale__run_go_generate__projection_System struct {
-		Projection projection.Projection
-		Swap       bool
-		UX         float64
-		UY         float64
-		UZ         float64
-		Meridian   float64
-	}
-	quern_gen_is_stale__run_go_generate__projection_Projection struct {
-		Method   projection.Method
-		E        projection.Ellipsoid
-		Lon0     float64
-		X0       float64
-		Y0       float64
-		K        [12]float64
-		Latitude projection.Latitudes
-		Plane    projection.Latitudes
-	}
-	quern_gen_is_stale__run_go_generate__projection_Method    int
-	quern_gen_is_stale__run_go_generate__projection_Ellipsoid struct {
-		A  float64
-		E2 float64
-	}
-	quern_gen_is_stale__run_go_generate__projection_Latitudes struct {
-		To   projection.Series
-		From projection.Series
-	}
-	quern_gen_is_stale__run_go_generate__projection_Series [6]float64
-	quern_gen_is_stale__run_go_generate__projection_Grid   struct {
-		First   int
-		Count   int
-		Inverse bool
-	}
-	quern_gen_is_stale__run_go_generate__projection_Matrix  [12]float64
-	quern_gen_is_stale__run_go_generate__locate             func(t kernel.Thread, x0 int, y0 int, width int, height int, half float64, separable bool, places []Place, subgrids []projection.Subgrid, nodes []float32, axis []float64, xs []float64, ys []float64)
-	quern_gen_is_stale__run_go_generate__projection_Subgrid struct {
-		West       float64
-		South      float64
-		DX         float64
-		DY         float64
-		Columns    int
-		Rows       int
-		Offset     int
-		Components int
-		Scale      float64
-	}
-	quern_gen_is_stale__run_go_generate__bounds        func(t kernel.Thread, width int, height int, sw int, sh int, marginX int, marginY int, xs []float64, ys []float64, box []int32)
-	quern_gen_is_stale__run_go_generate__point_uint8   func(t kernel.Thread, method int, s Source, o Output, table []Table, xs []float64, ys []float64, src []uint8, mask []uint8, dst []uint8, cover []uint8)
-	quern_gen_is_stale__run_go_generate__point_int8    func(t kernel.Thread, method int, s Source, o Output, table []Table, xs []float64, ys []float64, src []int8, mask []uint8, dst []int8, cover []uint8)
-	quern_gen_is_stale__run_go_generate__point_uint16  func(t kernel.Thread, method int, s Source, o Output, table []Table, xs []float64, ys []float64, src []uint16, mask []uint8, dst []uint16, cover []uint8)
-	quern_gen_is_stale__run_go_generate__point_int16   func(t kernel.Thread, method int, s Source, o Output, table []Table, xs []float64, ys []float64, src []int16, mask []uint8, dst []int16, cover []uint8)
-	quern_gen_is_stale__run_go_generate__point_uint32  func(t kernel.Thread, method int, s Source, o Output, table []Table, xs []float64, ys []float64, src []uint32, mask []uint8, dst []uint32, cover []uint8)
-	quern_gen_is_stale__run_go_generate__point_int32   func(t kernel.Thread, method int, s Source, o Output, table []Table, xs []float64, ys []float64, src []int32, mask []uint8, dst []int32, cover []uint8)
-	quern_gen_is_stale__run_go_generate__point_float32 func(t kernel.Thread, method int, s Source, o Output, table []Table, xs []float64, ys []float64, src []float32, mask []uint8, dst []float32, cover []uint8)
-	quern_gen_is_stale__run_go_generate__point_float64 func(t kernel.Thread, method int, s Source, o Output, table []Table, xs []float64, ys []float64, src []float64, mask []uint8, dst []float64, cover []uint8)
-)
 
-var (
-	quern_box_uint8      quern_gen_is_stale__run_go_generate__box_uint8      = box[uint8]
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__Source)((*Source)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__Output)((*Output)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__Table)((*Table)(nil))
-	quern_box_int8       quern_gen_is_stale__run_go_generate__box_int8       = box[int8]
-	quern_box_uint16     quern_gen_is_stale__run_go_generate__box_uint16     = box[uint16]
-	quern_box_int16      quern_gen_is_stale__run_go_generate__box_int16      = box[int16]
-	quern_box_uint32     quern_gen_is_stale__run_go_generate__box_uint32     = box[uint32]
-	quern_box_int32      quern_gen_is_stale__run_go_generate__box_int32      = box[int32]
-	quern_box_float32    quern_gen_is_stale__run_go_generate__box_float32    = box[float32]
-	quern_box_float64    quern_gen_is_stale__run_go_generate__box_float64    = box[float64]
-	quern_filter_uint8   quern_gen_is_stale__run_go_generate__filter_uint8   = filter[uint8]
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__Filter)((*Filter)(nil))
-	quern_filter_int8    quern_gen_is_stale__run_go_generate__filter_int8    = filter[int8]
-	quern_filter_uint16  quern_gen_is_stale__run_go_generate__filter_uint16  = filter[uint16]
-	quern_filter_int16   quern_gen_is_stale__run_go_generate__filter_int16   = filter[int16]
-	quern_filter_uint32  quern_gen_is_stale__run_go_generate__filter_uint32  = filter[uint32]
-	quern_filter_int32   quern_gen_is_stale__run_go_generate__filter_int32   = filter[int32]
-	quern_filter_float32 quern_gen_is_stale__run_go_generate__filter_float32 = filter[float32]
-	quern_filter_float64 quern_gen_is_stale__run_go_generate__filter_float64 = filter[float64]
-	quern_axes           quern_gen_is_stale__run_go_generate__axes           = axes
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__Place)((*Place)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__Affine)((*Affine)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Operation)((*projection.Operation)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_System)((*projection.System)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Projection)((*projection.Projection)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Method)((*projection.Method)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Ellipsoid)((*projection.Ellipsoid)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Latitudes)((*projection.Latitudes)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Series)((*projection.Series)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Grid)((*projection.Grid)(nil))
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Matrix)((*projection.Matrix)(nil))
-	quern_locate         quern_gen_is_stale__run_go_generate__locate         = locate
-	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Subgrid)((*projection.Subgrid)(nil))
-	quern_bounds         quern_gen_is_stale__run_go_generate__bounds         = bounds
-	quern_point_uint8    quern_gen_is_stale__run_go_generate__point_uint8    = point[uint8]
-	quern_point_int8     quern_gen_is_stale__run_go_generate__point_int8     = point[int8]
-	quern_point_uint16   quern_gen_is_stale__run_go_generate__point_uint16   = point[uint16]
-	quern_point_int16    quern_gen_is_stale__run_go_generate__point_int16    = point[int16]
-	quern_point_uint32   quern_gen_is_stale__run_go_generate__point_uint32   = point[uint32]
-	quern_point_int32    quern_gen_is_stale__run_go_generate__point_int32    = point[int32]
-	quern_point_float32  quern_gen_is_stale__run_go_generate__point_float32  = point[float32]
-	quern_point_float64  quern_gen_is_stale__run_go_generate__point_float64  = point[float64]
-)
+type quern_gen_is_stale__run_go_generate__Source struct {
+	Width    int
+	Height   int
+	X        int
+	Y        int
+	W        int
+	H        int
+	Bands    int
+	Stride   int
+	Alpha    int
+	AlphaMax float64
+	Masked   bool
+	NoData   bool
+	XScale   float64
+	YScale   float64
+}
+type quern_gen_is_stale__run_go_generate__Output struct {
+	Width    int
+	Height   int
+	Bands    int
+	Alpha    int
+	AlphaMax float64
+	Masked   bool
+	NoData   bool
+	First    bool
+	Integer  bool
+	Least    float64
+	Most     float64
+}
+type quern_gen_is_stale__run_go_generate__Table struct {
+	Source float64
+	Output float64
+	Start  float64
+}
+type quern_gen_is_stale__run_go_generate__box_uint8 func(kernel.Thread, int, float64, Source, Output, []Table, []float64, []float64, []uint8, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__Filter struct {
+	Kernel int
+	FirstX int
+	LastX  int
+	FirstY int
+	LastY  int
+}
+type quern_gen_is_stale__run_go_generate__filter_uint8 func(kernel.Thread, Filter, Source, Output, []Table, []float64, []float64, []uint8, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__Place struct {
+	Output    Affine
+	Source    Affine
+	Same      bool
+	Operation projection.Operation
+}
+type quern_gen_is_stale__run_go_generate__Affine [6]float64
+type quern_gen_is_stale__run_go_generate__projection_Operation struct {
+	From      projection.System
+	To        projection.System
+	Figure    projection.Ellipsoid
+	Next      projection.Ellipsoid
+	Source    projection.Grid
+	Target    projection.Grid
+	Cartesian bool
+	Matrix    projection.Matrix
+	Geoid     projection.Grid
+	NextGeoid projection.Grid
+}
+type quern_gen_is_stale__run_go_generate__projection_System struct {
+	Projection projection.Projection
+	Swap       bool
+	UX         float64
+	UY         float64
+	UZ         float64
+	Meridian   float64
+}
+type quern_gen_is_stale__run_go_generate__projection_Projection struct {
+	Method   projection.Method
+	E        projection.Ellipsoid
+	Lon0     float64
+	X0       float64
+	Y0       float64
+	K        [12]float64
+	Latitude projection.Latitudes
+	Plane    projection.Latitudes
+}
+type quern_gen_is_stale__run_go_generate__projection_Method int
+type quern_gen_is_stale__run_go_generate__projection_Ellipsoid struct {
+	A  float64
+	E2 float64
+}
+type quern_gen_is_stale__run_go_generate__projection_Latitudes struct {
+	To   projection.Series
+	From projection.Series
+}
+type quern_gen_is_stale__run_go_generate__projection_Series [6]float64
+type quern_gen_is_stale__run_go_generate__projection_Grid struct {
+	First   int
+	Count   int
+	Inverse bool
+}
+type quern_gen_is_stale__run_go_generate__projection_Matrix [12]float64
+type quern_gen_is_stale__run_go_generate__axes func(kernel.Thread, int, int, int, int, float64, []Place, []float64)
+type quern_gen_is_stale__run_go_generate__projection_Subgrid struct {
+	West       float64
+	South      float64
+	DX         float64
+	DY         float64
+	Columns    int
+	Rows       int
+	Offset     int
+	Components int
+	Scale      float64
+}
+type quern_gen_is_stale__run_go_generate__locate func(kernel.Thread, int, int, int, int, float64, bool, []Place, []projection.Subgrid, []float32, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__bounds func(kernel.Thread, int, int, int, int, int, int, []float64, []float64, []int32)
+type quern_gen_is_stale__run_go_generate__point_uint8 func(kernel.Thread, int, Source, Output, []Table, []float64, []float64, []uint8, []uint8, []uint8, []uint8)
+
+var _ = (*quern_gen_is_stale__run_go_generate__Source)((*Source)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Output)((*Output)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Table)((*Table)(nil))
+var quern_box_uint8 quern_gen_is_stale__run_go_generate__box_uint8 = box[uint8]
+var _ = (*quern_gen_is_stale__run_go_generate__Filter)((*Filter)(nil))
+var quern_filter_uint8 quern_gen_is_stale__run_go_generate__filter_uint8 = filter[uint8]
+var _ = (*quern_gen_is_stale__run_go_generate__Place)((*Place)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Affine)((*Affine)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Operation)((*projection.Operation)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_System)((*projection.System)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Projection)((*projection.Projection)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Method)((*projection.Method)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Ellipsoid)((*projection.Ellipsoid)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Latitudes)((*projection.Latitudes)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Series)((*projection.Series)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Grid)((*projection.Grid)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Matrix)((*projection.Matrix)(nil))
+var quern_axes quern_gen_is_stale__run_go_generate__axes = axes
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Subgrid)((*projection.Subgrid)(nil))
+var quern_locate quern_gen_is_stale__run_go_generate__locate = locate
+var quern_bounds quern_gen_is_stale__run_go_generate__bounds = bounds
+var quern_point_uint8 quern_gen_is_stale__run_go_generate__point_uint8 = point[uint8]
 
 var quernBox_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[uint8]", Code: &quernPTX, Host: quernHostBox[uint8], Plain: quernPlainBox[uint8]}}
 var quernBox_int8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[int8]", Code: &quernPTX, Host: quernHostBox[int8], Plain: quernPlainBox[int8]}}
@@ -211,8 +166,8 @@ var quernBox_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[uint
 var quernBox_int16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[int16]", Code: &quernPTX, Host: quernHostBox[int16], Plain: quernPlainBox[int16]}}
 var quernBox_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[uint32]", Code: &quernPTX, Host: quernHostBox[uint32], Plain: quernPlainBox[uint32]}}
 var quernBox_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[int32]", Code: &quernPTX, Host: quernHostBox[int32], Plain: quernPlainBox[int32]}}
-var quernBox_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[float32]", Code: &quernPTX, Host: quernHostBox_float32[float32], Plain: quernPlainBox_float32[float32]}}
-var quernBox_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[float64]", Code: &quernPTX, Host: quernHostBox_float32[float64], Plain: quernPlainBox_float32[float64]}}
+var quernBox_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[float32]", Code: &quernPTX, Host: quernHostBox_float32[float32], Plain: quernPlainBox[float32]}}
+var quernBox_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[float64]", Code: &quernPTX, Host: quernHostBox_float32[float64], Plain: quernPlainBox[float64]}}
 
 // LaunchBox runs box on the grid g.
 //
@@ -262,8 +217,8 @@ var quernFilter_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filte
 var quernFilter_int16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter[int16]", Code: &quernPTX, Host: quernHostFilter[int16], Plain: quernPlainFilter[int16]}}
 var quernFilter_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter[uint32]", Code: &quernPTX, Host: quernHostFilter[uint32], Plain: quernPlainFilter[uint32]}}
 var quernFilter_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter[int32]", Code: &quernPTX, Host: quernHostFilter[int32], Plain: quernPlainFilter[int32]}}
-var quernFilter_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter[float32]", Code: &quernPTX, Host: quernHostFilter_float32[float32], Plain: quernPlainFilter_float32[float32]}}
-var quernFilter_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter[float64]", Code: &quernPTX, Host: quernHostFilter_float32[float64], Plain: quernPlainFilter_float32[float64]}}
+var quernFilter_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter[float32]", Code: &quernPTX, Host: quernHostFilter_float32[float32], Plain: quernPlainFilter[float32]}}
+var quernFilter_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter[float64]", Code: &quernPTX, Host: quernHostFilter_float32[float64], Plain: quernPlainFilter[float64]}}
 
 // LaunchFilter runs filter on the grid g.
 //
@@ -382,8 +337,8 @@ var quernPoint_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[
 var quernPoint_int16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[int16]", Code: &quernPTX, Host: quernHostPoint[int16], Plain: quernPlainPoint[int16]}}
 var quernPoint_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[uint32]", Code: &quernPTX, Host: quernHostPoint[uint32], Plain: quernPlainPoint[uint32]}}
 var quernPoint_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[int32]", Code: &quernPTX, Host: quernHostPoint[int32], Plain: quernPlainPoint[int32]}}
-var quernPoint_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float32]", Code: &quernPTX, Host: quernHostPoint_float32[float32], Plain: quernPlainPoint_float32[float32]}}
-var quernPoint_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float64]", Code: &quernPTX, Host: quernHostPoint_float32[float64], Plain: quernPlainPoint_float32[float64]}}
+var quernPoint_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float32]", Code: &quernPTX, Host: quernHostPoint_float32[float32], Plain: quernPlainPoint[float32]}}
+var quernPoint_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float64]", Code: &quernPTX, Host: quernHostPoint_float32[float64], Plain: quernPlainPoint[float64]}}
 
 // LaunchPoint runs point on the grid g.
 //
@@ -426,7 +381,7 @@ func LaunchPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | fl
 	return l.End()
 }
 
-func quernPlainBox[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
+func quernPlainBox[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[uint8](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
 	host.Plain(r, func(t kernel.Thread) { box[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
@@ -446,7 +401,7 @@ func quernHostBox[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t522 := method == 3
+	t52 := method == 3
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -457,14 +412,14 @@ func quernHostBox[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run)
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base + threadY
 				y2 := base + threadY
-				quernRow1Box[T](r, &s, o, y, base2, table, dst, cover, y2, xs, ys, method, src, mask, rank, t522, width2)
+				quernRow1Box[T](r, &s, o, y, base2, table, dst, cover, y2, xs, ys, method, src, mask, rank, t52, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs []float64, ys []float64, method int, src []T, mask []uint8, rank float64, t522 bool, width2 int) {
+func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs []float64, ys []float64, method int, src []T, mask []uint8, rank float64, t52 bool, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -472,48 +427,39 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 		/*line box.go:78*/ s2 := *s
 		o2 := o
 		/*line box.go:79*/ t1 := &o2
-		/*line image.go:192*/ t12 := y*t1.Width + x
-		result := t12
-		result2 := x < t1.Width && y < t1.Height
-		pixel := result
-		ok := result2
-		/*line box.go:79*/ pixel2 := pixel
-		ok2 := ok
-		/*line box.go:80*/ if !ok2 {
+		/*line image.go:192*/ pixel := y*t1.Width + x
+		ok := x < t1.Width && y < t1.Height
+		/*line box.go:80*/ if !ok {
 			continue
 		}
 		t4 := &o2
-		t6 := pixel2
-		/*line box.go:83*/ quernFunc1Box[T](t4, table, t6, dst, cover)
+		/*line box.go:83*/ quernFunc1Box[T](t4, table, pixel, dst, cover)
 		/*line box.go:85*/ corner := y2*(o2.Width+1) + x2
 		opposite := corner + o2.Width + 2
 		t9 := &s2
 		/*line box.go:87*/ t10 := xs[corner]
 		/*line box.go:87*/ t11 := ys[corner]
-		/*line box.go:87*/ t122 := xs[opposite]
+		/*line box.go:87*/ t12 := xs[opposite]
 		/*line box.go:87*/ t13 := ys[opposite]
-		/*line box.go:87*/ a, ok3 := quernFunc2Box[T](t9, t10, t11, t122, t13)
+		var a area
+		/*line box.go:87*/ a, ok = quernFunc2Box[T](t9, t10, t11, t12, t13)
 		a2 := a
-		ok2 = ok3
-		/*line box.go:88*/ if !ok2 {
+		/*line box.go:88*/ if !ok {
 			continue
 		}
 		t16 := &o2
-		t18 := pixel2
-		/*line box.go:91*/ result0 := covered[T](t16, table, t18, dst, cover)
-		below := result0
-		/*line box.go:92*/ found := false
+		/*line box.go:91*/ below := covered[T](t16, table, pixel, dst, cover)
+		found := false
 		t22 := s2.Bands
 		for band := 0; band < t22; band++ {
 			if r.Halted() {
 				/*line box.go:93*/ r.Halt()
 			}
 			var value float64
-			var ok4 bool
+			var ok2 bool
 			if method == 0 {
 				t24 := &s2
 				t25 := &a2
-				t29 := band
 //line box.go:129
 				var mean float64
 				var total float64
@@ -521,101 +467,73 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 					if r.Halted() {
 						/*line box.go:131*/ r.Halt()
 					}
-					/*line box.go:132*/ t14 := row
-					t2 := t25.top
+					/*line box.go:132*/ t2 := t25.top
 					t3 := t25.bottom
 					t42 := t25.y0
 					t5 := t25.y1
-					/*line box.go:132*/ result02 := share(t14, t2, t3, t42, t5)
-					wy := result02
-					/*line box.go:133*/ for column := t25.left; column < t25.right; column++ {
+					/*line box.go:132*/ wy := share(row, t2, t3, t42, t5)
+					for column := t25.left; column < t25.right; column++ {
 						if r.Halted() {
 							/*line box.go:133*/ r.Halt()
 						}
-						/*line box.go:134*/ t7 := column
-						t8 := t25.left
+						/*line box.go:134*/ t8 := t25.left
 						t92 := t25.right
 						t102 := t25.x0
 						t112 := t25.x1
-						/*line box.go:134*/ result03 := share(t7, t8, t92, t102, t112)
-						w := float64(wy * result03)
-						/*line box.go:135*/ t132 := t24
-						t17 := column
-						t182 := row
-						t19 := t29
-						/*line box.go:135*/ result04 := inside[T](t132, table, src, mask, t17, t182, t19)
-						i := result04
-						/*line box.go:136*/ if i < 0 || !(w > 0) {
+						/*line box.go:134*/ result0 := share(column, t8, t92, t102, t112)
+						w := float64(wy * result0)
+						/*line box.go:135*/ i := inside[T](t24, table, src, mask, column, row, band)
+						if i < 0 || !(w > 0) {
 							continue
 						}
 						total += w
 						mean += float64(w / total * (float64(src[i]) - mean))
 					}
 				}
-				t21 := mean
-				mean2 := t21
-				ok5 := total > 0
-				/*line box.go:98*/ value = mean2
-				ok4 = ok5
-//line box.go:99
+				ok2 = total > 0
+				/*line box.go:98*/ value = mean
 			} else if method == 1 {
 				t32 := &s2
 				t33 := &a2
-				t37 := band
 //line box.go:147
 				var value2 float64
 				most := 0
 				width := t33.right - t33.left
-				t15 := width * (t33.bottom - t33.top)
-				for k := 0; k < t15; k++ {
+				t14 := width * (t33.bottom - t33.top)
+				for k := 0; k < t14; k++ {
 					if r.Halted() {
 						/*line box.go:150*/ r.Halt()
 					}
-					/*line box.go:151*/ t23 := t32
-					/*line box.go:151*/ t62 := t33.left + host.Rem(k, width)
-					/*line box.go:151*/ t72 := t33.top + host.Div(k, width)
-					t82 := t37
-					/*line box.go:151*/ result05 := inside[T](t23, table, src, mask, t62, t72, t82)
-					i2 := result05
-					/*line box.go:152*/ if i2 < 0 {
+					/*line box.go:151*/ t6 := t33.left + host.Rem(k, width)
+					/*line box.go:151*/ t7 := t33.top + host.Div(k, width)
+					/*line box.go:151*/ i2 := inside[T](t32, table, src, mask, t6, t7, band)
+					if i2 < 0 {
 						continue
 					}
-					t103 := src[i2]
-					v := t103
+					v := src[i2]
 					count := 1
-					/*line box.go:156*/ t113 := k
-					for before := 0; before < t113; before++ {
+					/*line box.go:156*/ for before := 0; before < k; before++ {
 						if r.Halted() {
 							/*line box.go:156*/ r.Halt()
 						}
-						/*line box.go:157*/ t123 := t32
 						/*line box.go:157*/ t162 := t33.left + host.Rem(before, width)
-						/*line box.go:157*/ t172 := t33.top + host.Div(before, width)
-						t183 := t37
-						/*line box.go:157*/ result06 := inside[T](t123, table, src, mask, t162, t172, t183)
-						j := result06
-						/*line box.go:158*/ if j >= 0 && src[j] == v {
+						/*line box.go:157*/ t17 := t33.top + host.Div(before, width)
+						/*line box.go:157*/ j := inside[T](t32, table, src, mask, t162, t17, band)
+						if j >= 0 && src[j] == v {
 							count++
 						}
 					}
 					if count > most {
-						t20 := count
-						t212 := float64(v)
-						most = t20
-						value2 = t212
+						value2 = float64(v)
+						most = count
 					}
 				}
-				/*line box.go:166*/ t222 := value2
-				value3 := t222
-				ok6 := most > 0
-				/*line box.go:100*/ value = value3
-				ok4 = ok6
-//line box.go:101
+				/*line box.go:166*/ ok2 = most > 0
+				/*line box.go:100*/ value = value2
 			} else if method == 4 {
 				t40 := &s2
 				t41 := &a2
 				t43 := o2.Integer
-				t47 := band
 //line box.go:211
 				var low int64 = 9223372036854775807
 				var high int64 = -9223372036854775808
@@ -628,31 +546,22 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 						if r.Halted() {
 							/*line box.go:213*/ r.Halt()
 						}
-						/*line box.go:214*/ t110 := t40
-						t52 := column2
-						t63 := row2
-						t73 := t47
-						/*line box.go:214*/ result07 := inside[T](t110, table, src, mask, t52, t63, t73)
-						i3 := result07
-						/*line box.go:215*/ if i3 < 0 || src[i3] != src[i3] {
+						/*line box.go:214*/ i3 := inside[T](t40, table, src, mask, column2, row2, band)
+						if i3 < 0 || src[i3] != src[i3] {
 							continue
 						}
 						t93 := float64(src[i3])
-						t104 := t43
-						/*line box.go:218*/ result08 := quernFunc3Box[T](t93, t104)
-						k2 := result08
-						/*line box.go:219*/ t124 := min(low, k2)
-						t133 := max(high, k2)
-						low = t124
-						high = t133
+						/*line box.go:218*/ k2 := quernFunc3Box[T](t93, t43)
+						low = min(low, k2)
+						high = max(high, k2)
 						/*line box.go:220*/ n++
 					}
 				}
-				var value4 float64
-				var ok7 bool
+				var value3 float64
+				var ok3 bool
 				/*line box.go:223*/ if n == 0 {
-					value4 = 0
-					ok7 = false
+					value3 = 0
+					ok3 = false
 				} else {
 					for index := host.Int64[int](math.Ceil(float64(rank*float64(n)) - 1)); low < high; {
 						if r.Halted() {
@@ -668,18 +577,12 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 								if r.Halted() {
 									/*line box.go:231*/ r.Halt()
 								}
-								/*line box.go:232*/ t142 := t40
-								t184 := column3
-								t192 := row3
-								t202 := t47
-								/*line box.go:232*/ result09 := inside[T](t142, table, src, mask, t184, t192, t202)
-								i4 := result09
-								/*line box.go:233*/ t252 := i4 >= 0 && src[i4] == src[i4]
+								/*line box.go:232*/ i4 := inside[T](t40, table, src, mask, column3, row3, band)
+								t252 := i4 >= 0 && src[i4] == src[i4]
 								if t252 {
-									/*line box.go:233*/ t223 := float64(src[i4])
-									t232 := t43
-									/*line box.go:233*/ result010 := quernFunc3Box[T](t223, t232)
-									t252 = result010 <= middle
+									/*line box.go:233*/ t222 := float64(src[i4])
+									/*line box.go:233*/ result02 := quernFunc3Box[T](t222, t43)
+									t252 = result02 <= middle
 								}
 								if t252 {
 									/*line box.go:234*/ count2++
@@ -692,22 +595,17 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 							low = middle + 1
 						}
 					}
-					t26 := low
-					t27 := t43
-					/*line box.go:244*/ result011 := unkey(t26, t27)
-					t292 := result011
-					value4 = t292
-					ok7 = true
+					value3 = unkey(low, t43)
+					ok3 = true
 				}
-				/*line box.go:102*/ value = value4
-				ok4 = ok7
+				/*line box.go:102*/ value = value3
+				ok2 = ok3
 			} else {
 				/*line box.go:104*/ t50 := &s2
 				t51 := &a2
-				t56 := band
 //line box.go:170
-				var value5 float64
-				ok8 := false
+				var value4 float64
+				ok4 := false
 				/*line box.go:171*/ for row4 := t51.top; row4 < t51.bottom; row4++ {
 					if r.Halted() {
 						/*line box.go:171*/ r.Halt()
@@ -716,46 +614,31 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 						if r.Halted() {
 							/*line box.go:172*/ r.Halt()
 						}
-						/*line box.go:173*/ t111 := t50
-						t53 := column4
-						t64 := row4
-						t74 := t56
-						/*line box.go:173*/ result012 := inside[T](t111, table, src, mask, t53, t64, t74)
-						i5 := result012
-						/*line box.go:174*/ if i5 < 0 {
+						/*line box.go:173*/ i5 := inside[T](t50, table, src, mask, column4, row4, band)
+						if i5 < 0 {
 							continue
 						}
 						v2 := float64(src[i5])
-						if !ok8 || t522 && v2 > value5 || !t522 && v2 < value5 {
-							t94 := v2
-							value5 = t94
-							ok8 = true
+						if !ok4 || t52 && v2 > value4 || !t52 && v2 < value4 {
+							value4 = v2
+							ok4 = true
 						}
 					}
 				}
-				/*line box.go:183*/ t105 := value5
-				value6 := t105
-				ok9 := ok8
-				/*line box.go:104*/ value = value6
-				ok4 = ok9
+				/*line box.go:104*/ value = value4
+				ok2 = ok4
 			}
-			/*line box.go:106*/ if ok4 {
+			/*line box.go:106*/ if ok2 {
 				found = true
 				t59 := &o2
-				t61 := pixel2
-				t622 := band
-				t632 := value
-				t642 := below
-				/*line box.go:108*/ quernFunc4Box[T](t59, table, t61, t622, 1, t632, t642, dst)
+				/*line box.go:108*/ quernFunc4Box[T](t59, table, pixel, band, 1, value, below, dst)
 			}
 		}
 		if found {
 			t66 := &o2
-			t67 := pixel2
-			t68 := below
-			/*line box.go:112*/ quernFunc5Box[T](t66, t67, 1, t68, dst, cover)
+			/*line box.go:112*/ quernFunc5Box[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:758:1*/
+	} /*line quern_gen.go:641:1*/
 }
 
 // quernFunc1Box is kernels.start.
@@ -774,7 +657,7 @@ func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:777:1*/
+	} /*line quern_gen.go:660:1*/
 }
 
 // quernFunc2Box is kernels.around.
@@ -827,7 +710,7 @@ func quernFunc2Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, 
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:830:1*/
+	return t24, true /*line quern_gen.go:713:1*/
 }
 
 // quernFunc3Box is kernels.key.
@@ -839,7 +722,7 @@ func quernFunc3Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](v float64, 
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:842:1*/
+	return b /*line quern_gen.go:725:1*/
 }
 
 // quernFunc4Box is kernels.put.
@@ -864,7 +747,7 @@ func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:867:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:750:1*/
 }
 
 // quernFunc5Box is kernels.finish.
@@ -876,11 +759,10 @@ func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 		d := float32(1 - float64((1-density)*(1-below)))
 		if o.Integer {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * (float32(o.AlphaMax) + 0.1)))
-//line image.go:183:10000
 		} else {
-			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
+			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:883:1*/
+	} /*line quern_gen.go:765:1*/
 }
 
 // quernFunc6Box is kernels.span.
@@ -898,12 +780,7 @@ func quernFunc6Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](low float64
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:901:1*/
-}
-
-func quernPlainBox_float32[T float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[uint8](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
-	host.Plain(r, func(t kernel.Thread) { box[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	return t3, end /*line quern_gen.go:783:1*/
 }
 
 func quernHostBox_float32[T float32 | float64](r *host.Run) {
@@ -921,7 +798,7 @@ func quernHostBox_float32[T float32 | float64](r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t522 := method == 3
+	t52 := method == 3
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -932,14 +809,14 @@ func quernHostBox_float32[T float32 | float64](r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base + threadY
 				y2 := base + threadY
-				quernRow1Box_float32[T](r, &s, o, y, base2, table, dst, cover, y2, xs, ys, method, src, mask, rank, t522, width2)
+				quernRow1Box_float32[T](r, &s, o, y, base2, table, dst, cover, y2, xs, ys, method, src, mask, rank, t52, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs []float64, ys []float64, method int, src []T, mask []uint8, rank float64, t522 bool, width2 int) {
+func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs []float64, ys []float64, method int, src []T, mask []uint8, rank float64, t52 bool, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -947,48 +824,39 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 		/*line box.go:78*/ s2 := *s
 		o2 := o
 		/*line box.go:79*/ t1 := &o2
-		/*line image.go:192*/ t12 := y*t1.Width + x
-		result := t12
-		result2 := x < t1.Width && y < t1.Height
-		pixel := result
-		ok := result2
-		/*line box.go:79*/ pixel2 := pixel
-		ok2 := ok
-		/*line box.go:80*/ if !ok2 {
+		/*line image.go:192*/ pixel := y*t1.Width + x
+		ok := x < t1.Width && y < t1.Height
+		/*line box.go:80*/ if !ok {
 			continue
 		}
 		t4 := &o2
-		t6 := pixel2
-		/*line box.go:83*/ start[T](t4, table, t6, dst, cover)
+		/*line box.go:83*/ start[T](t4, table, pixel, dst, cover)
 		/*line box.go:85*/ corner := y2*(o2.Width+1) + x2
 		opposite := corner + o2.Width + 2
 		t9 := &s2
 		/*line box.go:87*/ t10 := xs[corner]
 		/*line box.go:87*/ t11 := ys[corner]
-		/*line box.go:87*/ t122 := xs[opposite]
+		/*line box.go:87*/ t12 := xs[opposite]
 		/*line box.go:87*/ t13 := ys[opposite]
-		/*line box.go:87*/ a, ok3 := quernFunc1Box_float32[T](t9, t10, t11, t122, t13)
+		var a area
+		/*line box.go:87*/ a, ok = quernFunc1Box_float32[T](t9, t10, t11, t12, t13)
 		a2 := a
-		ok2 = ok3
-		/*line box.go:88*/ if !ok2 {
+		/*line box.go:88*/ if !ok {
 			continue
 		}
 		t16 := &o2
-		t18 := pixel2
-		/*line box.go:91*/ result0 := covered[T](t16, table, t18, dst, cover)
-		below := result0
-		/*line box.go:92*/ found := false
+		/*line box.go:91*/ below := covered[T](t16, table, pixel, dst, cover)
+		found := false
 		t22 := s2.Bands
 		for band := 0; band < t22; band++ {
 			if r.Halted() {
 				/*line box.go:93*/ r.Halt()
 			}
 			var value float64
-			var ok4 bool
+			var ok2 bool
 			if method == 0 {
 				t24 := &s2
 				t25 := &a2
-				t29 := band
 //line box.go:129
 				var mean float64
 				var total float64
@@ -996,101 +864,73 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 					if r.Halted() {
 						/*line box.go:131*/ r.Halt()
 					}
-					/*line box.go:132*/ t14 := row
-					t2 := t25.top
+					/*line box.go:132*/ t2 := t25.top
 					t3 := t25.bottom
 					t42 := t25.y0
 					t5 := t25.y1
-					/*line box.go:132*/ result02 := share(t14, t2, t3, t42, t5)
-					wy := result02
-					/*line box.go:133*/ for column := t25.left; column < t25.right; column++ {
+					/*line box.go:132*/ wy := share(row, t2, t3, t42, t5)
+					for column := t25.left; column < t25.right; column++ {
 						if r.Halted() {
 							/*line box.go:133*/ r.Halt()
 						}
-						/*line box.go:134*/ t7 := column
-						t8 := t25.left
+						/*line box.go:134*/ t8 := t25.left
 						t92 := t25.right
 						t102 := t25.x0
 						t112 := t25.x1
-						/*line box.go:134*/ result03 := share(t7, t8, t92, t102, t112)
-						w := float64(wy * result03)
-						/*line box.go:135*/ t132 := t24
-						t17 := column
-						t182 := row
-						t19 := t29
-						/*line box.go:135*/ result04 := inside[T](t132, table, src, mask, t17, t182, t19)
-						i := result04
-						/*line box.go:136*/ if i < 0 || !(w > 0) {
+						/*line box.go:134*/ result0 := share(column, t8, t92, t102, t112)
+						w := float64(wy * result0)
+						/*line box.go:135*/ i := inside[T](t24, table, src, mask, column, row, band)
+						if i < 0 || !(w > 0) {
 							continue
 						}
 						total += w
 						mean += float64(w / total * (float64(src[i]) - mean))
 					}
 				}
-				t21 := mean
-				mean2 := t21
-				ok5 := total > 0
-				/*line box.go:98*/ value = mean2
-				ok4 = ok5
-//line box.go:99
+				ok2 = total > 0
+				/*line box.go:98*/ value = mean
 			} else if method == 1 {
 				t32 := &s2
 				t33 := &a2
-				t37 := band
 //line box.go:147
 				var value2 float64
 				most := 0
 				width := t33.right - t33.left
-				t15 := width * (t33.bottom - t33.top)
-				for k := 0; k < t15; k++ {
+				t14 := width * (t33.bottom - t33.top)
+				for k := 0; k < t14; k++ {
 					if r.Halted() {
 						/*line box.go:150*/ r.Halt()
 					}
-					/*line box.go:151*/ t23 := t32
-					/*line box.go:151*/ t62 := t33.left + host.Rem(k, width)
-					/*line box.go:151*/ t72 := t33.top + host.Div(k, width)
-					t82 := t37
-					/*line box.go:151*/ result05 := inside[T](t23, table, src, mask, t62, t72, t82)
-					i2 := result05
-					/*line box.go:152*/ if i2 < 0 {
+					/*line box.go:151*/ t6 := t33.left + host.Rem(k, width)
+					/*line box.go:151*/ t7 := t33.top + host.Div(k, width)
+					/*line box.go:151*/ i2 := inside[T](t32, table, src, mask, t6, t7, band)
+					if i2 < 0 {
 						continue
 					}
-					t103 := src[i2]
-					v := t103
+					v := src[i2]
 					count := 1
-					/*line box.go:156*/ t113 := k
-					for before := 0; before < t113; before++ {
+					/*line box.go:156*/ for before := 0; before < k; before++ {
 						if r.Halted() {
 							/*line box.go:156*/ r.Halt()
 						}
-						/*line box.go:157*/ t123 := t32
 						/*line box.go:157*/ t162 := t33.left + host.Rem(before, width)
-						/*line box.go:157*/ t172 := t33.top + host.Div(before, width)
-						t183 := t37
-						/*line box.go:157*/ result06 := inside[T](t123, table, src, mask, t162, t172, t183)
-						j := result06
-						/*line box.go:158*/ if j >= 0 && src[j] == v {
+						/*line box.go:157*/ t17 := t33.top + host.Div(before, width)
+						/*line box.go:157*/ j := inside[T](t32, table, src, mask, t162, t17, band)
+						if j >= 0 && src[j] == v {
 							count++
 						}
 					}
 					if count > most {
-						t20 := count
-						t212 := float64(v)
-						most = t20
-						value2 = t212
+						value2 = float64(v)
+						most = count
 					}
 				}
-				/*line box.go:166*/ t222 := value2
-				value3 := t222
-				ok6 := most > 0
-				/*line box.go:100*/ value = value3
-				ok4 = ok6
-//line box.go:101
+				/*line box.go:166*/ ok2 = most > 0
+				/*line box.go:100*/ value = value2
 			} else if method == 4 {
 				t40 := &s2
 				t41 := &a2
 				t43 := o2.Integer
-				t47 := band
 //line box.go:211
 				var low int64 = 9223372036854775807
 				var high int64 = -9223372036854775808
@@ -1103,31 +943,22 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 						if r.Halted() {
 							/*line box.go:213*/ r.Halt()
 						}
-						/*line box.go:214*/ t110 := t40
-						t52 := column2
-						t63 := row2
-						t73 := t47
-						/*line box.go:214*/ result07 := inside[T](t110, table, src, mask, t52, t63, t73)
-						i3 := result07
-						/*line box.go:215*/ if i3 < 0 || src[i3] != src[i3] {
+						/*line box.go:214*/ i3 := inside[T](t40, table, src, mask, column2, row2, band)
+						if i3 < 0 || src[i3] != src[i3] {
 							continue
 						}
 						t93 := float64(src[i3])
-						t104 := t43
-						/*line box.go:218*/ result08 := quernFunc2Box_float32[T](t93, t104)
-						k2 := result08
-						/*line box.go:219*/ t124 := min(low, k2)
-						t133 := max(high, k2)
-						low = t124
-						high = t133
+						/*line box.go:218*/ k2 := quernFunc2Box_float32[T](t93, t43)
+						low = min(low, k2)
+						high = max(high, k2)
 						/*line box.go:220*/ n++
 					}
 				}
-				var value4 float64
-				var ok7 bool
+				var value3 float64
+				var ok3 bool
 				/*line box.go:223*/ if n == 0 {
-					value4 = 0
-					ok7 = false
+					value3 = 0
+					ok3 = false
 				} else {
 					for index := host.Int64[int](math.Ceil(float64(rank*float64(n)) - 1)); low < high; {
 						if r.Halted() {
@@ -1143,18 +974,12 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 								if r.Halted() {
 									/*line box.go:231*/ r.Halt()
 								}
-								/*line box.go:232*/ t142 := t40
-								t184 := column3
-								t192 := row3
-								t202 := t47
-								/*line box.go:232*/ result09 := inside[T](t142, table, src, mask, t184, t192, t202)
-								i4 := result09
-								/*line box.go:233*/ t252 := i4 >= 0 && src[i4] == src[i4]
+								/*line box.go:232*/ i4 := inside[T](t40, table, src, mask, column3, row3, band)
+								t252 := i4 >= 0 && src[i4] == src[i4]
 								if t252 {
-									/*line box.go:233*/ t223 := float64(src[i4])
-									t232 := t43
-									/*line box.go:233*/ result010 := quernFunc2Box_float32[T](t223, t232)
-									t252 = result010 <= middle
+									/*line box.go:233*/ t222 := float64(src[i4])
+									/*line box.go:233*/ result02 := quernFunc2Box_float32[T](t222, t43)
+									t252 = result02 <= middle
 								}
 								if t252 {
 									/*line box.go:234*/ count2++
@@ -1167,22 +992,17 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 							low = middle + 1
 						}
 					}
-					t26 := low
-					t27 := t43
-					/*line box.go:244*/ result011 := unkey(t26, t27)
-					t292 := result011
-					value4 = t292
-					ok7 = true
+					value3 = unkey(low, t43)
+					ok3 = true
 				}
-				/*line box.go:102*/ value = value4
-				ok4 = ok7
+				/*line box.go:102*/ value = value3
+				ok2 = ok3
 			} else {
 				/*line box.go:104*/ t50 := &s2
 				t51 := &a2
-				t56 := band
 //line box.go:170
-				var value5 float64
-				ok8 := false
+				var value4 float64
+				ok4 := false
 				/*line box.go:171*/ for row4 := t51.top; row4 < t51.bottom; row4++ {
 					if r.Halted() {
 						/*line box.go:171*/ r.Halt()
@@ -1191,46 +1011,31 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 						if r.Halted() {
 							/*line box.go:172*/ r.Halt()
 						}
-						/*line box.go:173*/ t111 := t50
-						t53 := column4
-						t64 := row4
-						t74 := t56
-						/*line box.go:173*/ result012 := inside[T](t111, table, src, mask, t53, t64, t74)
-						i5 := result012
-						/*line box.go:174*/ if i5 < 0 {
+						/*line box.go:173*/ i5 := inside[T](t50, table, src, mask, column4, row4, band)
+						if i5 < 0 {
 							continue
 						}
 						v2 := float64(src[i5])
-						if !ok8 || t522 && v2 > value5 || !t522 && v2 < value5 {
-							t94 := v2
-							value5 = t94
-							ok8 = true
+						if !ok4 || t52 && v2 > value4 || !t52 && v2 < value4 {
+							value4 = v2
+							ok4 = true
 						}
 					}
 				}
-				/*line box.go:183*/ t105 := value5
-				value6 := t105
-				ok9 := ok8
-				/*line box.go:104*/ value = value6
-				ok4 = ok9
+				/*line box.go:104*/ value = value4
+				ok2 = ok4
 			}
-			/*line box.go:106*/ if ok4 {
+			/*line box.go:106*/ if ok2 {
 				found = true
 				t59 := &o2
-				t61 := pixel2
-				t622 := band
-				t632 := value
-				t642 := below
-				/*line box.go:108*/ put[T](t59, table, t61, t622, 1, t632, t642, dst)
+				/*line box.go:108*/ put[T](t59, table, pixel, band, 1, value, below, dst)
 			}
 		}
 		if found {
 			t66 := &o2
-			t67 := pixel2
-			t68 := below
-			/*line box.go:112*/ finish[T](t66, t67, 1, t68, dst, cover)
+			/*line box.go:112*/ finish[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:1233:1*/
+	} /*line quern_gen.go:1038:1*/
 }
 
 // quernFunc1Box_float32 is kernels.around.
@@ -1283,7 +1088,7 @@ func quernFunc1Box_float32[T float32 | float64](s *Source, x0 float64, y0 float6
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:1286:1*/
+	return t24, true /*line quern_gen.go:1091:1*/
 }
 
 // quernFunc2Box_float32 is kernels.key.
@@ -1295,7 +1100,7 @@ func quernFunc2Box_float32[T float32 | float64](v float64, integer bool) int64 {
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:1298:1*/
+	return b /*line quern_gen.go:1103:1*/
 }
 
 // quernFunc3Box_float32 is kernels.span.
@@ -1313,10 +1118,10 @@ func quernFunc3Box_float32[T float32 | float64](low float64, high float64, size 
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:1316:1*/
+	return t3, end /*line quern_gen.go:1121:1*/
 }
 
-func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
+func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	host.Plain(r, func(t kernel.Thread) { filter[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
 }
@@ -1359,102 +1164,67 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 		s2 := *s
 		o2 := o
 		/*line filter.go:33*/ t1 := &o2
-		/*line image.go:192*/ t12 := y*t1.Width + x
-		result := t12
-		result2 := x < t1.Width && y < t1.Height
-		pixel := result
-		ok := result2
-		/*line filter.go:33*/ pixel2 := pixel
-		ok2 := ok
-		/*line filter.go:34*/ if !ok2 {
+		/*line image.go:192*/ pixel := y*t1.Width + x
+		ok := x < t1.Width && y < t1.Height
+		/*line filter.go:34*/ if !ok {
 			continue
 		}
 		t4 := &o2
-		t6 := pixel2
-		/*line filter.go:37*/ quernFunc1Filter[T](t4, table, t6, dst, cover)
-		t9 := xs[pixel2]
-		/*line filter.go:38*/ t10 := ys[pixel2]
-		x2 := t9
-		y2 := t10
-		/*line filter.go:39*/ t11 := &s2
-		t15 := x2
-		t16 := y2
-		/*line filter.go:39*/ result0 := quernFunc2Filter[T](t11, table, src, mask, t15, t16)
-		opaque := result0
-		/*line filter.go:40*/ if opaque < 1e-09 {
+		/*line filter.go:37*/ quernFunc1Filter[T](t4, table, pixel, dst, cover)
+		x2 := xs[pixel]
+		/*line filter.go:38*/ y2 := ys[pixel]
+		t11 := &s2
+		/*line filter.go:39*/ opaque := quernFunc2Filter[T](t11, table, src, mask, x2, y2)
+		if opaque < 1e-09 {
 			continue
 		}
 		t18 := &o2
-		t20 := pixel2
-		/*line filter.go:43*/ result02 := covered[T](t18, table, t20, dst, cover)
-		below := result02
-		/*line filter.go:44*/ t24 := host.Int64[int](math.Floor(x2 - 0.5))
-		t25 := host.Int64[int](math.Floor(y2 - 0.5))
-		column := t24
-		row := t25
-		/*line filter.go:45*/ t26 := x2 - 0.5 - float64(column)
-		t27 := y2 - 0.5 - float64(row)
-		dx := t26
-		dy := t27
-		/*line filter.go:46*/ t28 := max(f2.FirstX, -column)
-		t29 := min(f2.LastX, s2.Width-1-column)
-		firstX := t28
-		lastX := t29
-		/*line filter.go:47*/ t30 := max(f2.FirstY, -row)
-		t31 := min(f2.LastY, s2.Height-1-row)
-		firstY := t30
-		lastY := t31
+		/*line filter.go:43*/ below := covered[T](t18, table, pixel, dst, cover)
+		column := host.Int64[int](math.Floor(x2 - 0.5))
+		row := host.Int64[int](math.Floor(y2 - 0.5))
+		/*line filter.go:45*/ dx := x2 - 0.5 - float64(column)
+		dy := y2 - 0.5 - float64(row)
+		/*line filter.go:46*/ firstX := max(f2.FirstX, -column)
+		lastX := min(f2.LastX, s2.Width-1-column)
+		/*line filter.go:47*/ firstY := max(f2.FirstY, -row)
+		lastY := min(f2.LastY, s2.Height-1-row)
 		/*line filter.go:48:20000*/ if f2.Kernel == 4 {
-			t32 := firstX
-			t33 := lastX
-			t34 := dx
-			t35 := s2.XScale
-			first := t32
-			last := t33
-			scale := t35
+			scale := s2.XScale
+			first := firstX
+			last := lastX
 			/*line filter.go:111*/ scale = min(scale, 1)
-			for first <= last && (float64(first)-t34)*scale < -3 {
+			for first <= last && (float64(first)-dx)*scale < -3 {
 				/*line filter.go:113:20000*/ if r.Halted() {
 					/*line filter.go:112*/ r.Halt()
 				}
 				/*line filter.go:113:20000*/ first++
 			}
-			/*line filter.go:115*/ for first <= last && (float64(last)-t34)*scale > 3 {
+			/*line filter.go:115*/ for first <= last && (float64(last)-dx)*scale > 3 {
 				/*line filter.go:116:20000*/ if r.Halted() {
 					/*line filter.go:115*/ r.Halt()
 				}
 				/*line filter.go:116:20000*/ last--
 			}
-			/*line filter.go:118*/ t13 := first
-			result03 := t13
-			result1 := last
-			/*line filter.go:49*/ firstX = result03
-			lastX = result1
-			/*line filter.go:50*/ t38 := firstY
-			t39 := lastY
-			t40 := dy
-			t41 := s2.YScale
-			first2 := t38
-			last2 := t39
-			scale2 := t41
+			/*line filter.go:49*/ firstX = first
+			lastX = last
+			/*line filter.go:50*/ scale2 := s2.YScale
+			first2 := firstY
+			last2 := lastY
 			/*line filter.go:111*/ scale2 = min(scale2, 1)
-			for first2 <= last2 && (float64(first2)-t40)*scale2 < -3 {
+			for first2 <= last2 && (float64(first2)-dy)*scale2 < -3 {
 				/*line filter.go:113:20000*/ if r.Halted() {
 					/*line filter.go:112*/ r.Halt()
 				}
 				/*line filter.go:113:20000*/ first2++
 			}
-			/*line filter.go:115*/ for first2 <= last2 && (float64(last2)-t40)*scale2 > 3 {
+			/*line filter.go:115*/ for first2 <= last2 && (float64(last2)-dy)*scale2 > 3 {
 				/*line filter.go:116:20000*/ if r.Halted() {
 					/*line filter.go:115*/ r.Halt()
 				}
 				/*line filter.go:116:20000*/ last2--
 			}
-			/*line filter.go:118*/ t14 := first2
-			result04 := t14
-			result12 := last2
-			/*line filter.go:50*/ firstY = result04
-			lastY = result12
+			/*line filter.go:50*/ firstY = first2
+			lastY = last2
 		}
 		/*line filter.go:52*/ weights := [32]float64{}
 		for i := firstX; i <= min(lastX, firstX+32-1); i++ {
@@ -1462,15 +1232,12 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 				/*line filter.go:53*/ r.Halt()
 			}
 			/*line filter.go:54*/ t44 := &f2
-			t45 := i
-			t46 := dx
 			t47 := s2.XScale
-			/*line filter.go:54*/ result05 := weigh(t44, t45, t46, t47)
-			/*line filter.go:54*/ weights[i-firstX] = result05
+			/*line filter.go:54*/ result0 := weigh(t44, i, dx, t47)
+			/*line filter.go:54*/ weights[i-firstX] = result0
 		}
-		/*line filter.go:56:20000*/ result06 := s2.plain()
-		plain := result06
-		/*line filter.go:57*/ found := false
+		/*line filter.go:56:20000*/ plain := s2.plain()
+		found := false
 		t50 := s2.Bands
 		/*line filter.go:59:20000*/ for band := 0; band < t50; band++ {
 			/*line filter.go:60*/ if r.Halted() {
@@ -1487,9 +1254,7 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 				}
 				/*line filter.go:62:20000*/ t51 := column + firstX
 				t52 := row + j
-				/*line filter.go:62*/ result07 := s2.at(t51, t52)
-				at := result07
-//line filter.go:63
+				/*line filter.go:62*/ at := s2.at(t51, t52)
 				var lineValue float64
 				var lineTotal float64
 				var lineDense float64
@@ -1501,25 +1266,19 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 					var d float64 = 1
 					/*line filter.go:66*/ if !plain {
 						t54 := &s2
-						t58 := at
-						t59 := band
-						/*line filter.go:67*/ result08 := density[T](t54, table, src, mask, t58, t59)
-						d = result08
+						/*line filter.go:67*/ d = density[T](t54, table, src, mask, at, band)
 					}
-					/*line filter.go:69*/ if d >= 1e-09 {
+					if d >= 1e-09 {
 						/*line filter.go:71*/ k := i2 - firstX
 						var w float64
 						if k < 32 {
 							/*line filter.go:72*/ w = weights[k]
 						} else {
 							t61 := &f2
-							t62 := i2
-							t63 := dx
 							t64 := s2.XScale
-							/*line filter.go:74*/ result09 := weigh(t61, t62, t63, t64)
-							w = result09
+							/*line filter.go:74*/ w = weigh(t61, i2, dx, t64)
 						}
-						/*line filter.go:76*/ lineValue += float64(float64(src[at*s2.Stride+band]) * w)
+						lineValue += float64(float64(src[at*s2.Stride+band]) * w)
 						lineDense += float64(d * w)
 						lineTotal += w
 						count++
@@ -1527,12 +1286,9 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 					at++
 				}
 				/*line filter.go:83:20000*/ t66 := &f2
-				t67 := j
-				t68 := dy
 				t69 := s2.YScale
-				/*line filter.go:83*/ result010 := weigh(t66, t67, t68, t69)
-				w2 := result010
-				/*line filter.go:84*/ value += float64(lineValue * w2)
+				/*line filter.go:83*/ w2 := weigh(t66, j, dy, t69)
+				value += float64(lineValue * w2)
 				total += float64(lineTotal * w2)
 				dense += float64(lineDense * w2)
 			}
@@ -1543,31 +1299,21 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 				continue
 			}
 			/*line filter.go:95:20000*/ if total < 0.99999 || total > 1.00001 {
-				t71 := value / total
-				t72 := dense / total
-				value = t71
-				dense = t72
+				value /= total
+				dense /= total
 			}
 			/*line filter.go:98*/ if dense < 1e-10 {
 				continue
 			}
 			/*line filter.go:101:20000*/ found = true
 			t73 := &o2
-			t75 := pixel2
-			t76 := band
-			t77 := dense
-			t78 := value
-			t79 := below
-			/*line filter.go:102*/ quernFunc3Filter[T](t73, table, t75, t76, t77, t78, t79, dst)
+			/*line filter.go:102*/ quernFunc3Filter[T](t73, table, pixel, band, dense, value, below, dst)
 		}
 		/*line filter.go:104:20000*/ if found {
 			t81 := &o2
-			t82 := pixel2
-			t83 := opaque
-			t84 := below
-			/*line filter.go:105*/ quernFunc4Filter[T](t81, t82, t83, t84, dst, cover)
+			/*line filter.go:105*/ quernFunc4Filter[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1570:1*/
+	} /*line quern_gen.go:1316:1*/
 }
 
 // quernFunc1Filter is kernels.start.
@@ -1586,7 +1332,7 @@ func quernFunc1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:1589:1*/
+	} /*line quern_gen.go:1335:1*/
 }
 
 // quernFunc2Filter is kernels.present.
@@ -1625,7 +1371,7 @@ func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1628:1*/
+	return result02 /*line quern_gen.go:1374:1*/
 }
 
 // quernFunc3Filter is kernels.put.
@@ -1650,7 +1396,7 @@ func quernFunc3Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1653:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1399:1*/
 }
 
 // quernFunc4Filter is kernels.finish.
@@ -1662,11 +1408,10 @@ func quernFunc4Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 		d := float32(1 - float64((1-density2)*(1-below)))
 		if o.Integer {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * (float32(o.AlphaMax) + 0.1)))
-//line image.go:183:10000
 		} else {
-			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
+			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:1669:1*/
+	} /*line quern_gen.go:1414:1*/
 }
 
 // quernFunc5Filter is kernels.nearest.
@@ -1676,12 +1421,7 @@ func quernFunc5Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1679:1*/
-}
-
-func quernPlainFilter_float32[T float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
-	host.Plain(r, func(t kernel.Thread) { filter[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
+	return t1, t2, true /*line quern_gen.go:1424:1*/
 }
 
 func quernHostFilter_float32[T float32 | float64](r *host.Run) {
@@ -1722,102 +1462,67 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 		s2 := *s
 		o2 := o
 		/*line filter.go:33*/ t1 := &o2
-		/*line image.go:192*/ t12 := y*t1.Width + x
-		result := t12
-		result2 := x < t1.Width && y < t1.Height
-		pixel := result
-		ok := result2
-		/*line filter.go:33*/ pixel2 := pixel
-		ok2 := ok
-		/*line filter.go:34*/ if !ok2 {
+		/*line image.go:192*/ pixel := y*t1.Width + x
+		ok := x < t1.Width && y < t1.Height
+		/*line filter.go:34*/ if !ok {
 			continue
 		}
 		t4 := &o2
-		t6 := pixel2
-		/*line filter.go:37*/ start[T](t4, table, t6, dst, cover)
-		t9 := xs[pixel2]
-		/*line filter.go:38*/ t10 := ys[pixel2]
-		x2 := t9
-		y2 := t10
-		/*line filter.go:39*/ t11 := &s2
-		t15 := x2
-		t16 := y2
-		/*line filter.go:39*/ result0 := quernFunc1Filter_float32[T](t11, table, src, mask, t15, t16)
-		opaque := result0
-		/*line filter.go:40*/ if opaque < 1e-09 {
+		/*line filter.go:37*/ start[T](t4, table, pixel, dst, cover)
+		x2 := xs[pixel]
+		/*line filter.go:38*/ y2 := ys[pixel]
+		t11 := &s2
+		/*line filter.go:39*/ opaque := quernFunc1Filter_float32[T](t11, table, src, mask, x2, y2)
+		if opaque < 1e-09 {
 			continue
 		}
 		t18 := &o2
-		t20 := pixel2
-		/*line filter.go:43*/ result02 := covered[T](t18, table, t20, dst, cover)
-		below := result02
-		/*line filter.go:44*/ t24 := host.Int64[int](math.Floor(x2 - 0.5))
-		t25 := host.Int64[int](math.Floor(y2 - 0.5))
-		column := t24
-		row := t25
-		/*line filter.go:45*/ t26 := x2 - 0.5 - float64(column)
-		t27 := y2 - 0.5 - float64(row)
-		dx := t26
-		dy := t27
-		/*line filter.go:46*/ t28 := max(f2.FirstX, -column)
-		t29 := min(f2.LastX, s2.Width-1-column)
-		firstX := t28
-		lastX := t29
-		/*line filter.go:47*/ t30 := max(f2.FirstY, -row)
-		t31 := min(f2.LastY, s2.Height-1-row)
-		firstY := t30
-		lastY := t31
+		/*line filter.go:43*/ below := covered[T](t18, table, pixel, dst, cover)
+		column := host.Int64[int](math.Floor(x2 - 0.5))
+		row := host.Int64[int](math.Floor(y2 - 0.5))
+		/*line filter.go:45*/ dx := x2 - 0.5 - float64(column)
+		dy := y2 - 0.5 - float64(row)
+		/*line filter.go:46*/ firstX := max(f2.FirstX, -column)
+		lastX := min(f2.LastX, s2.Width-1-column)
+		/*line filter.go:47*/ firstY := max(f2.FirstY, -row)
+		lastY := min(f2.LastY, s2.Height-1-row)
 		/*line filter.go:48:20000*/ if f2.Kernel == 4 {
-			t32 := firstX
-			t33 := lastX
-			t34 := dx
-			t35 := s2.XScale
-			first := t32
-			last := t33
-			scale := t35
+			scale := s2.XScale
+			first := firstX
+			last := lastX
 			/*line filter.go:111*/ scale = min(scale, 1)
-			for first <= last && (float64(first)-t34)*scale < -3 {
+			for first <= last && (float64(first)-dx)*scale < -3 {
 				/*line filter.go:113:20000*/ if r.Halted() {
 					/*line filter.go:112*/ r.Halt()
 				}
 				/*line filter.go:113:20000*/ first++
 			}
-			/*line filter.go:115*/ for first <= last && (float64(last)-t34)*scale > 3 {
+			/*line filter.go:115*/ for first <= last && (float64(last)-dx)*scale > 3 {
 				/*line filter.go:116:20000*/ if r.Halted() {
 					/*line filter.go:115*/ r.Halt()
 				}
 				/*line filter.go:116:20000*/ last--
 			}
-			/*line filter.go:118*/ t13 := first
-			result03 := t13
-			result1 := last
-			/*line filter.go:49*/ firstX = result03
-			lastX = result1
-			/*line filter.go:50*/ t38 := firstY
-			t39 := lastY
-			t40 := dy
-			t41 := s2.YScale
-			first2 := t38
-			last2 := t39
-			scale2 := t41
+			/*line filter.go:49*/ firstX = first
+			lastX = last
+			/*line filter.go:50*/ scale2 := s2.YScale
+			first2 := firstY
+			last2 := lastY
 			/*line filter.go:111*/ scale2 = min(scale2, 1)
-			for first2 <= last2 && (float64(first2)-t40)*scale2 < -3 {
+			for first2 <= last2 && (float64(first2)-dy)*scale2 < -3 {
 				/*line filter.go:113:20000*/ if r.Halted() {
 					/*line filter.go:112*/ r.Halt()
 				}
 				/*line filter.go:113:20000*/ first2++
 			}
-			/*line filter.go:115*/ for first2 <= last2 && (float64(last2)-t40)*scale2 > 3 {
+			/*line filter.go:115*/ for first2 <= last2 && (float64(last2)-dy)*scale2 > 3 {
 				/*line filter.go:116:20000*/ if r.Halted() {
 					/*line filter.go:115*/ r.Halt()
 				}
 				/*line filter.go:116:20000*/ last2--
 			}
-			/*line filter.go:118*/ t14 := first2
-			result04 := t14
-			result12 := last2
-			/*line filter.go:50*/ firstY = result04
-			lastY = result12
+			/*line filter.go:50*/ firstY = first2
+			lastY = last2
 		}
 		/*line filter.go:52*/ weights := [32]float64{}
 		for i := firstX; i <= min(lastX, firstX+32-1); i++ {
@@ -1825,15 +1530,12 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 				/*line filter.go:53*/ r.Halt()
 			}
 			/*line filter.go:54*/ t44 := &f2
-			t45 := i
-			t46 := dx
 			t47 := s2.XScale
-			/*line filter.go:54*/ result05 := weigh(t44, t45, t46, t47)
-			/*line filter.go:54*/ weights[i-firstX] = result05
+			/*line filter.go:54*/ result0 := weigh(t44, i, dx, t47)
+			/*line filter.go:54*/ weights[i-firstX] = result0
 		}
-		/*line filter.go:56:20000*/ result06 := s2.plain()
-		plain := result06
-		/*line filter.go:57*/ found := false
+		/*line filter.go:56:20000*/ plain := s2.plain()
+		found := false
 		t50 := s2.Bands
 		/*line filter.go:59:20000*/ for band := 0; band < t50; band++ {
 			/*line filter.go:60*/ if r.Halted() {
@@ -1850,9 +1552,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 				}
 				/*line filter.go:62:20000*/ t51 := column + firstX
 				t52 := row + j
-				/*line filter.go:62*/ result07 := s2.at(t51, t52)
-				at := result07
-//line filter.go:63
+				/*line filter.go:62*/ at := s2.at(t51, t52)
 				var lineValue float64
 				var lineTotal float64
 				var lineDense float64
@@ -1864,25 +1564,19 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 					var d float64 = 1
 					/*line filter.go:66*/ if !plain {
 						t54 := &s2
-						t58 := at
-						t59 := band
-						/*line filter.go:67*/ result08 := density[T](t54, table, src, mask, t58, t59)
-						d = result08
+						/*line filter.go:67*/ d = density[T](t54, table, src, mask, at, band)
 					}
-					/*line filter.go:69*/ if d >= 1e-09 {
+					if d >= 1e-09 {
 						/*line filter.go:71*/ k := i2 - firstX
 						var w float64
 						if k < 32 {
 							/*line filter.go:72*/ w = weights[k]
 						} else {
 							t61 := &f2
-							t62 := i2
-							t63 := dx
 							t64 := s2.XScale
-							/*line filter.go:74*/ result09 := weigh(t61, t62, t63, t64)
-							w = result09
+							/*line filter.go:74*/ w = weigh(t61, i2, dx, t64)
 						}
-						/*line filter.go:76*/ lineValue += float64(float64(src[at*s2.Stride+band]) * w)
+						lineValue += float64(float64(src[at*s2.Stride+band]) * w)
 						lineDense += float64(d * w)
 						lineTotal += w
 						count++
@@ -1890,12 +1584,9 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 					at++
 				}
 				/*line filter.go:83:20000*/ t66 := &f2
-				t67 := j
-				t68 := dy
 				t69 := s2.YScale
-				/*line filter.go:83*/ result010 := weigh(t66, t67, t68, t69)
-				w2 := result010
-				/*line filter.go:84*/ value += float64(lineValue * w2)
+				/*line filter.go:83*/ w2 := weigh(t66, j, dy, t69)
+				value += float64(lineValue * w2)
 				total += float64(lineTotal * w2)
 				dense += float64(lineDense * w2)
 			}
@@ -1906,31 +1597,21 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 				continue
 			}
 			/*line filter.go:95:20000*/ if total < 0.99999 || total > 1.00001 {
-				t71 := value / total
-				t72 := dense / total
-				value = t71
-				dense = t72
+				value /= total
+				dense /= total
 			}
 			/*line filter.go:98*/ if dense < 1e-10 {
 				continue
 			}
 			/*line filter.go:101:20000*/ found = true
 			t73 := &o2
-			t75 := pixel2
-			t76 := band
-			t77 := dense
-			t78 := value
-			t79 := below
-			/*line filter.go:102*/ put[T](t73, table, t75, t76, t77, t78, t79, dst)
+			/*line filter.go:102*/ put[T](t73, table, pixel, band, dense, value, below, dst)
 		}
 		/*line filter.go:104:20000*/ if found {
 			t81 := &o2
-			t82 := pixel2
-			t83 := opaque
-			t84 := below
-			/*line filter.go:105*/ finish[T](t81, t82, t83, t84, dst, cover)
+			/*line filter.go:105*/ finish[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1933:1*/
+	} /*line quern_gen.go:1614:1*/
 }
 
 // quernFunc1Filter_float32 is kernels.present.
@@ -1969,7 +1650,7 @@ func quernFunc1Filter_float32[T float32 | float64](s *Source, table []Table, src
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1972:1*/
+	return result02 /*line quern_gen.go:1653:1*/
 }
 
 // quernFunc2Filter_float32 is kernels.nearest.
@@ -1979,7 +1660,7 @@ func quernFunc2Filter_float32[T float32 | float64](s *Source, x float64, y float
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1982:1*/
+	return t1, t2, true /*line quern_gen.go:1663:1*/
 }
 
 func quernPlainAxes(r *host.Run) {
@@ -2025,23 +1706,19 @@ func quernRow1Axes(r *host.Run, base int, width int, height int, places []Place,
 				i := base + threadX
 				/*line locate.go:56*/ _ = places[0]
 				p := &places[0]
-				/*line locate.go:57*/ t2 := p
-				/*line locate.go:57*/ from := &t2.Operation.From
+				/*line locate.go:57*/ from := &p.Operation.From
 				/*line locate.go:59:30000*/ if i < width {
 					x := p.Output[0] + float64((float64(x0+i)+half)*p.Output[1])
-					t3 := from
 					t4 := float64(x * from.UX)
 					t5 := from.Projection.Y0
-					/*line locate.go:61*/ lon, _ := t3.Projection.Inverse(t4, t5)
-					lon2 := lon
-					/*line locate.go:62*/ row[threadX] = lon2 + from.Meridian
+					/*line locate.go:61*/ lon, _ := from.Projection.Inverse(t4, t5)
+					row[threadX] = lon + from.Meridian
 				} else {
 					/*line locate.go:64:30000*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
 					_ = row[threadX]
-					t10 := from
 					t11 := from.Projection.X0
 					t12 := float64(y * from.UY)
-					/*line locate.go:65*/ _, lat := t10.Projection.Inverse(t11, t12)
+					/*line locate.go:65*/ _, lat := from.Projection.Inverse(t11, t12)
 					row[threadX] = lat
 				}
 			}
@@ -2056,26 +1733,22 @@ func quernRow1Axes(r *host.Run, base int, width int, height int, places []Place,
 		}
 		/*line locate.go:56:30000*/ _ = places[0]
 		/*line locate.go:56*/ p := &places[0]
-		t2 := p
-		/*line locate.go:57*/ from := &t2.Operation.From
+		from := &p.Operation.From
 		/*line locate.go:59:30000*/ if i < width {
 			x := p.Output[0] + float64((float64(x0+i)+half)*p.Output[1])
-			t3 := from
 			t4 := float64(x * from.UX)
 			t5 := from.Projection.Y0
-			/*line locate.go:61*/ lon, _ := t3.Projection.Inverse(t4, t5)
-			lon2 := lon
-			/*line locate.go:62*/ out[i] = lon2 + from.Meridian
+			/*line locate.go:61*/ lon, _ := from.Projection.Inverse(t4, t5)
+			out[i] = lon + from.Meridian
 		} else {
 			/*line locate.go:64:30000*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
 			_ = out[i]
-			t10 := from
 			t11 := from.Projection.X0
 			t12 := float64(y * from.UY)
-			/*line locate.go:65*/ _, lat := t10.Projection.Inverse(t11, t12)
+			/*line locate.go:65*/ _, lat := from.Projection.Inverse(t11, t12)
 			/*line locate.go:65*/ out[i] = lat
 		}
-	} /*line quern_gen.go:2078:1*/
+	} /*line quern_gen.go:1751:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -2109,16 +1782,16 @@ func quernHostLocate(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * width
-				t9 := float64(y0+y) + half
+				value := float64(y0+y) + half
 				start2 := y*width + base
-				quernRow1Locate(r, base, width, y, height, places, separable, xs, start, ys, x0, half, t9, subgrids, nodes, axis, width2, start2)
+				quernRow1Locate(r, base, width, y, height, places, separable, xs, start, ys, x0, half, value, subgrids, nodes, axis, width2, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places []Place, separable bool, xs []float64, start int, ys []float64, x0 int, half float64, t9 float64, subgrids []projection.Subgrid, nodes []float32, axis []float64, width2 int, start2 int) {
+func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places []Place, separable bool, xs []float64, start int, ys []float64, x0 int, half float64, value float64, subgrids []projection.Subgrid, nodes []float32, axis []float64, width2 int, start2 int) {
 	if !(y < height) {
 		return
 	}
@@ -2134,64 +1807,38 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-				t8 := float64(x0+x) + half
 				/*line locate.go:80*/ _ = places[0]
 				p := &places[0]
 				/*line locate.go:81:30000*/ if !separable {
 					_ = row[threadX]
 					/*line locate.go:82*/ _ = row2[threadX]
-					x2 := t8
-					y2 := t9
-					/*line locate.go:28*/ t1 := p
-					t2 := x2
-					t3 := y2
-					/*line locate.go:28*/ result0, result1 := t1.Output.Apply(t2, t3)
-					x2 = result0
-					y2 = result1
-					/*line locate.go:29*/ if !p.Same {
-						t6 := p
-						t92 := x2
-						t10 := y2
-						/*line locate.go:30*/ result02, result12, _ := t6.Operation.Apply(subgrids, nodes, t92, t10, 0)
-						x2 = result02
-						y2 = result12
+					x2 := float64(x0+x) + half
+					y2 := value
+					/*line locate.go:28*/ x2, y2 = p.Output.Apply(x2, y2)
+					if !p.Same {
+						x2, y2, _ = p.Operation.Apply(subgrids, nodes, x2, y2, 0)
 					}
-					/*line locate.go:32*/ t14 := p
-					t15 := x2
-					t16 := y2
-					/*line locate.go:32*/ result03, result13 := t14.Source.Apply(t15, t16)
-					result04 := result03
-					result14 := result13
-					/*line locate.go:82*/ row[threadX] = result04
-					row2[threadX] = result14
+					result0, result1 := p.Source.Apply(x2, y2)
+					/*line locate.go:82*/ row[threadX] = result0
+					row2[threadX] = result1
 					/*line locate.go:83*/ continue
 				}
-				/*line locate.go:85:30000*/ t12 := p
-				/*line locate.go:85*/ to := &t12.Operation.To
-				t13 := to
-				t142 := row3[threadX] - to.Meridian
-				t152 := axis[width+y]
-				/*line locate.go:86*/ x3, y3 := t13.Projection.Forward(t142, t152)
-				u := x3
-				v := y3
-				/*line locate.go:87*/ t18 := u / to.UX
-				t19 := v / to.UY
-				u = t18
-				v = t19
+				/*line locate.go:85:30000*/ to := &p.Operation.To
+				t14 := row3[threadX] - to.Meridian
+				t15 := axis[width+y]
+				/*line locate.go:86*/ u, v := to.Projection.Forward(t14, t15)
+				u /= to.UX
+				v /= to.UY
 				/*line locate.go:88:30000*/ if to.Swap {
-					t20 := v
 					t21 := u
-					u = t20
+					u = v
 					v = t21
 				}
 				/*line locate.go:91:30000*/ _ = row[threadX]
 				/*line locate.go:91*/ _ = row2[threadX]
-				t26 := p
-				t27 := u
-				t28 := v
-				/*line locate.go:91*/ result05, result15 := t26.Source.Apply(t27, t28)
-				row[threadX] = result05
-				row2[threadX] = result15
+				/*line locate.go:91*/ result02, result12 := p.Source.Apply(u, v)
+				row[threadX] = result02
+				row2[threadX] = result12
 			}
 			/*line locate.go:95:30000*/ return
 		}
@@ -2200,7 +1847,6 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		i := start + x
-		t8 := float64(x0+x) + half
 		/*line locate.go:76:30000*/ if x >= width || y >= height {
 			continue
 		}
@@ -2209,59 +1855,34 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 		/*line locate.go:81:30000*/ if !separable {
 			_ = xs[i]
 			/*line locate.go:82*/ _ = ys[i]
-			x2 := t8
-			y2 := t9
-			/*line locate.go:28*/ t1 := p
-			t2 := x2
-			t3 := y2
-			/*line locate.go:28*/ result0, result1 := t1.Output.Apply(t2, t3)
-			x2 = result0
-			y2 = result1
-			/*line locate.go:29*/ if !p.Same {
-				t6 := p
-				t92 := x2
-				t10 := y2
-				/*line locate.go:30*/ result02, result12, _ := t6.Operation.Apply(subgrids, nodes, t92, t10, 0)
-				x2 = result02
-				y2 = result12
+			x2 := float64(x0+x) + half
+			y2 := value
+			/*line locate.go:28*/ x2, y2 = p.Output.Apply(x2, y2)
+			if !p.Same {
+				x2, y2, _ = p.Operation.Apply(subgrids, nodes, x2, y2, 0)
 			}
-			/*line locate.go:32*/ t14 := p
-			t15 := x2
-			t16 := y2
-			/*line locate.go:32*/ result03, result13 := t14.Source.Apply(t15, t16)
-			result04 := result03
-			result14 := result13
-			/*line locate.go:82*/ xs[i] = result04
-			/*line locate.go:82*/ ys[i] = result14
+			result0, result1 := p.Source.Apply(x2, y2)
+			/*line locate.go:82*/ xs[i] = result0
+			/*line locate.go:82*/ ys[i] = result1
 			continue
 		}
-		/*line locate.go:85:30000*/ t12 := p
-		/*line locate.go:85*/ to := &t12.Operation.To
-		t13 := to
-		/*line locate.go:86*/ t142 := axis[x] - to.Meridian
-		/*line locate.go:86*/ t152 := axis[width+y]
-		/*line locate.go:86*/ x3, y3 := t13.Projection.Forward(t142, t152)
-		u := x3
-		v := y3
-		/*line locate.go:87*/ t18 := u / to.UX
-		t19 := v / to.UY
-		u = t18
-		v = t19
+		/*line locate.go:85:30000*/ to := &p.Operation.To
+		t14 := axis[x] - to.Meridian
+		/*line locate.go:86*/ t15 := axis[width+y]
+		/*line locate.go:86*/ u, v := to.Projection.Forward(t14, t15)
+		u /= to.UX
+		v /= to.UY
 		/*line locate.go:88:30000*/ if to.Swap {
-			t20 := v
 			t21 := u
-			u = t20
+			u = v
 			v = t21
 		}
 		/*line locate.go:91:30000*/ _ = xs[i]
 		/*line locate.go:91*/ _ = ys[i]
-		t26 := p
-		t27 := u
-		t28 := v
-		/*line locate.go:91*/ result05, result15 := t26.Source.Apply(t27, t28)
-		/*line locate.go:91*/ xs[i] = result05
-		/*line locate.go:91*/ ys[i] = result15
-	} /*line quern_gen.go:2264:1*/
+		/*line locate.go:91*/ result02, result12 := p.Source.Apply(u, v)
+		/*line locate.go:91*/ xs[i] = result02
+		/*line locate.go:91*/ ys[i] = result12
+	} /*line quern_gen.go:1885:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -2322,25 +1943,17 @@ func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, st
 					/*line locate.go:108:30000*/ if r.Halted() {
 						/*line locate.go:107*/ r.Halt()
 					}
-					/*line locate.go:108:30000*/ t1 := xs[y*width+x]
-					/*line locate.go:108*/ t2 := ys[y*width+x]
-					px := t1
-					py := t2
-					/*line locate.go:109*/ if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
+					/*line locate.go:108:30000*/ px := xs[y*width+x]
+					/*line locate.go:108*/ py := ys[y*width+x]
+					if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
 						continue
 					}
-					/*line locate.go:112:30000*/ t3 := int32(min(max(host.Int64[int](px), 0), sw-1))
-					t4 := int32(min(max(host.Int64[int](py), 0), sh-1))
-					column := t3
-					row := t4
-					/*line locate.go:113*/ t5 := min(left, column)
-					t6 := min(top, row)
-					t7 := max(right, column)
-					t8 := max(bottom, row)
-					left = t5
-					top = t6
-					right = t7
-					bottom = t8
+					/*line locate.go:112:30000*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
+					row := int32(min(max(host.Int64[int](py), 0), sh-1))
+					/*line locate.go:113*/ left = min(left, column)
+					top = min(top, row)
+					right = max(right, column)
+					bottom = max(bottom, row)
 				}
 				/*line locate.go:115:30000*/ if right >= 0 {
 					kernel.AtomicMin(&box[0], left)
@@ -2367,25 +1980,17 @@ func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, st
 			/*line locate.go:108:30000*/ if r.Halted() {
 				/*line locate.go:107*/ r.Halt()
 			}
-			/*line locate.go:108:30000*/ t1 := xs[y*width+x]
-			/*line locate.go:108*/ t2 := ys[y*width+x]
-			px := t1
-			py := t2
-			/*line locate.go:109*/ if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
+			/*line locate.go:108:30000*/ px := xs[y*width+x]
+			/*line locate.go:108*/ py := ys[y*width+x]
+			if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
 				continue
 			}
-			/*line locate.go:112:30000*/ t3 := int32(min(max(host.Int64[int](px), 0), sw-1))
-			t4 := int32(min(max(host.Int64[int](py), 0), sh-1))
-			column := t3
-			row := t4
-			/*line locate.go:113*/ t5 := min(left, column)
-			t6 := min(top, row)
-			t7 := max(right, column)
-			t8 := max(bottom, row)
-			left = t5
-			top = t6
-			right = t7
-			bottom = t8
+			/*line locate.go:112:30000*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
+			row := int32(min(max(host.Int64[int](py), 0), sh-1))
+			/*line locate.go:113*/ left = min(left, column)
+			top = min(top, row)
+			right = max(right, column)
+			bottom = max(bottom, row)
 		}
 		/*line locate.go:115:30000*/ if right >= 0 {
 			kernel.AtomicMin(&box[0], left)
@@ -2393,10 +1998,10 @@ func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, st
 			kernel.AtomicMax(&box[2], right)
 			kernel.AtomicMax(&box[3], bottom)
 		}
-	} /*line quern_gen.go:2396:1*/
+	} /*line quern_gen.go:2001:1*/
 }
 
-func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
+func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	host.Plain(r, func(t kernel.Thread) { point[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
 }
@@ -2438,58 +2043,36 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 		/*line point.go:20*/ s2 := *s
 		o2 := o
 		/*line point.go:21*/ t1 := &o2
-		/*line image.go:192*/ t12 := y*t1.Width + x
-		result := t12
-		result2 := x < t1.Width && y < t1.Height
-		pixel := result
-		ok := result2
-		/*line point.go:21*/ pixel2 := pixel
-		ok2 := ok
-		/*line point.go:22*/ if !ok2 {
+		/*line image.go:192*/ pixel := y*t1.Width + x
+		ok := x < t1.Width && y < t1.Height
+		/*line point.go:22*/ if !ok {
 			continue
 		}
 		t4 := &o2
-		t6 := pixel2
-		/*line point.go:25*/ quernFunc1Point[T](t4, table, t6, dst, cover)
-		t9 := xs[pixel2]
-		/*line point.go:26*/ t10 := ys[pixel2]
-		x2 := t9
-		y2 := t10
-		/*line point.go:27*/ t11 := &s2
-		t15 := x2
-		t16 := y2
-		/*line point.go:27*/ result0 := quernFunc2Point[T](t11, table, src, mask, t15, t16)
-		opaque := result0
-		/*line point.go:28*/ if opaque < 1e-09 {
+		/*line point.go:25*/ quernFunc1Point[T](t4, table, pixel, dst, cover)
+		x2 := xs[pixel]
+		/*line point.go:26*/ y2 := ys[pixel]
+		t11 := &s2
+		/*line point.go:27*/ opaque := quernFunc2Point[T](t11, table, src, mask, x2, y2)
+		if opaque < 1e-09 {
 			continue
 		}
 		t18 := &o2
-		t20 := pixel2
-		/*line point.go:31*/ result02 := covered[T](t18, table, t20, dst, cover)
-		below := result02
-		/*line point.go:32*/ t24 := host.Int64[int](math.Floor(x2 - 0.5))
-		t25 := host.Int64[int](math.Floor(y2 - 0.5))
-		left := t24
-		top := t25
+		/*line point.go:31*/ below := covered[T](t18, table, pixel, dst, cover)
+		left := host.Int64[int](math.Floor(x2 - 0.5))
+		top := host.Int64[int](math.Floor(y2 - 0.5))
 		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
 		/*line point.go:34:40000*/ if t27 {
-			/*line point.go:33*/ result03 := s2.plain()
-			t27 = result03
+			/*line point.go:33*/ t27 = s2.plain()
 		}
 		if t27 {
-			/*line point.go:34*/ t28 := left
-			t29 := top
-			/*line point.go:34*/ result04 := s2.at(t28, t29)
-			i := result04 * s2.Stride
+			/*line point.go:34*/ result0 := s2.at(left, top)
+			i := result0 * s2.Stride
 			/*line point.go:35*/ j := i + s2.W*s2.Stride
-			/*line point.go:37*/ t31 := 1.5 - (x2 - float64(left))
-			t32 := 1.5 - (y2 - float64(top))
-			rx := t31
-			ry := t32
-			/*line point.go:38*/ t33 := 1 - rx
-			t34 := 1 - ry
-			qx := t33
-			qy := t34
+			/*line point.go:37*/ rx := 1.5 - (x2 - float64(left))
+			ry := 1.5 - (y2 - float64(top))
+			/*line point.go:38*/ qx := 1 - rx
+			qy := 1 - ry
 			/*line point.go:39*/ t35 := s2.Bands
 			/*line point.go:40:40000*/ for band := 0; band < t35; band++ {
 				/*line point.go:41*/ if r.Halted() {
@@ -2498,84 +2081,48 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 				/*line point.go:40:40000*/ upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
 				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
 				t36 := &o2
-				t38 := pixel2
-				t39 := band
 				t40 := float64(upper*ry) + float64(lower*qy)
-				t41 := below
-				/*line point.go:42*/ quernFunc3Point[T](t36, table, t38, t39, 1, t40, t41, dst)
+				/*line point.go:42*/ quernFunc3Point[T](t36, table, pixel, band, 1, t40, below, dst)
 			}
 			t43 := &o2
-			t44 := pixel2
-			t45 := below
-			/*line point.go:44*/ quernFunc4Point[T](t43, t44, 1, t45, dst, cover)
+			/*line point.go:44*/ quernFunc4Point[T](t43, pixel, 1, below, dst, cover)
 			continue
 		}
 		found := false
 		t48 := s2.Bands
-		for band2 := 0; band2 < t48; band2++ {
-			if r.Halted() {
+		/*line point.go:49:40000*/ for band2 := 0; band2 < t48; band2++ {
+			/*line point.go:50:40000*/ if r.Halted() {
 				/*line point.go:48*/ r.Halt()
 			}
+//line point.go:50:40000
 			var value float64
 			var weight float64
 			/*line point.go:51*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
 				t49 := &s2
-				t50 := x2
-				t51 := y2
-				/*line point.go:52*/ column, row, _ := quernFunc5Point[T](t49, t50, t51)
-				column2 := column
-				row2 := row
-				/*line point.go:53*/ t55 := column2
-				t56 := row2
-				/*line point.go:53*/ result05 := s2.at(t55, t56)
-				i2 := result05
-				/*line point.go:54*/ t58 := float64(src[i2*s2.Stride+band2])
+				/*line point.go:52*/ column, row, _ := quernFunc5Point[T](t49, x2, y2)
+				i2 := s2.at(column, row)
+				value = float64(src[i2*s2.Stride+band2])
 				t59 := &s2
-				t63 := i2
-				t64 := band2
-				/*line point.go:54*/ result06 := density[T](t59, table, src, mask, t63, t64)
-				t66 := result06
-				value = t58
-				weight = t66
-//line point.go:55
+				/*line point.go:54*/ weight = density[T](t59, table, src, mask, i2, band2)
 			} else if method == 2 {
 				/*line point.go:56:40000*/ t67 := &s2
-				t71 := band2
-				t72 := x2
-				t73 := y2
-				/*line point.go:56*/ value2, weight2 := quernFunc6Point[T](t67, table, src, mask, t71, t72, t73)
-				value = value2
-				weight = weight2
-//line point.go:59:40000
+				/*line point.go:56*/ value, weight = quernFunc6Point[T](t67, table, src, mask, band2, x2, y2)
 			} else {
-				/*line point.go:58*/ t76 := &s2
-				t80 := band2
-				t81 := x2
-				t82 := y2
-				/*line point.go:58*/ value3, weight3 := quernFunc7Point[T](t76, table, src, mask, t80, t81, t82)
-				value = value3
-				weight = weight3
+				t76 := &s2
+				/*line point.go:58*/ value, weight = quernFunc7Point[T](t76, table, src, mask, band2, x2, y2)
 			}
 			/*line point.go:60:40000*/ if weight < 1e-10 {
 				continue
 			}
 			/*line point.go:63:40000*/ found = true
 			t85 := &o2
-			t87 := pixel2
-			t88 := band2
-			t89 := weight
-			t90 := value
-			t91 := below
-			/*line point.go:64*/ quernFunc3Point[T](t85, table, t87, t88, t89, t90, t91, dst)
+			/*line point.go:64*/ quernFunc3Point[T](t85, table, pixel, band2, weight, value, below, dst)
 		}
 		/*line point.go:66:40000*/ if found {
 			t93 := &o2
-			t94 := pixel2
-			t95 := opaque
-			t96 := below
-			/*line point.go:67*/ quernFunc4Point[T](t93, t94, t95, t96, dst, cover)
+			/*line point.go:67*/ quernFunc4Point[T](t93, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:2578:1*/
+	} /*line quern_gen.go:2125:1*/
 }
 
 // quernFunc1Point is kernels.start.
@@ -2594,7 +2141,7 @@ func quernFunc1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:2597:1*/
+	} /*line quern_gen.go:2144:1*/
 }
 
 // quernFunc2Point is kernels.present.
@@ -2633,7 +2180,7 @@ func quernFunc2Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2636:1*/
+	return result02 /*line quern_gen.go:2183:1*/
 }
 
 // quernFunc3Point is kernels.put.
@@ -2658,7 +2205,7 @@ func quernFunc3Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2661:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2208:1*/
 }
 
 // quernFunc4Point is kernels.finish.
@@ -2670,11 +2217,10 @@ func quernFunc4Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 		d := float32(1 - float64((1-density2)*(1-below)))
 		if o.Integer {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * (float32(o.AlphaMax) + 0.1)))
-//line image.go:183:10000
 		} else {
-			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
+			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:2677:1*/
+	} /*line quern_gen.go:2223:1*/
 }
 
 // quernFunc5Point is kernels.nearest.
@@ -2684,7 +2230,7 @@ func quernFunc5Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2687:1*/
+	return t1, t2, true /*line quern_gen.go:2233:1*/
 }
 
 // quernFunc6Point is kernels.cubic.
@@ -2753,11 +2299,11 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		/*line point.go:153*/ value += float64(line * wy[j])
 		weight += float64(dense * wy[j])
 	}
-	if plain {
+	/*line point.go:156:40000*/ if plain {
 		weight = 1
 	}
-	t38 := value
-	return t38, weight /*line quern_gen.go:2760:1*/
+	/*line point.go:159*/ t38 := value
+	return t38, weight /*line quern_gen.go:2306:1*/
 }
 
 // quernFunc7Point is kernels.bilinear.
@@ -2835,12 +2381,7 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		/*line point.go:113:40000*/ return 0, 0
 	}
 	/*line point.go:115:40000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:2838:1*/
-}
-
-func quernPlainPoint_float32[T float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
-	host.Plain(r, func(t kernel.Thread) { point[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
+	return t21, dense / total /*line quern_gen.go:2384:1*/
 }
 
 func quernHostPoint_float32[T float32 | float64](r *host.Run) {
@@ -2880,58 +2421,36 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 		/*line point.go:20*/ s2 := *s
 		o2 := o
 		/*line point.go:21*/ t1 := &o2
-		/*line image.go:192*/ t12 := y*t1.Width + x
-		result := t12
-		result2 := x < t1.Width && y < t1.Height
-		pixel := result
-		ok := result2
-		/*line point.go:21*/ pixel2 := pixel
-		ok2 := ok
-		/*line point.go:22*/ if !ok2 {
+		/*line image.go:192*/ pixel := y*t1.Width + x
+		ok := x < t1.Width && y < t1.Height
+		/*line point.go:22*/ if !ok {
 			continue
 		}
 		t4 := &o2
-		t6 := pixel2
-		/*line point.go:25*/ start[T](t4, table, t6, dst, cover)
-		t9 := xs[pixel2]
-		/*line point.go:26*/ t10 := ys[pixel2]
-		x2 := t9
-		y2 := t10
-		/*line point.go:27*/ t11 := &s2
-		t15 := x2
-		t16 := y2
-		/*line point.go:27*/ result0 := quernFunc1Point_float32[T](t11, table, src, mask, t15, t16)
-		opaque := result0
-		/*line point.go:28*/ if opaque < 1e-09 {
+		/*line point.go:25*/ start[T](t4, table, pixel, dst, cover)
+		x2 := xs[pixel]
+		/*line point.go:26*/ y2 := ys[pixel]
+		t11 := &s2
+		/*line point.go:27*/ opaque := quernFunc1Point_float32[T](t11, table, src, mask, x2, y2)
+		if opaque < 1e-09 {
 			continue
 		}
 		t18 := &o2
-		t20 := pixel2
-		/*line point.go:31*/ result02 := covered[T](t18, table, t20, dst, cover)
-		below := result02
-		/*line point.go:32*/ t24 := host.Int64[int](math.Floor(x2 - 0.5))
-		t25 := host.Int64[int](math.Floor(y2 - 0.5))
-		left := t24
-		top := t25
+		/*line point.go:31*/ below := covered[T](t18, table, pixel, dst, cover)
+		left := host.Int64[int](math.Floor(x2 - 0.5))
+		top := host.Int64[int](math.Floor(y2 - 0.5))
 		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
 		/*line point.go:34:40000*/ if t27 {
-			/*line point.go:33*/ result03 := s2.plain()
-			t27 = result03
+			/*line point.go:33*/ t27 = s2.plain()
 		}
 		if t27 {
-			/*line point.go:34*/ t28 := left
-			t29 := top
-			/*line point.go:34*/ result04 := s2.at(t28, t29)
-			i := result04 * s2.Stride
+			/*line point.go:34*/ result0 := s2.at(left, top)
+			i := result0 * s2.Stride
 			/*line point.go:35*/ j := i + s2.W*s2.Stride
-			/*line point.go:37*/ t31 := 1.5 - (x2 - float64(left))
-			t32 := 1.5 - (y2 - float64(top))
-			rx := t31
-			ry := t32
-			/*line point.go:38*/ t33 := 1 - rx
-			t34 := 1 - ry
-			qx := t33
-			qy := t34
+			/*line point.go:37*/ rx := 1.5 - (x2 - float64(left))
+			ry := 1.5 - (y2 - float64(top))
+			/*line point.go:38*/ qx := 1 - rx
+			qy := 1 - ry
 			/*line point.go:39*/ t35 := s2.Bands
 			/*line point.go:40:40000*/ for band := 0; band < t35; band++ {
 				/*line point.go:41*/ if r.Halted() {
@@ -2940,84 +2459,48 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 				/*line point.go:40:40000*/ upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
 				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
 				t36 := &o2
-				t38 := pixel2
-				t39 := band
 				t40 := float64(upper*ry) + float64(lower*qy)
-				t41 := below
-				/*line point.go:42*/ put[T](t36, table, t38, t39, 1, t40, t41, dst)
+				/*line point.go:42*/ put[T](t36, table, pixel, band, 1, t40, below, dst)
 			}
 			t43 := &o2
-			t44 := pixel2
-			t45 := below
-			/*line point.go:44*/ finish[T](t43, t44, 1, t45, dst, cover)
+			/*line point.go:44*/ finish[T](t43, pixel, 1, below, dst, cover)
 			continue
 		}
 		found := false
 		t48 := s2.Bands
-		for band2 := 0; band2 < t48; band2++ {
-			if r.Halted() {
+		/*line point.go:49:40000*/ for band2 := 0; band2 < t48; band2++ {
+			/*line point.go:50:40000*/ if r.Halted() {
 				/*line point.go:48*/ r.Halt()
 			}
+//line point.go:50:40000
 			var value float64
 			var weight float64
 			/*line point.go:51*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
 				t49 := &s2
-				t50 := x2
-				t51 := y2
-				/*line point.go:52*/ column, row, _ := quernFunc2Point_float32[T](t49, t50, t51)
-				column2 := column
-				row2 := row
-				/*line point.go:53*/ t55 := column2
-				t56 := row2
-				/*line point.go:53*/ result05 := s2.at(t55, t56)
-				i2 := result05
-				/*line point.go:54*/ t58 := float64(src[i2*s2.Stride+band2])
+				/*line point.go:52*/ column, row, _ := quernFunc2Point_float32[T](t49, x2, y2)
+				i2 := s2.at(column, row)
+				value = float64(src[i2*s2.Stride+band2])
 				t59 := &s2
-				t63 := i2
-				t64 := band2
-				/*line point.go:54*/ result06 := density[T](t59, table, src, mask, t63, t64)
-				t66 := result06
-				value = t58
-				weight = t66
-//line point.go:55
+				/*line point.go:54*/ weight = density[T](t59, table, src, mask, i2, band2)
 			} else if method == 2 {
 				/*line point.go:56:40000*/ t67 := &s2
-				t71 := band2
-				t72 := x2
-				t73 := y2
-				/*line point.go:56*/ value2, weight2 := quernFunc3Point_float32[T](t67, table, src, mask, t71, t72, t73)
-				value = value2
-				weight = weight2
-//line point.go:59:40000
+				/*line point.go:56*/ value, weight = quernFunc3Point_float32[T](t67, table, src, mask, band2, x2, y2)
 			} else {
-				/*line point.go:58*/ t76 := &s2
-				t80 := band2
-				t81 := x2
-				t82 := y2
-				/*line point.go:58*/ value3, weight3 := quernFunc4Point_float32[T](t76, table, src, mask, t80, t81, t82)
-				value = value3
-				weight = weight3
+				t76 := &s2
+				/*line point.go:58*/ value, weight = quernFunc4Point_float32[T](t76, table, src, mask, band2, x2, y2)
 			}
 			/*line point.go:60:40000*/ if weight < 1e-10 {
 				continue
 			}
 			/*line point.go:63:40000*/ found = true
 			t85 := &o2
-			t87 := pixel2
-			t88 := band2
-			t89 := weight
-			t90 := value
-			t91 := below
-			/*line point.go:64*/ put[T](t85, table, t87, t88, t89, t90, t91, dst)
+			/*line point.go:64*/ put[T](t85, table, pixel, band2, weight, value, below, dst)
 		}
 		/*line point.go:66:40000*/ if found {
 			t93 := &o2
-			t94 := pixel2
-			t95 := opaque
-			t96 := below
-			/*line point.go:67*/ finish[T](t93, t94, t95, t96, dst, cover)
+			/*line point.go:67*/ finish[T](t93, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:3020:1*/
+	} /*line quern_gen.go:2503:1*/
 }
 
 // quernFunc1Point_float32 is kernels.present.
@@ -3056,7 +2539,7 @@ func quernFunc1Point_float32[T float32 | float64](s *Source, table []Table, src 
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:3059:1*/
+	return result02 /*line quern_gen.go:2542:1*/
 }
 
 // quernFunc2Point_float32 is kernels.nearest.
@@ -3066,7 +2549,7 @@ func quernFunc2Point_float32[T float32 | float64](s *Source, x float64, y float6
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:3069:1*/
+	return t1, t2, true /*line quern_gen.go:2552:1*/
 }
 
 // quernFunc3Point_float32 is kernels.cubic.
@@ -3135,11 +2618,11 @@ func quernFunc3Point_float32[T float32 | float64](s *Source, table []Table, src 
 		/*line point.go:153*/ value += float64(line * wy[j])
 		weight += float64(dense * wy[j])
 	}
-	if plain {
+	/*line point.go:156:40000*/ if plain {
 		weight = 1
 	}
-	t38 := value
-	return t38, weight /*line quern_gen.go:3142:1*/
+	/*line point.go:159*/ t38 := value
+	return t38, weight /*line quern_gen.go:2625:1*/
 }
 
 // quernFunc4Point_float32 is kernels.bilinear.
@@ -3217,7 +2700,7 @@ func quernFunc4Point_float32[T float32 | float64](s *Source, table []Table, src 
 		/*line point.go:113:40000*/ return 0, 0
 	}
 	/*line point.go:115:40000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:3220:1*/
+	return t21, dense / total /*line quern_gen.go:2703:1*/
 }
 
-//line point.go:118:40000
+//line point.go:118

@@ -18,85 +18,82 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/crs/device/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "3cfbb8092da9c06d30b41a79daf5b49be797bfe9288644c0c189f1a35c0fe7a8",
+	Sum:     "4f077c0fa3c4f0cb2356beef7ba66bc1ab7311177c170021046bd18444a33450",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__transform            func(t kernel.Thread, o projection.Operation, subgrids []projection.Subgrid, nodes []float32, x []float64, y []float64, z []float64)
-	quern_gen_is_stale__run_go_generate__projection_Operation struct {
-		From      projection.System
-		To        projection.System
-		Figure    projection.Ellipsoid
-		Next      projection.Ellipsoid
-		Source    projection.Grid
-		Target    projection.Grid
-		Cartesian bool
-		Matrix    projection.Matrix
-		Geoid     projection.Grid
-		NextGeoid projection.Grid
-	}
-	quern_gen_is_stale__run_go_generate__projection_System struct {
-		Projection projection.Projection
-		Swap       bool
-		UX         float64
-		UY         float64
-		UZ         float64
-		Meridian   float64
-	}
-	quern_gen_is_stale__run_go_generate__projection_Projection struct {
-		Method   projection.Method
-		E        projection.Ellipsoid
-		Lon0     float64
-		X0       float64
-		Y0       float64
-		K        [12]float64
-		Latitude projection.Latitudes
-		Plane    projection.Latitudes
-	}
-	quern_gen_is_stale__run_go_generate__projection_Method    int
-	quern_gen_is_stale__run_go_generate__projection_Ellipsoid struct {
-		A  float64
-		E2 float64
-	}
-	quern_gen_is_stale__run_go_generate__projection_Latitudes struct {
-		To   projection.Series
-		From projection.Series
-	}
-	quern_gen_is_stale__run_go_generate__projection_Series [6]float64
-	quern_gen_is_stale__run_go_generate__projection_Grid   struct {
-		First   int
-		Count   int
-		Inverse bool
-	}
-	quern_gen_is_stale__run_go_generate__projection_Matrix  [12]float64
-	quern_gen_is_stale__run_go_generate__projection_Subgrid struct {
-		West       float64
-		South      float64
-		DX         float64
-		DY         float64
-		Columns    int
-		Rows       int
-		Offset     int
-		Components int
-		Scale      float64
-	}
-)
 
-var (
-	quern_transform quern_gen_is_stale__run_go_generate__transform = transform
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_Operation)((*projection.Operation)(nil))
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_System)((*projection.System)(nil))
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_Projection)((*projection.Projection)(nil))
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_Method)((*projection.Method)(nil))
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_Ellipsoid)((*projection.Ellipsoid)(nil))
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_Latitudes)((*projection.Latitudes)(nil))
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_Series)((*projection.Series)(nil))
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_Grid)((*projection.Grid)(nil))
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_Matrix)((*projection.Matrix)(nil))
-	_                                                              = (*quern_gen_is_stale__run_go_generate__projection_Subgrid)((*projection.Subgrid)(nil))
-)
+type quern_gen_is_stale__run_go_generate__projection_Operation struct {
+	From      projection.System
+	To        projection.System
+	Figure    projection.Ellipsoid
+	Next      projection.Ellipsoid
+	Source    projection.Grid
+	Target    projection.Grid
+	Cartesian bool
+	Matrix    projection.Matrix
+	Geoid     projection.Grid
+	NextGeoid projection.Grid
+}
+type quern_gen_is_stale__run_go_generate__projection_System struct {
+	Projection projection.Projection
+	Swap       bool
+	UX         float64
+	UY         float64
+	UZ         float64
+	Meridian   float64
+}
+type quern_gen_is_stale__run_go_generate__projection_Projection struct {
+	Method   projection.Method
+	E        projection.Ellipsoid
+	Lon0     float64
+	X0       float64
+	Y0       float64
+	K        [12]float64
+	Latitude projection.Latitudes
+	Plane    projection.Latitudes
+}
+type quern_gen_is_stale__run_go_generate__projection_Method int
+type quern_gen_is_stale__run_go_generate__projection_Ellipsoid struct {
+	A  float64
+	E2 float64
+}
+type quern_gen_is_stale__run_go_generate__projection_Latitudes struct {
+	To   projection.Series
+	From projection.Series
+}
+type quern_gen_is_stale__run_go_generate__projection_Series [6]float64
+type quern_gen_is_stale__run_go_generate__projection_Grid struct {
+	First   int
+	Count   int
+	Inverse bool
+}
+type quern_gen_is_stale__run_go_generate__projection_Matrix [12]float64
+type quern_gen_is_stale__run_go_generate__projection_Subgrid struct {
+	West       float64
+	South      float64
+	DX         float64
+	DY         float64
+	Columns    int
+	Rows       int
+	Offset     int
+	Components int
+	Scale      float64
+}
+type quern_gen_is_stale__run_go_generate__transform func(kernel.Thread, projection.Operation, []projection.Subgrid, []float32, []float64, []float64, []float64)
+
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Operation)((*projection.Operation)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_System)((*projection.System)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Projection)((*projection.Projection)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Method)((*projection.Method)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Ellipsoid)((*projection.Ellipsoid)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Latitudes)((*projection.Latitudes)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Series)((*projection.Series)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Grid)((*projection.Grid)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Matrix)((*projection.Matrix)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__projection_Subgrid)((*projection.Subgrid)(nil))
+var quern_transform quern_gen_is_stale__run_go_generate__transform = transform
 
 var quernTransform = &gpu.Kernel{Declared: compiled.Declaration{Name: "transform", Code: &quernPTX, Host: quernHostTransform, Plain: quernPlainTransform}}
 
@@ -166,11 +163,11 @@ func quernRow1Transform(r *host.Run, o *projection.Operation, base int, x []floa
 			/*line transform.go:20*/ _ = row3[threadX]
 			t7 := row2[threadX]
 			t8 := row3[threadX]
-			t9 := h
-			/*line transform.go:20*/ result0, result1, result2 := o2.Apply(subgrids, nodes, t7, t8, t9)
+			var result0 float64
+			var result1 float64
+			/*line transform.go:20*/ result0, result1, h = o2.Apply(subgrids, nodes, t7, t8, h)
 			row2[threadX] = result0
 			row3[threadX] = result1
-			h = result2
 			/*line transform.go:21*/ if i < len(z) {
 				row[threadX] = h
 			}
@@ -192,15 +189,15 @@ func quernRow1Transform(r *host.Run, o *projection.Operation, base int, x []floa
 		/*line transform.go:20*/ _ = y[i]
 		/*line transform.go:20*/ t7 := x[i]
 		/*line transform.go:20*/ t8 := y[i]
-		t9 := h
-		/*line transform.go:20*/ result0, result1, result2 := o2.Apply(subgrids, nodes, t7, t8, t9)
+		var result0 float64
+		var result1 float64
+		/*line transform.go:20*/ result0, result1, h = o2.Apply(subgrids, nodes, t7, t8, h)
 		/*line transform.go:20*/ x[i] = result0
 		/*line transform.go:20*/ y[i] = result1
-		h = result2
-		/*line transform.go:21*/ if i < len(z) {
+		if i < len(z) {
 			z[i] = h
 		}
-	} /*line quern_gen.go:203:1*/
+	} /*line quern_gen.go:200:1*/
 }
 
 //line transform.go:26

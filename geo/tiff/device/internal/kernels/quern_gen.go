@@ -23,106 +23,57 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__halve_uint8 func(t kernel.Thread, g Pyramid, none uint8, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__Pyramid     struct {
-		Width     int
-		Height    int
-		Bands     int
-		Alpha     int
-		HasNoData bool
-		Float     bool
-		Nearest   bool
-	}
-	quern_gen_is_stale__run_go_generate__halve_uint16  func(t kernel.Thread, g Pyramid, none uint16, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__halve_uint32  func(t kernel.Thread, g Pyramid, none uint32, src []uint32, dst []uint32)
-	quern_gen_is_stale__run_go_generate__halve_int8    func(t kernel.Thread, g Pyramid, none int8, src []int8, dst []int8)
-	quern_gen_is_stale__run_go_generate__halve_int16   func(t kernel.Thread, g Pyramid, none int16, src []int16, dst []int16)
-	quern_gen_is_stale__run_go_generate__halve_int32   func(t kernel.Thread, g Pyramid, none int32, src []int32, dst []int32)
-	quern_gen_is_stale__run_go_generate__halve_float32 func(t kernel.Thread, g Pyramid, none float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__halve_float64 func(t kernel.Thread, g Pyramid, none float64, src []float64, dst []float64)
-	quern_gen_is_stale__run_go_generate__place_uint8   func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__Blocks        struct {
-		Count        int
-		Width        int
-		Height       int
-		Words        int
-		PerSample    int
-		X            int
-		Y            int
-		RegionWidth  int
-		RegionHeight int
-		PixelStep    int
-		RowStep      int
-		BandStep     int
-		Swap         bool
-	}
-	quern_gen_is_stale__run_go_generate__Block struct {
-		X    int32
-		Y    int32
-		Rows int32
-		Band int32
-	}
-	quern_gen_is_stale__run_go_generate__place_uint16      func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__place_uint32      func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint32, dst []uint32)
-	quern_gen_is_stale__run_go_generate__place_uint64      func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint64, dst []uint64)
-	quern_gen_is_stale__run_go_generate__sum_uint8         func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__sum_uint16        func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__sum_uint32        func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint32, dst []uint32)
-	quern_gen_is_stale__run_go_generate__sum_uint64        func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint64, dst []uint64)
-	quern_gen_is_stale__run_go_generate__sumBytes          func(t kernel.Thread, rows int, rowBytes int, words int, b []uint8)
-	quern_gen_is_stale__run_go_generate__join_uint16       func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint8, dst []uint16)
-	quern_gen_is_stale__run_go_generate__join_uint32       func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint8, dst []uint32)
-	quern_gen_is_stale__run_go_generate__join_uint64       func(t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint8, dst []uint64)
-	quern_gen_is_stale__run_go_generate__store_uint8       func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__store_uint16      func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__store_uint32      func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint32, dst []uint32)
-	quern_gen_is_stale__run_go_generate__store_uint64      func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint64, dst []uint64)
-	quern_gen_is_stale__run_go_generate__difference_uint8  func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__difference_uint16 func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__difference_uint32 func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint32, dst []uint32)
-	quern_gen_is_stale__run_go_generate__difference_uint64 func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint64, dst []uint64)
-	quern_gen_is_stale__run_go_generate__split_uint16      func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint16, dst []uint8)
-	quern_gen_is_stale__run_go_generate__split_uint32      func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__split_uint64      func(t kernel.Thread, g Blocks, size int, blocks []Block, src []uint64, dst []uint8)
-)
 
-var (
-	quern_halve_uint8       quern_gen_is_stale__run_go_generate__halve_uint8       = halve[uint8]
-	_                                                                              = (*quern_gen_is_stale__run_go_generate__Pyramid)((*Pyramid)(nil))
-	quern_halve_uint16      quern_gen_is_stale__run_go_generate__halve_uint16      = halve[uint16]
-	quern_halve_uint32      quern_gen_is_stale__run_go_generate__halve_uint32      = halve[uint32]
-	quern_halve_int8        quern_gen_is_stale__run_go_generate__halve_int8        = halve[int8]
-	quern_halve_int16       quern_gen_is_stale__run_go_generate__halve_int16       = halve[int16]
-	quern_halve_int32       quern_gen_is_stale__run_go_generate__halve_int32       = halve[int32]
-	quern_halve_float32     quern_gen_is_stale__run_go_generate__halve_float32     = halve[float32]
-	quern_halve_float64     quern_gen_is_stale__run_go_generate__halve_float64     = halve[float64]
-	quern_place_uint8       quern_gen_is_stale__run_go_generate__place_uint8       = place[uint8]
-	_                                                                              = (*quern_gen_is_stale__run_go_generate__Blocks)((*Blocks)(nil))
-	_                                                                              = (*quern_gen_is_stale__run_go_generate__Block)((*Block)(nil))
-	quern_place_uint16      quern_gen_is_stale__run_go_generate__place_uint16      = place[uint16]
-	quern_place_uint32      quern_gen_is_stale__run_go_generate__place_uint32      = place[uint32]
-	quern_place_uint64      quern_gen_is_stale__run_go_generate__place_uint64      = place[uint64]
-	quern_sum_uint8         quern_gen_is_stale__run_go_generate__sum_uint8         = sum[uint8]
-	quern_sum_uint16        quern_gen_is_stale__run_go_generate__sum_uint16        = sum[uint16]
-	quern_sum_uint32        quern_gen_is_stale__run_go_generate__sum_uint32        = sum[uint32]
-	quern_sum_uint64        quern_gen_is_stale__run_go_generate__sum_uint64        = sum[uint64]
-	quern_sumBytes          quern_gen_is_stale__run_go_generate__sumBytes          = sumBytes
-	quern_join_uint16       quern_gen_is_stale__run_go_generate__join_uint16       = join[uint16]
-	quern_join_uint32       quern_gen_is_stale__run_go_generate__join_uint32       = join[uint32]
-	quern_join_uint64       quern_gen_is_stale__run_go_generate__join_uint64       = join[uint64]
-	quern_store_uint8       quern_gen_is_stale__run_go_generate__store_uint8       = store[uint8]
-	quern_store_uint16      quern_gen_is_stale__run_go_generate__store_uint16      = store[uint16]
-	quern_store_uint32      quern_gen_is_stale__run_go_generate__store_uint32      = store[uint32]
-	quern_store_uint64      quern_gen_is_stale__run_go_generate__store_uint64      = store[uint64]
-	quern_difference_uint8  quern_gen_is_stale__run_go_generate__difference_uint8  = difference[uint8]
-	quern_difference_uint16 quern_gen_is_stale__run_go_generate__difference_uint16 = difference[uint16]
-	quern_difference_uint32 quern_gen_is_stale__run_go_generate__difference_uint32 = difference[uint32]
-	quern_difference_uint64 quern_gen_is_stale__run_go_generate__difference_uint64 = difference[uint64]
-	quern_split_uint16      quern_gen_is_stale__run_go_generate__split_uint16      = split[uint16]
-	quern_split_uint32      quern_gen_is_stale__run_go_generate__split_uint32      = split[uint32]
-	quern_split_uint64      quern_gen_is_stale__run_go_generate__split_uint64      = split[uint64]
-)
+type quern_gen_is_stale__run_go_generate__Pyramid struct {
+	Width     int
+	Height    int
+	Bands     int
+	Alpha     int
+	HasNoData bool
+	Float     bool
+	Nearest   bool
+}
+type quern_gen_is_stale__run_go_generate__halve_uint8 func(kernel.Thread, Pyramid, uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__Blocks struct {
+	Count        int
+	Width        int
+	Height       int
+	Words        int
+	PerSample    int
+	X            int
+	Y            int
+	RegionWidth  int
+	RegionHeight int
+	PixelStep    int
+	RowStep      int
+	BandStep     int
+	Swap         bool
+}
+type quern_gen_is_stale__run_go_generate__Block struct {
+	X    int32
+	Y    int32
+	Rows int32
+	Band int32
+}
+type quern_gen_is_stale__run_go_generate__place_uint8 func(kernel.Thread, Blocks, int, []Block, []int32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__sum_uint8 func(kernel.Thread, Blocks, int, []Block, []int32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__sumBytes func(kernel.Thread, int, int, int, []uint8)
+type quern_gen_is_stale__run_go_generate__join_uint16 func(kernel.Thread, Blocks, int, []Block, []int32, []uint8, []uint16)
+type quern_gen_is_stale__run_go_generate__store_uint8 func(kernel.Thread, Blocks, int, []Block, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__difference_uint8 func(kernel.Thread, Blocks, int, []Block, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__split_uint16 func(kernel.Thread, Blocks, int, []Block, []uint16, []uint8)
+
+var _ = (*quern_gen_is_stale__run_go_generate__Pyramid)((*Pyramid)(nil))
+var quern_halve_uint8 quern_gen_is_stale__run_go_generate__halve_uint8 = halve[uint8]
+var _ = (*quern_gen_is_stale__run_go_generate__Blocks)((*Blocks)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Block)((*Block)(nil))
+var quern_place_uint8 quern_gen_is_stale__run_go_generate__place_uint8 = place[uint8]
+var quern_sum_uint8 quern_gen_is_stale__run_go_generate__sum_uint8 = sum[uint8]
+var quern_sumBytes quern_gen_is_stale__run_go_generate__sumBytes = sumBytes
+var quern_join_uint16 quern_gen_is_stale__run_go_generate__join_uint16 = join[uint16]
+var quern_store_uint8 quern_gen_is_stale__run_go_generate__store_uint8 = store[uint8]
+var quern_difference_uint8 quern_gen_is_stale__run_go_generate__difference_uint8 = difference[uint8]
+var quern_split_uint16 quern_gen_is_stale__run_go_generate__split_uint16 = split[uint16]
 
 var quernHalve_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[uint8]", Code: &quernPTX, Host: quernHostHalve[uint8], Plain: quernPlainHalve[uint8]}}
 var quernHalve_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[uint16]", Code: &quernPTX, Host: quernHostHalve[uint16], Plain: quernPlainHalve[uint16]}}
@@ -130,8 +81,8 @@ var quernHalve_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[
 var quernHalve_int8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[int8]", Code: &quernPTX, Host: quernHostHalve[int8], Plain: quernPlainHalve[int8]}}
 var quernHalve_int16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[int16]", Code: &quernPTX, Host: quernHostHalve[int16], Plain: quernPlainHalve[int16]}}
 var quernHalve_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[int32]", Code: &quernPTX, Host: quernHostHalve[int32], Plain: quernPlainHalve[int32]}}
-var quernHalve_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[float32]", Code: &quernPTX, Host: quernHostHalve_float32[float32], Plain: quernPlainHalve_float32[float32]}}
-var quernHalve_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[float64]", Code: &quernPTX, Host: quernHostHalve_float32[float64], Plain: quernPlainHalve_float32[float64]}}
+var quernHalve_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[float32]", Code: &quernPTX, Host: quernHostHalve_float32[float32], Plain: quernPlainHalve[float32]}}
+var quernHalve_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve[float64]", Code: &quernPTX, Host: quernHostHalve_float32[float64], Plain: quernPlainHalve[float64]}}
 
 // LaunchHalve runs halve on the grid g.
 //
@@ -254,7 +205,7 @@ func LaunchSumBytes(s *gpu.Stream, g gpu.Grid, rows, rowBytes, words int, b *gpu
 
 var quernJoin_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "join[uint16]", Code: &quernPTX, Host: quernHostJoin[uint16], Plain: quernPlainJoin[uint16]}}
 var quernJoin_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "join[uint32]", Code: &quernPTX, Host: quernHostJoin[uint32], Plain: quernPlainJoin[uint32]}}
-var quernJoin_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "join[uint64]", Code: &quernPTX, Host: quernHostJoin_uint64, Plain: quernPlainJoin_uint64}}
+var quernJoin_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "join[uint64]", Code: &quernPTX, Host: quernHostJoin_uint64, Plain: quernPlainJoin[uint64]}}
 
 // LaunchJoin runs join on the grid g.
 //
@@ -349,7 +300,7 @@ func LaunchDifference[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.G
 
 var quernSplit_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "split[uint16]", Code: &quernPTX, Host: quernHostSplit[uint16], Plain: quernPlainSplit[uint16]}}
 var quernSplit_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "split[uint32]", Code: &quernPTX, Host: quernHostSplit[uint32], Plain: quernPlainSplit[uint32]}}
-var quernSplit_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "split[uint64]", Code: &quernPTX, Host: quernHostSplit_uint64, Plain: quernPlainSplit_uint64}}
+var quernSplit_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "split[uint64]", Code: &quernPTX, Host: quernHostSplit_uint64, Plain: quernPlainSplit[uint64]}}
 
 // LaunchSplit runs split on the grid g.
 //
@@ -377,7 +328,7 @@ func LaunchSplit[T uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, g_ Block
 	return l.End()
 }
 
-func quernPlainHalve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Run) {
+func quernPlainHalve[T uint8 | uint16 | uint32 | int8 | int16 | int32 | float32 | float64](r *host.Run) {
 	v0, v1, v2, v3 := host.Value[Pyramid](r, 0), host.Value[T](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	host.Plain(r, func(t kernel.Thread) { halve[T](t, v0, v1, v2, v3) })
 }
@@ -387,11 +338,11 @@ func quernHostHalve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 	none := host.Value[T](r, 1)
 	src := host.Slice[T](r, 2)
 	dst := host.Slice[T](r, 3)
-	t1 := (g.Width + 1) / 2
-	t2 := (g.Height + 1) / 2
+	width := (g.Width + 1) / 2
+	height := (g.Height + 1) / 2
 	t7 := g.Bands
 	t9 := float64(none)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -400,24 +351,24 @@ func quernHostHalve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				t4 := 2 * y
-				start := t4 * g.Width
-				t6 := min(t4+1, g.Height-1)
-				start2 := t6 * g.Width
-				start3 := y * t1
-				quernRow1Halve[T](r, base, t1, y, t2, g, start, start2, t7, dst, start3, src, t9, none, width)
+				top := 2 * y
+				start := top * g.Width
+				bottom := min(top+1, g.Height-1)
+				start2 := bottom * g.Width
+				start3 := y * width
+				quernRow1Halve[T](r, base, width, y, height, g, start, start2, t7, dst, start3, src, t9, none, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Run, base int, t1 int, y int, t2 int, g Pyramid, start int, start2 int, t7 int, dst []T, start3 int, src []T, t9 float64, none T, width int) {
-	if !(y < t2) {
+func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Run, base int, width int, y int, height int, g Pyramid, start int, start2 int, t7 int, dst []T, start3 int, src []T, t9 float64, none T, width2 int) {
+	if !(y < height) {
 		return
 	}
-	if base >= -1<<61 && base <= 1<<61 && t1 >= -1<<61 && t1 <= 1<<61 {
-		count := min(t1-base, width)
+	if base >= -1<<61 && base <= 1<<61 && width >= -1<<61 && width <= 1<<61 {
+		count := min(width-base, width2)
 		if count <= 0 {
 			return
 		}
@@ -425,9 +376,9 @@ func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 			r.ThreadIdx.X = threadX
 			x := base + threadX
 			out := (start3 + x) * g.Bands
-			t3 := 2 * x
-			t5 := min(t3+1, g.Width-1)
-			p := [4]int{(start + t3) * g.Bands, (start + t5) * g.Bands, (start2 + t3) * g.Bands, (start2 + t5) * g.Bands}
+			left := 2 * x
+			right := min(left+1, g.Width-1)
+			p := [4]int{(start + left) * g.Bands, (start + right) * g.Bands, (start2 + left) * g.Bands, (start2 + right) * g.Bands}
 			/*line halve.go:43*/ for k := 0; k < t7; k++ {
 				if r.Halted() {
 					/*line halve.go:43*/ r.Halt()
@@ -448,21 +399,17 @@ func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 					if !t12 {
 						t11 := g.HasNoData && k != g.Alpha
 						if t11 {
-							t8 := v
-							/*line halve.go:55*/ result0 := same(t8, t9)
-							t11 = result0
+							/*line halve.go:55*/ t11 = same(v, t9)
 						}
 						t12 = t11
 					}
 					if t12 {
 						continue
 					}
-					/*line halve.go:58*/ t13 := sum + float64(weight*v)
-					t14 := total + weight
-					sum = t13
-					total = t14
+					/*line halve.go:58*/ sum += float64(weight * v)
+					total += weight
 				}
-				/*line halve.go:61*/ if total == 0 && g.HasNoData {
+				if total == 0 && g.HasNoData {
 					dst[out+k] = none
 				} else if total == 0 {
 					dst[out+k] = src[p[0]+k]
@@ -475,17 +422,16 @@ func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 		}
 		return
 	}
-	for threadX := range width {
+	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		t3 := 2 * x
+		left := 2 * x
 		out := (start3 + x) * g.Bands
-		/*line halve.go:33*/ if x >= t1 || y >= t2 {
+		/*line halve.go:33*/ if x >= width || y >= height {
 			continue
 		}
-		/*line halve.go:37*/ t5 := min(t3+1, g.Width-1)
-		right := t5
-		/*line halve.go:38*/ p := [4]int{(start + t3) * g.Bands, (start + right) * g.Bands, (start2 + t3) * g.Bands, (start2 + right) * g.Bands}
+		/*line halve.go:37*/ right := min(left+1, g.Width-1)
+		p := [4]int{(start + left) * g.Bands, (start + right) * g.Bands, (start2 + left) * g.Bands, (start2 + right) * g.Bands}
 		/*line halve.go:43*/ for k := 0; k < t7; k++ {
 			if r.Halted() {
 				/*line halve.go:43*/ r.Halt()
@@ -506,21 +452,17 @@ func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 				if !t12 {
 					t11 := g.HasNoData && k != g.Alpha
 					if t11 {
-						t8 := v
-						/*line halve.go:55*/ result0 := same(t8, t9)
-						t11 = result0
+						/*line halve.go:55*/ t11 = same(v, t9)
 					}
 					t12 = t11
 				}
 				if t12 {
 					continue
 				}
-				/*line halve.go:58*/ t13 := sum + float64(weight*v)
-				t14 := total + weight
-				sum = t13
-				total = t14
+				/*line halve.go:58*/ sum += float64(weight * v)
+				total += weight
 			}
-			/*line halve.go:61*/ if total == 0 && g.HasNoData {
+			if total == 0 && g.HasNoData {
 				dst[out+k] = none
 			} else if total == 0 {
 				dst[out+k] = src[p[0]+k]
@@ -530,12 +472,7 @@ func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 				dst[out+k] = host.Narrow[T](math.Floor(sum/total + 0.5))
 			}
 		}
-	} /*line quern_gen.go:533:1*/
-}
-
-func quernPlainHalve_float32[T float32 | float64](r *host.Run) {
-	v0, v1, v2, v3 := host.Value[Pyramid](r, 0), host.Value[T](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
-	host.Plain(r, func(t kernel.Thread) { halve[T](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:475:1*/
 }
 
 func quernHostHalve_float32[T float32 | float64](r *host.Run) {
@@ -543,11 +480,11 @@ func quernHostHalve_float32[T float32 | float64](r *host.Run) {
 	none := host.Value[T](r, 1)
 	src := host.Slice[T](r, 2)
 	dst := host.Slice[T](r, 3)
-	t1 := (g.Width + 1) / 2
-	t2 := (g.Height + 1) / 2
+	width := (g.Width + 1) / 2
+	height := (g.Height + 1) / 2
 	t7 := g.Bands
 	t9 := float64(none)
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
@@ -556,24 +493,24 @@ func quernHostHalve_float32[T float32 | float64](r *host.Run) {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				t4 := 2 * y
-				start := t4 * g.Width
-				t6 := min(t4+1, g.Height-1)
-				start2 := t6 * g.Width
-				start3 := y * t1
-				quernRow1Halve_float32[T](r, base, t1, y, t2, g, start, start2, t7, dst, start3, src, t9, none, width)
+				top := 2 * y
+				start := top * g.Width
+				bottom := min(top+1, g.Height-1)
+				start2 := bottom * g.Width
+				start3 := y * width
+				quernRow1Halve_float32[T](r, base, width, y, height, g, start, start2, t7, dst, start3, src, t9, none, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, t1 int, y int, t2 int, g Pyramid, start int, start2 int, t7 int, dst []T, start3 int, src []T, t9 float64, none T, width int) {
-	if !(y < t2) {
+func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, width int, y int, height int, g Pyramid, start int, start2 int, t7 int, dst []T, start3 int, src []T, t9 float64, none T, width2 int) {
+	if !(y < height) {
 		return
 	}
-	if base >= -1<<61 && base <= 1<<61 && t1 >= -1<<61 && t1 <= 1<<61 {
-		count := min(t1-base, width)
+	if base >= -1<<61 && base <= 1<<61 && width >= -1<<61 && width <= 1<<61 {
+		count := min(width-base, width2)
 		if count <= 0 {
 			return
 		}
@@ -581,9 +518,9 @@ func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, t1 int, 
 			r.ThreadIdx.X = threadX
 			x := base + threadX
 			out := (start3 + x) * g.Bands
-			t3 := 2 * x
-			t5 := min(t3+1, g.Width-1)
-			p := [4]int{(start + t3) * g.Bands, (start + t5) * g.Bands, (start2 + t3) * g.Bands, (start2 + t5) * g.Bands}
+			left := 2 * x
+			right := min(left+1, g.Width-1)
+			p := [4]int{(start + left) * g.Bands, (start + right) * g.Bands, (start2 + left) * g.Bands, (start2 + right) * g.Bands}
 			/*line halve.go:43*/ for k := 0; k < t7; k++ {
 				if r.Halted() {
 					/*line halve.go:43*/ r.Halt()
@@ -604,21 +541,17 @@ func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, t1 int, 
 					if !t12 {
 						t11 := g.HasNoData && k != g.Alpha
 						if t11 {
-							t8 := v
-							/*line halve.go:55*/ result0 := same(t8, t9)
-							t11 = result0
+							/*line halve.go:55*/ t11 = same(v, t9)
 						}
 						t12 = t11
 					}
 					if t12 {
 						continue
 					}
-					/*line halve.go:58*/ t13 := sum + float64(weight*v)
-					t14 := total + weight
-					sum = t13
-					total = t14
+					/*line halve.go:58*/ sum += float64(weight * v)
+					total += weight
 				}
-				/*line halve.go:61*/ if total == 0 && g.HasNoData {
+				if total == 0 && g.HasNoData {
 					dst[out+k] = none
 				} else if total == 0 {
 					dst[out+k] = src[p[0]+k]
@@ -631,17 +564,16 @@ func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, t1 int, 
 		}
 		return
 	}
-	for threadX := range width {
+	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		t3 := 2 * x
+		left := 2 * x
 		out := (start3 + x) * g.Bands
-		/*line halve.go:33*/ if x >= t1 || y >= t2 {
+		/*line halve.go:33*/ if x >= width || y >= height {
 			continue
 		}
-		/*line halve.go:37*/ t5 := min(t3+1, g.Width-1)
-		right := t5
-		/*line halve.go:38*/ p := [4]int{(start + t3) * g.Bands, (start + right) * g.Bands, (start2 + t3) * g.Bands, (start2 + right) * g.Bands}
+		/*line halve.go:37*/ right := min(left+1, g.Width-1)
+		p := [4]int{(start + left) * g.Bands, (start + right) * g.Bands, (start2 + left) * g.Bands, (start2 + right) * g.Bands}
 		/*line halve.go:43*/ for k := 0; k < t7; k++ {
 			if r.Halted() {
 				/*line halve.go:43*/ r.Halt()
@@ -662,21 +594,17 @@ func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, t1 int, 
 				if !t12 {
 					t11 := g.HasNoData && k != g.Alpha
 					if t11 {
-						t8 := v
-						/*line halve.go:55*/ result0 := same(t8, t9)
-						t11 = result0
+						/*line halve.go:55*/ t11 = same(v, t9)
 					}
 					t12 = t11
 				}
 				if t12 {
 					continue
 				}
-				/*line halve.go:58*/ t13 := sum + float64(weight*v)
-				t14 := total + weight
-				sum = t13
-				total = t14
+				/*line halve.go:58*/ sum += float64(weight * v)
+				total += weight
 			}
-			/*line halve.go:61*/ if total == 0 && g.HasNoData {
+			if total == 0 && g.HasNoData {
 				dst[out+k] = none
 			} else if total == 0 {
 				dst[out+k] = src[p[0]+k]
@@ -686,7 +614,7 @@ func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, t1 int, 
 				dst[out+k] = T(math.Floor(sum/total + 0.5))
 			}
 		}
-	} /*line quern_gen.go:689:1*/
+	} /*line quern_gen.go:617:1*/
 }
 
 func quernPlainPlace[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -728,10 +656,8 @@ func quernRow1Place[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 			i := base + threadX
 			at3 := i * g.Words
 			/*line place.go:70*/ b := blocks[host.Div(i, pixels)]
-			t1 := host.Rem(host.Rem(i, pixels), g.Width)
-			/*line place.go:71*/ t2 := host.Div(host.Rem(i, pixels), g.Width)
-			x := t1
-			y := t2
+			x := host.Rem(host.Rem(i, pixels), g.Width)
+			/*line place.go:71*/ y := host.Div(host.Rem(i, pixels), g.Width)
 			/*line place.go:72:10000*/ if y >= int(b.Rows) {
 				continue
 			}
@@ -739,20 +665,13 @@ func quernRow1Place[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 				if r.Halted() {
 					/*line place.go:75*/ r.Halt()
 				}
-				/*line place.go:76*/ t5 := b
-				t6 := x
-				t7 := y
-				t8 := k
-				/*line place.go:76*/ result0 := target(*g, t5, t6, t7, t8, bands)
-				at := result0
+				/*line place.go:76*/ at := target(*g, b, x, y, k, bands)
 				if at >= 0 {
 					/*line place.go:77*/ v := src[at3+k]
 					if g.Swap {
-						t11 := v
-						/*line place.go:79*/ result02 := swapped[T](t11, size)
-						v = result02
+						v = swapped[T](v, size)
 					}
-					/*line place.go:81*/ dst[at] = v
+					dst[at] = v
 				}
 			}
 		}
@@ -766,10 +685,8 @@ func quernRow1Place[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 			continue
 		}
 		/*line place.go:70*/ b := blocks[host.Div(i, pixels)]
-		t1 := host.Rem(host.Rem(i, pixels), g.Width)
-		/*line place.go:71*/ t2 := host.Div(host.Rem(i, pixels), g.Width)
-		x := t1
-		y := t2
+		x := host.Rem(host.Rem(i, pixels), g.Width)
+		/*line place.go:71*/ y := host.Div(host.Rem(i, pixels), g.Width)
 		/*line place.go:72:10000*/ if y >= int(b.Rows) {
 			continue
 		}
@@ -777,23 +694,16 @@ func quernRow1Place[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 			if r.Halted() {
 				/*line place.go:75*/ r.Halt()
 			}
-			/*line place.go:76*/ t5 := b
-			t6 := x
-			t7 := y
-			t8 := k
-			/*line place.go:76*/ result0 := target(*g, t5, t6, t7, t8, bands)
-			at := result0
+			/*line place.go:76*/ at := target(*g, b, x, y, k, bands)
 			if at >= 0 {
 				/*line place.go:77*/ v := src[at2+k]
 				if g.Swap {
-					t11 := v
-					/*line place.go:79*/ result02 := swapped[T](t11, size)
-					v = result02
+					v = swapped[T](v, size)
 				}
-				/*line place.go:81*/ dst[at] = v
+				dst[at] = v
 			}
 		}
-	} /*line quern_gen.go:796:1*/
+	} /*line quern_gen.go:706:1*/
 }
 
 func quernPlainSum[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -832,15 +742,11 @@ func quernRow1Sum[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, siz
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line place.go:94*/ t1 := host.Rem(i, g.Words)
-			/*line place.go:94*/ t2 := host.Div(i, g.Words)
-			k := t1
-			line := t2
-			/*line place.go:95*/ t3 := blocks[host.Div(line, g.Height)]
-			/*line place.go:95*/ t4 := host.Rem(line, g.Height)
-			b := t3
-			y := t4
-			/*line place.go:96*/ if y >= int(b.Rows) {
+			/*line place.go:94*/ k := host.Rem(i, g.Words)
+			/*line place.go:94*/ line := host.Div(i, g.Words)
+			b := blocks[host.Div(line, g.Height)]
+			/*line place.go:95*/ y := host.Rem(line, g.Height)
+			if y >= int(b.Rows) {
 				continue
 			}
 			var total T
@@ -851,17 +757,10 @@ func quernRow1Sum[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, siz
 				}
 				/*line place.go:102*/ v := src[at]
 				if g.Swap {
-					t6 := v
-					/*line place.go:104*/ result0 := swapped[T](t6, size)
-					v = result0
+					v = swapped[T](v, size)
 				}
-				/*line place.go:106*/ total += v
-				t10 := b
-				t11 := x
-				t12 := y
-				t13 := k
-				/*line place.go:107*/ result02 := target(*g, t10, t11, t12, t13, bands)
-				to := result02
+				total += v
+				to := target(*g, b, x, y, k, bands)
 				if to >= 0 {
 					/*line place.go:108*/ dst[to] = total
 				}
@@ -876,15 +775,11 @@ func quernRow1Sum[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, siz
 		/*line place.go:91*/ if i >= size2 {
 			continue
 		}
-		t1 := host.Rem(i, g.Words)
-		/*line place.go:94*/ t2 := host.Div(i, g.Words)
-		k := t1
-		line := t2
-		/*line place.go:95*/ t3 := blocks[host.Div(line, g.Height)]
-		/*line place.go:95*/ t4 := host.Rem(line, g.Height)
-		b := t3
-		y := t4
-		/*line place.go:96*/ if y >= int(b.Rows) {
+		k := host.Rem(i, g.Words)
+		/*line place.go:94*/ line := host.Div(i, g.Words)
+		b := blocks[host.Div(line, g.Height)]
+		/*line place.go:95*/ y := host.Rem(line, g.Height)
+		if y >= int(b.Rows) {
 			continue
 		}
 		var total T
@@ -895,23 +790,16 @@ func quernRow1Sum[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, siz
 			}
 			/*line place.go:102*/ v := src[at]
 			if g.Swap {
-				t6 := v
-				/*line place.go:104*/ result0 := swapped[T](t6, size)
-				v = result0
+				v = swapped[T](v, size)
 			}
-			/*line place.go:106*/ total += v
-			t10 := b
-			t11 := x
-			t12 := y
-			t13 := k
-			/*line place.go:107*/ result02 := target(*g, t10, t11, t12, t13, bands)
-			to := result02
+			total += v
+			to := target(*g, b, x, y, k, bands)
 			if to >= 0 {
 				/*line place.go:108*/ dst[to] = total
 			}
 			at += g.Words
 		}
-	} /*line quern_gen.go:914:1*/
+	} /*line quern_gen.go:802:1*/
 }
 
 func quernPlainSumBytes(r *host.Run) {
@@ -975,10 +863,10 @@ func quernRow1SumBytes(r *host.Run, base int, size int, words int, rowBytes int,
 			/*line place.go:126*/ total += b[start+at]
 			b[start+at] = total
 		}
-	} /*line quern_gen.go:978:1*/
+	} /*line quern_gen.go:866:1*/
 }
 
-func quernPlainJoin[T uint16 | uint32](r *host.Run) {
+func quernPlainJoin[T uint16 | uint32 | uint64](r *host.Run) {
 	v0, v1, v2, v3, v4, v5 := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[int32](r, 3), host.Slice[uint8](r, 4), host.Slice[T](r, 5)
 	host.Plain(r, func(t kernel.Thread) { join[T](t, v0, v1, v2, v3, v4, v5) })
 }
@@ -1017,11 +905,9 @@ func quernRow1Join[T uint16 | uint32](r *host.Run, base int, size2 int, blocks [
 			r.ThreadIdx.X = threadX
 			i := base + threadX
 			/*line place.go:141*/ b := blocks[host.Div(i, pixels)]
-			t1 := host.Rem(i, g.Width)
-			/*line place.go:142*/ t2 := host.Div(i, g.Width)
-			x := t1
-			line := t2
-			/*line place.go:143*/ y := host.Rem(line, g.Height)
+			x := host.Rem(i, g.Width)
+			/*line place.go:142*/ line := host.Div(i, g.Width)
+			y := host.Rem(line, g.Height)
 			if y >= int(b.Rows) {
 				continue
 			}
@@ -1029,13 +915,8 @@ func quernRow1Join[T uint16 | uint32](r *host.Run, base int, size2 int, blocks [
 				if r.Halted() {
 					/*line place.go:148*/ r.Halt()
 				}
-				/*line place.go:149*/ t5 := b
-				t6 := x
-				t7 := y
-				t8 := k
-				/*line place.go:149*/ result0 := target(*g, t5, t6, t7, t8, bands)
-				at := result0
-				/*line place.go:150*/ if at < 0 {
+				/*line place.go:149*/ at := target(*g, b, x, y, k, bands)
+				if at < 0 {
 					continue
 				}
 				var v uint64
@@ -1057,11 +938,9 @@ func quernRow1Join[T uint16 | uint32](r *host.Run, base int, size2 int, blocks [
 			continue
 		}
 		b := blocks[host.Div(i, pixels)]
-		t1 := host.Rem(i, g.Width)
-		/*line place.go:142*/ t2 := host.Div(i, g.Width)
-		x := t1
-		line := t2
-		/*line place.go:143*/ y := host.Rem(line, g.Height)
+		x := host.Rem(i, g.Width)
+		/*line place.go:142*/ line := host.Div(i, g.Width)
+		y := host.Rem(line, g.Height)
 		if y >= int(b.Rows) {
 			continue
 		}
@@ -1069,13 +948,8 @@ func quernRow1Join[T uint16 | uint32](r *host.Run, base int, size2 int, blocks [
 			if r.Halted() {
 				/*line place.go:148*/ r.Halt()
 			}
-			/*line place.go:149*/ t5 := b
-			t6 := x
-			t7 := y
-			t8 := k
-			/*line place.go:149*/ result0 := target(*g, t5, t6, t7, t8, bands)
-			at := result0
-			/*line place.go:150*/ if at < 0 {
+			/*line place.go:149*/ at := target(*g, b, x, y, k, bands)
+			if at < 0 {
 				continue
 			}
 			var v uint64
@@ -1087,12 +961,7 @@ func quernRow1Join[T uint16 | uint32](r *host.Run, base int, size2 int, blocks [
 			}
 			dst[at] = T(v)
 		}
-	} /*line quern_gen.go:1090:1*/
-}
-
-func quernPlainJoin_uint64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[int32](r, 3), host.Slice[uint8](r, 4), host.Slice[uint64](r, 5)
-	host.Plain(r, func(t kernel.Thread) { join[uint64](t, v0, v1, v2, v3, v4, v5) })
+	} /*line quern_gen.go:964:1*/
 }
 
 func quernHostJoin_uint64(r *host.Run) {
@@ -1129,11 +998,9 @@ func quernRow1Join_uint64(r *host.Run, base int, size2 int, blocks []Block, pixe
 			r.ThreadIdx.X = threadX
 			i := base + threadX
 			/*line place.go:141*/ b := blocks[host.Div(i, pixels)]
-			t1 := host.Rem(i, g.Width)
-			/*line place.go:142*/ t2 := host.Div(i, g.Width)
-			x := t1
-			line := t2
-			/*line place.go:143*/ y := host.Rem(line, g.Height)
+			x := host.Rem(i, g.Width)
+			/*line place.go:142*/ line := host.Div(i, g.Width)
+			y := host.Rem(line, g.Height)
 			if y >= int(b.Rows) {
 				continue
 			}
@@ -1141,13 +1008,8 @@ func quernRow1Join_uint64(r *host.Run, base int, size2 int, blocks []Block, pixe
 				if r.Halted() {
 					/*line place.go:148*/ r.Halt()
 				}
-				/*line place.go:149*/ t5 := b
-				t6 := x
-				t7 := y
-				t8 := k
-				/*line place.go:149*/ result0 := target(*g, t5, t6, t7, t8, bands)
-				at := result0
-				/*line place.go:150*/ if at < 0 {
+				/*line place.go:149*/ at := target(*g, b, x, y, k, bands)
+				if at < 0 {
 					continue
 				}
 				var v uint64
@@ -1169,11 +1031,9 @@ func quernRow1Join_uint64(r *host.Run, base int, size2 int, blocks []Block, pixe
 			continue
 		}
 		b := blocks[host.Div(i, pixels)]
-		t1 := host.Rem(i, g.Width)
-		/*line place.go:142*/ t2 := host.Div(i, g.Width)
-		x := t1
-		line := t2
-		/*line place.go:143*/ y := host.Rem(line, g.Height)
+		x := host.Rem(i, g.Width)
+		/*line place.go:142*/ line := host.Div(i, g.Width)
+		y := host.Rem(line, g.Height)
 		if y >= int(b.Rows) {
 			continue
 		}
@@ -1181,13 +1041,8 @@ func quernRow1Join_uint64(r *host.Run, base int, size2 int, blocks []Block, pixe
 			if r.Halted() {
 				/*line place.go:148*/ r.Halt()
 			}
-			/*line place.go:149*/ t5 := b
-			t6 := x
-			t7 := y
-			t8 := k
-			/*line place.go:149*/ result0 := target(*g, t5, t6, t7, t8, bands)
-			at := result0
-			/*line place.go:150*/ if at < 0 {
+			/*line place.go:149*/ at := target(*g, b, x, y, k, bands)
+			if at < 0 {
 				continue
 			}
 			var v uint64
@@ -1199,7 +1054,7 @@ func quernRow1Join_uint64(r *host.Run, base int, size2 int, blocks []Block, pixe
 			}
 			dst[at] = v
 		}
-	} /*line quern_gen.go:1202:1*/
+	} /*line quern_gen.go:1057:1*/
 }
 
 func quernPlainStore[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -1240,26 +1095,18 @@ func quernRow1Store[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 			i := base + threadX
 			at2 := i * g.Words
 			/*line store.go:21*/ b := blocks[host.Div(i, pixels)]
-			t1 := host.Rem(host.Rem(i, pixels), g.Width)
-			/*line store.go:22*/ t2 := host.Div(host.Rem(i, pixels), g.Width)
-			x := t1
-			y := t2
-			/*line store.go:23*/ for k := 0; k < t3; k++ {
+			x := host.Rem(host.Rem(i, pixels), g.Width)
+			/*line store.go:22*/ y := host.Div(host.Rem(i, pixels), g.Width)
+			for k := 0; k < t3; k++ {
 				if r.Halted() {
 					/*line store.go:23*/ r.Halt()
 				}
-				/*line store.go:24*/ t5 := b
-				t6 := x
-				t7 := y
-				t8 := k
-				/*line store.go:24*/ result0 := source(*g, t5, t6, t7, t8)
+				/*line store.go:24*/ result0 := source(*g, b, x, y, k)
 				/*line store.go:24*/ v := src[result0]
 				if g.Swap {
-					t10 := v
-					/*line store.go:26*/ result02 := swapped[T](t10, size)
-					v = result02
+					v = swapped[T](v, size)
 				}
-				/*line store.go:28*/ dst[at2+k] = v
+				dst[at2+k] = v
 			}
 		}
 		return
@@ -1272,28 +1119,20 @@ func quernRow1Store[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 			continue
 		}
 		b := blocks[host.Div(i, pixels)]
-		t1 := host.Rem(host.Rem(i, pixels), g.Width)
-		/*line store.go:22*/ t2 := host.Div(host.Rem(i, pixels), g.Width)
-		x := t1
-		y := t2
-		/*line store.go:23*/ for k := 0; k < t3; k++ {
+		x := host.Rem(host.Rem(i, pixels), g.Width)
+		/*line store.go:22*/ y := host.Div(host.Rem(i, pixels), g.Width)
+		for k := 0; k < t3; k++ {
 			if r.Halted() {
 				/*line store.go:23*/ r.Halt()
 			}
-			/*line store.go:24*/ t5 := b
-			t6 := x
-			t7 := y
-			t8 := k
-			/*line store.go:24*/ result0 := source(*g, t5, t6, t7, t8)
+			/*line store.go:24*/ result0 := source(*g, b, x, y, k)
 			/*line store.go:24*/ v := src[result0]
 			if g.Swap {
-				t10 := v
-				/*line store.go:26*/ result02 := swapped[T](t10, size)
-				v = result02
+				v = swapped[T](v, size)
 			}
-			/*line store.go:28*/ dst[at+k] = v
+			dst[at+k] = v
 		}
-	} /*line quern_gen.go:1296:1*/
+	} /*line quern_gen.go:1135:1*/
 }
 
 func quernPlainDifference[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -1334,32 +1173,21 @@ func quernRow1Difference[T uint8 | uint16 | uint32 | uint64](r *host.Run, base i
 			i := base + threadX
 			at2 := i * g.Words
 			/*line store.go:41*/ b := blocks[host.Div(i, pixels)]
-			t1 := host.Rem(host.Rem(i, pixels), g.Width)
-			/*line store.go:42*/ t2 := host.Div(host.Rem(i, pixels), g.Width)
-			x := t1
-			y := t2
+			x := host.Rem(host.Rem(i, pixels), g.Width)
+			/*line store.go:42*/ y := host.Div(host.Rem(i, pixels), g.Width)
 			/*line store.go:43:20000*/ for k := 0; k < t3; k++ {
 				/*line store.go:44:20000*/ if r.Halted() {
 					/*line store.go:43*/ r.Halt()
 				}
-				/*line store.go:44:20000*/ t5 := b
-				t6 := x
-				t7 := y
-				t8 := k
-				/*line store.go:44*/ result0 := source(*g, t5, t6, t7, t8)
+				/*line store.go:44:20000*/ result0 := source(*g, b, x, y, k)
 				/*line store.go:44*/ v := src[result0]
 				if x > 0 {
-					t11 := b
 					t12 := x - 1
-					t13 := y
-					t14 := k
-					/*line store.go:46*/ result02 := source(*g, t11, t12, t13, t14)
+					/*line store.go:46*/ result02 := source(*g, b, t12, y, k)
 					/*line store.go:46*/ v -= src[result02]
 				}
 				/*line store.go:48:20000*/ if g.Swap {
-					t16 := v
-					/*line store.go:49*/ result03 := swapped[T](t16, size)
-					v = result03
+					v = swapped[T](v, size)
 				}
 				/*line store.go:51*/ dst[at2+k] = v
 			}
@@ -1374,39 +1202,28 @@ func quernRow1Difference[T uint8 | uint16 | uint32 | uint64](r *host.Run, base i
 			continue
 		}
 		b := blocks[host.Div(i, pixels)]
-		t1 := host.Rem(host.Rem(i, pixels), g.Width)
-		/*line store.go:42*/ t2 := host.Div(host.Rem(i, pixels), g.Width)
-		x := t1
-		y := t2
+		x := host.Rem(host.Rem(i, pixels), g.Width)
+		/*line store.go:42*/ y := host.Div(host.Rem(i, pixels), g.Width)
 		/*line store.go:43:20000*/ for k := 0; k < t3; k++ {
 			/*line store.go:44:20000*/ if r.Halted() {
 				/*line store.go:43*/ r.Halt()
 			}
-			/*line store.go:44:20000*/ t5 := b
-			t6 := x
-			t7 := y
-			t8 := k
-			/*line store.go:44*/ result0 := source(*g, t5, t6, t7, t8)
+			/*line store.go:44:20000*/ result0 := source(*g, b, x, y, k)
 			/*line store.go:44*/ v := src[result0]
 			if x > 0 {
-				t11 := b
 				t12 := x - 1
-				t13 := y
-				t14 := k
-				/*line store.go:46*/ result02 := source(*g, t11, t12, t13, t14)
+				/*line store.go:46*/ result02 := source(*g, b, t12, y, k)
 				/*line store.go:46*/ v -= src[result02]
 			}
 			/*line store.go:48:20000*/ if g.Swap {
-				t16 := v
-				/*line store.go:49*/ result03 := swapped[T](t16, size)
-				v = result03
+				v = swapped[T](v, size)
 			}
 			/*line store.go:51*/ dst[at+k] = v
 		}
-	} /*line quern_gen.go:1406:1*/
+	} /*line quern_gen.go:1223:1*/
 }
 
-func quernPlainSplit[T uint16 | uint32](r *host.Run) {
+func quernPlainSplit[T uint16 | uint32 | uint64](r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[T](r, 3), host.Slice[uint8](r, 4)
 	host.Plain(r, func(t kernel.Thread) { split[T](t, v0, v1, v2, v3, v4) })
 }
@@ -1445,37 +1262,25 @@ func quernRow1Split[T uint16 | uint32](r *host.Run, base int, size2 int, blocks 
 			r.ThreadIdx.X = threadX
 			i := base + threadX
 			/*line store.go:65*/ b := blocks[host.Div(i, pixels)]
-			t1 := host.Rem(i, g.Width)
-			/*line store.go:66*/ t2 := host.Div(i, g.Width)
-			x := t1
-			line := t2
-			/*line store.go:67*/ y := host.Rem(line, g.Height)
+			x := host.Rem(i, g.Width)
+			/*line store.go:66*/ line := host.Div(i, g.Width)
+			y := host.Rem(line, g.Height)
 			/*line store.go:69*/ for k := 0; k < t3; k++ {
 				/*line store.go:70:20000*/ if r.Halted() {
 					/*line store.go:69*/ r.Halt()
 				}
-				/*line store.go:70:20000*/ t5 := b
-				t6 := x
-				t7 := y
-				t8 := k
-				/*line store.go:70*/ result0 := source(*g, t5, t6, t7, t8)
+				/*line store.go:70:20000*/ result0 := source(*g, b, x, y, k)
 				/*line store.go:70*/ v := uint64(src[result0])
 //line store.go:72
 				var before uint64
 				if x > 0 {
-					t11 := b
 					t12 := x - 1
-					t13 := y
-					t14 := k
-					/*line store.go:74*/ result02 := source(*g, t11, t12, t13, t14)
+					/*line store.go:74*/ result02 := source(*g, b, t12, y, k)
 					/*line store.go:74*/ before = uint64(src[result02])
 				}
-				/*line store.go:76:20000*/ t17 := b
-				t19 := y
-				t20 := k
-				/*line store.go:76*/ result03 := source(*g, t17, t18, t19, t20)
+				/*line store.go:76:20000*/ result03 := source(*g, b, t18, y, k)
 				/*line store.go:76*/ last := uint64(src[result03])
-				for j := 0; j < size; j++ {
+				/*line store.go:77:20000*/ for j := 0; j < size; j++ {
 					/*line store.go:78:20000*/ if r.Halted() {
 						/*line store.go:77*/ r.Halt()
 					}
@@ -1500,37 +1305,25 @@ func quernRow1Split[T uint16 | uint32](r *host.Run, base int, size2 int, blocks 
 			continue
 		}
 		/*line store.go:65:20000*/ b := blocks[host.Div(i, pixels)]
-		t1 := host.Rem(i, g.Width)
-		/*line store.go:66*/ t2 := host.Div(i, g.Width)
-		x := t1
-		line := t2
-		/*line store.go:67*/ y := host.Rem(line, g.Height)
+		x := host.Rem(i, g.Width)
+		/*line store.go:66*/ line := host.Div(i, g.Width)
+		y := host.Rem(line, g.Height)
 		/*line store.go:69*/ for k := 0; k < t3; k++ {
 			/*line store.go:70:20000*/ if r.Halted() {
 				/*line store.go:69*/ r.Halt()
 			}
-			/*line store.go:70:20000*/ t5 := b
-			t6 := x
-			t7 := y
-			t8 := k
-			/*line store.go:70*/ result0 := source(*g, t5, t6, t7, t8)
+			/*line store.go:70:20000*/ result0 := source(*g, b, x, y, k)
 			/*line store.go:70*/ v := uint64(src[result0])
 //line store.go:72
 			var before uint64
 			if x > 0 {
-				t11 := b
 				t12 := x - 1
-				t13 := y
-				t14 := k
-				/*line store.go:74*/ result02 := source(*g, t11, t12, t13, t14)
+				/*line store.go:74*/ result02 := source(*g, b, t12, y, k)
 				/*line store.go:74*/ before = uint64(src[result02])
 			}
-			/*line store.go:76:20000*/ t17 := b
-			t19 := y
-			t20 := k
-			/*line store.go:76*/ result03 := source(*g, t17, t18, t19, t20)
+			/*line store.go:76:20000*/ result03 := source(*g, b, t18, y, k)
 			/*line store.go:76*/ last := uint64(src[result03])
-			for j := 0; j < size; j++ {
+			/*line store.go:77:20000*/ for j := 0; j < size; j++ {
 				/*line store.go:78:20000*/ if r.Halted() {
 					/*line store.go:77*/ r.Halt()
 				}
@@ -1545,12 +1338,7 @@ func quernRow1Split[T uint16 | uint32](r *host.Run, base int, size2 int, blocks 
 				dst[line*n*size+j*n+x*g.Words+k] = d
 			}
 		}
-	} /*line quern_gen.go:1548:1*/
-}
-
-func quernPlainSplit_uint64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[uint64](r, 3), host.Slice[uint8](r, 4)
-	host.Plain(r, func(t kernel.Thread) { split[uint64](t, v0, v1, v2, v3, v4) })
+	} /*line quern_gen.go:1341:1*/
 }
 
 func quernHostSplit_uint64(r *host.Run) {
@@ -1587,37 +1375,25 @@ func quernRow1Split_uint64(r *host.Run, base int, size2 int, blocks []Block, pix
 			r.ThreadIdx.X = threadX
 			i := base + threadX
 			/*line store.go:65*/ b := blocks[host.Div(i, pixels)]
-			t1 := host.Rem(i, g.Width)
-			/*line store.go:66*/ t2 := host.Div(i, g.Width)
-			x := t1
-			line := t2
-			/*line store.go:67*/ y := host.Rem(line, g.Height)
+			x := host.Rem(i, g.Width)
+			/*line store.go:66*/ line := host.Div(i, g.Width)
+			y := host.Rem(line, g.Height)
 			/*line store.go:69*/ for k := 0; k < t3; k++ {
 				/*line store.go:70:20000*/ if r.Halted() {
 					/*line store.go:69*/ r.Halt()
 				}
-				/*line store.go:70:20000*/ t5 := b
-				t6 := x
-				t7 := y
-				t8 := k
-				/*line store.go:70*/ result0 := source(*g, t5, t6, t7, t8)
+				/*line store.go:70:20000*/ result0 := source(*g, b, x, y, k)
 				/*line store.go:70*/ v := src[result0]
 //line store.go:72
 				var before uint64
 				if x > 0 {
-					t11 := b
 					t12 := x - 1
-					t13 := y
-					t14 := k
-					/*line store.go:74*/ result02 := source(*g, t11, t12, t13, t14)
+					/*line store.go:74*/ result02 := source(*g, b, t12, y, k)
 					/*line store.go:74*/ before = src[result02]
 				}
-				/*line store.go:76:20000*/ t17 := b
-				t19 := y
-				t20 := k
-				/*line store.go:76*/ result03 := source(*g, t17, t18, t19, t20)
+				/*line store.go:76:20000*/ result03 := source(*g, b, t18, y, k)
 				/*line store.go:76*/ last := src[result03]
-				for j := 0; j < size; j++ {
+				/*line store.go:77:20000*/ for j := 0; j < size; j++ {
 					/*line store.go:78:20000*/ if r.Halted() {
 						/*line store.go:77*/ r.Halt()
 					}
@@ -1642,37 +1418,25 @@ func quernRow1Split_uint64(r *host.Run, base int, size2 int, blocks []Block, pix
 			continue
 		}
 		/*line store.go:65:20000*/ b := blocks[host.Div(i, pixels)]
-		t1 := host.Rem(i, g.Width)
-		/*line store.go:66*/ t2 := host.Div(i, g.Width)
-		x := t1
-		line := t2
-		/*line store.go:67*/ y := host.Rem(line, g.Height)
+		x := host.Rem(i, g.Width)
+		/*line store.go:66*/ line := host.Div(i, g.Width)
+		y := host.Rem(line, g.Height)
 		/*line store.go:69*/ for k := 0; k < t3; k++ {
 			/*line store.go:70:20000*/ if r.Halted() {
 				/*line store.go:69*/ r.Halt()
 			}
-			/*line store.go:70:20000*/ t5 := b
-			t6 := x
-			t7 := y
-			t8 := k
-			/*line store.go:70*/ result0 := source(*g, t5, t6, t7, t8)
+			/*line store.go:70:20000*/ result0 := source(*g, b, x, y, k)
 			/*line store.go:70*/ v := src[result0]
 //line store.go:72
 			var before uint64
 			if x > 0 {
-				t11 := b
 				t12 := x - 1
-				t13 := y
-				t14 := k
-				/*line store.go:74*/ result02 := source(*g, t11, t12, t13, t14)
+				/*line store.go:74*/ result02 := source(*g, b, t12, y, k)
 				/*line store.go:74*/ before = src[result02]
 			}
-			/*line store.go:76:20000*/ t17 := b
-			t19 := y
-			t20 := k
-			/*line store.go:76*/ result03 := source(*g, t17, t18, t19, t20)
+			/*line store.go:76:20000*/ result03 := source(*g, b, t18, y, k)
 			/*line store.go:76*/ last := src[result03]
-			for j := 0; j < size; j++ {
+			/*line store.go:77:20000*/ for j := 0; j < size; j++ {
 				/*line store.go:78:20000*/ if r.Halted() {
 					/*line store.go:77*/ r.Halt()
 				}
@@ -1687,7 +1451,7 @@ func quernRow1Split_uint64(r *host.Run, base int, size2 int, blocks []Block, pix
 				dst[line*n*size+j*n+x*g.Words+k] = d
 			}
 		}
-	} /*line quern_gen.go:1690:1*/
+	} /*line quern_gen.go:1454:1*/
 }
 
 //line store.go:91:20000

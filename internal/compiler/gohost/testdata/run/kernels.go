@@ -828,3 +828,40 @@ func seekers(t kernel.Thread, n int, x []int32) {
 	}
 	x[i] *= 2
 }
+
+//quern:kernel
+func rowProducts(t kernel.Thread, rows, cols int, a, x, y []float32) {
+	r := t.Global()
+	if r >= rows {
+		return
+	}
+	sum := float32(0)
+	for c := range cols {
+		sum += a[r*cols+c] * x[c]
+	}
+	y[r] = sum
+}
+
+// spans has loops that begin after the first element, two in turn, and a condition inside.
+//
+//quern:kernel block=16x2
+func spans(t kernel.Thread, n, first int, limits []int32, x []float64, y []float64) {
+	r := t.Global()
+	if r < first || r >= len(y) {
+		return
+	}
+	at := r*n - first
+	low, high := 0.0, x[r]
+	for i := 1; i < n; i++ {
+		if v := x[at+i]; v < low {
+			low = v * float64(i)
+		}
+	}
+	if low < -2 {
+		high = -high
+	}
+	for i := 0; i < n-3; i++ {
+		high = high/3 + x[at+i+3] + float64(limits[i])
+	}
+	y[r] = low + high
+}
