@@ -19,3 +19,6 @@ func compiled() []*cobra.Command { return nil }
 
 // compiledBench returns no commands either.
 func compiledBench() []*cobra.Command { return nil }
+
+// compiledGeo returns no commands either.
+func compiledGeo() []*cobra.Command { return nil }

@@ -18,6 +18,7 @@ func geoCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(geoInfoCommand(), geoTranslateCommand())
+	cmd.AddCommand(compiledGeo()...)
 	return cmd
 }
 
@@ -194,4 +195,22 @@ func (j imageJSON) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  metadata     %s = %s\n", name, m.Value)
 	}
+}
+
+// severalValues are the options of gdalwarp that take several arguments.
+var severalValues = map[string]int{"-te": 4, "-tr": 2, "-ts": 2}
+
+// warpArguments joins the values of options that gdalwarp takes as several arguments: -tr 10 10 becomes --tr=10,10.
+func warpArguments(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		n := severalValues[strings.Replace(args[i], "--", "-", 1)]
+		if n == 0 || i+n >= len(args) || strings.Contains(args[i+1], ",") {
+			out = append(out, args[i])
+			continue
+		}
+		out = append(out, "--"+strings.TrimLeft(args[i], "-")+"="+strings.Join(args[i+1:i+1+n], ","))
+		i += n
+	}
+	return out
 }

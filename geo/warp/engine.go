@@ -1,0 +1,321 @@
+package warp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"unsafe"
+
+	"quern.dev/geo/internal/projection"
+	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp/internal/kernels"
+	"quern.dev/gpu"
+)
+
+// engine warps samples of one type.
+type engine interface {
+	newLane() (lane, error)
+	close() error
+}
+
+// lane has the stream and the memory of one tile at a time.
+type lane interface {
+	warp(ctx context.Context, r rectangle, c *canvas) error
+	close() error
+}
+
+func newEngine(w *Warper) (engine, error) {
+	switch w.header.Type {
+	case tiff.Uint8:
+		return newEngineOf[uint8](w)
+	case tiff.Int8:
+		return newEngineOf[int8](w)
+	case tiff.Uint16:
+		return newEngineOf[uint16](w)
+	case tiff.Int16:
+		return newEngineOf[int16](w)
+	case tiff.Uint32:
+		return newEngineOf[uint32](w)
+	case tiff.Int32:
+		return newEngineOf[int32](w)
+	case tiff.Float32:
+		return newEngineOf[float32](w)
+	case tiff.Float64:
+		return newEngineOf[float64](w)
+	}
+	return nil, failf(errors.ErrUnsupported, "samples of %v", w.header.Type)
+}
+
+type engineOf[T kernels.Sample] struct {
+	w         *Warper
+	constants []constants
+}
+
+func newEngineOf[T kernels.Sample](w *Warper) (engine, error) {
+	e := &engineOf[T]{w: w}
+	s := w.dev.DefaultStream()
+	for i, src := range w.sources {
+		e.constants = append(e.constants, constants{})
+		c := &e.constants[i]
+		grids := src.grids
+		// A kernel takes no nil buffers: what is empty has one element that nothing refers to.
+		if len(grids.Subgrids) == 0 {
+			grids = projection.Grids{Subgrids: make([]projection.Subgrid, 1), Nodes: make([]float32, 1)}
+		}
+		err := errors.Join(upload(s, &c.place, []kernels.Place{src.place}), upload(s, &c.subgrids, grids.Subgrids),
+			upload(s, &c.nodes, grids.Nodes), upload(s, &c.table, w.table[i]))
+		if err != nil {
+			return nil, errors.Join(err, e.close())
+		}
+	}
+	return e, nil
+}
+
+func upload[T any](s *gpu.Stream, to **gpu.Buffer[T], from []T) (err error) {
+	*to, err = gpu.Upload(s, from)
+	return err
+}
+
+func (e *engineOf[T]) close() error {
+	var errs []error
+	for _, c := range e.constants {
+		errs = append(errs, closeBuffer(c.place), closeBuffer(c.subgrids), closeBuffer(c.nodes), closeBuffer(c.table))
+	}
+	return errors.Join(errs...)
+}
+
+func closeBuffer[T any](b *gpu.Buffer[T]) error {
+	if b == nil {
+		return nil
+	}
+	return b.Close()
+}
+
+type laneOf[T kernels.Sample] struct {
+	e      *engineOf[T]
+	w      *Warper
+	s      *gpu.Stream
+	axis   *gpu.Buffer[float64] // longitudes of columns, latitudes of rows
+	xs, ys *gpu.Buffer[float64]
+	box    *gpu.Buffer[int32]
+	src    *gpu.Buffer[T]
+	mask   *gpu.Buffer[uint8]
+	dst    *gpu.Buffer[T]
+	cover  *gpu.Buffer[uint8]
+
+	hostSrc, hostDst   []T
+	hostMask, hostWide []uint8
+}
+
+func (e *engineOf[T]) newLane() (lane, error) {
+	l := &laneOf[T]{e: e, w: e.w}
+	w, h := min(e.w.opt.TileWidth, e.w.grid.Width), min(e.w.opt.TileHeight, e.w.grid.Height)
+	corners, pixels := (w+1)*(h+1), w*h
+	cover := 1
+	if e.w.output.Masked {
+		cover = pixels
+	}
+	var err error
+	if l.s, err = e.w.dev.NewStream(context.Background()); err != nil {
+		return nil, err
+	}
+	err = errors.Join(alloc(e.w.dev, &l.axis, w+h+2), alloc(e.w.dev, &l.xs, corners), alloc(e.w.dev, &l.ys, corners), alloc(e.w.dev, &l.box, 4), alloc(e.w.dev, &l.src, 1),
+		alloc(e.w.dev, &l.mask, 1), alloc(e.w.dev, &l.dst, pixels*e.w.output.Bands), alloc(e.w.dev, &l.cover, cover))
+	if err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	l.hostDst = make([]T, pixels*e.w.output.Bands)
+	l.hostWide = make([]uint8, cover)
+	return l, nil
+}
+
+func alloc[T any](dev *gpu.Device, to **gpu.Buffer[T], n int) (err error) {
+	*to, err = gpu.Alloc[T](dev, n)
+	return err
+}
+
+// grow replaces a buffer that is too small.
+func grow[T any](dev *gpu.Device, b **gpu.Buffer[T], host *[]T, n int) error {
+	if len(*host) < n {
+		*host = make([]T, n)
+	}
+	if (*b).Len() >= n {
+		return nil
+	}
+	if err := (*b).Close(); err != nil {
+		return err
+	}
+	return alloc(dev, b, n)
+}
+
+func (l *laneOf[T]) close() error {
+	errs := []error{closeBuffer(l.axis), closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover)}
+	if l.s != nil {
+		errs = append(errs, io.Closer(l.s).Close())
+	}
+	return errors.Join(errs...)
+}
+
+// warp computes a tile and copies it to the canvas.
+func (l *laneOf[T]) warp(ctx context.Context, r rectangle, c *canvas) error {
+	out := l.w.output
+	out.Width, out.Height, out.First = r.w, r.h, true
+	for i, s := range l.w.sources {
+		if !s.footprint.meets(r) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		win, err := l.window(ctx, i, r)
+		if err != nil {
+			return err
+		}
+		if win.w == 0 {
+			continue
+		}
+		if err := l.load(ctx, s, win); err != nil {
+			return err
+		}
+		if err := l.resample(i, &out, win); err != nil {
+			return err
+		}
+		out.First = false
+	}
+	n := r.w * r.h
+	pixels, cover := l.hostDst[:n*out.Bands], l.hostWide[:0]
+	if out.Masked {
+		cover = l.hostWide[:n]
+	}
+	if out.First {
+		l.blank(pixels, cover)
+	} else {
+		if err := gpu.Download(ctx, l.s, pixels, l.dst.Slice(0, len(pixels))); err != nil {
+			return err
+		}
+		if out.Masked {
+			if err := gpu.Download(ctx, l.s, cover, l.cover.Slice(0, n)); err != nil {
+				return err
+			}
+		}
+	}
+	to := samples[T](c.pixels)
+	for y := range r.h {
+		at := (r.y-c.y+y)*c.w + r.x - c.x
+		copy(to[at*out.Bands:], pixels[y*r.w*out.Bands:][:r.w*out.Bands])
+		if out.Masked {
+			copy(c.mask[at:], cover[y*r.w:][:r.w])
+		}
+	}
+	return nil
+}
+
+// blank fills a tile that no source reaches.
+func (l *laneOf[T]) blank(pixels []T, cover []uint8) {
+	clear(cover)
+	clear(pixels)
+	bands := l.w.output.Bands
+	for band, t := range l.w.table[0] {
+		v := T(t.Start)
+		if v == 0 {
+			continue
+		}
+		for i := band; i < len(pixels); i += bands {
+			pixels[i] = v
+		}
+	}
+}
+
+// window computes the positions of a tile in a source, and returns which pixels of the source it needs.
+func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectangle, err error) {
+	s, c := l.w.sources[i], &l.e.constants[i]
+	w, h, half, mx, my := r.w, r.h, 0.5, 0, 0
+	if resamplings[l.w.opt.Resampling].boxed {
+		w, h, half = w+1, h+1, 0
+		mx, my = 2*max(1, int(math.Ceil(1/s.shape.XScale))), 2*max(1, int(math.Ceil(1/s.shape.YScale)))
+	}
+	separable := s.place.Separable()
+	if separable {
+		if err := kernels.LaunchAxes(l.s, gpu.Linear(w+h), r.x, r.y, w, h, half, c.place, l.axis); err != nil {
+			return win, err
+		}
+	}
+	if err := kernels.LaunchLocate(l.s, gpu.Plane(w, h), r.x, r.y, w, h, half, separable, c.place, c.subgrids, c.nodes, l.axis, l.xs, l.ys); err != nil {
+		return win, err
+	}
+	box := []int32{math.MaxInt32, math.MaxInt32, -1, -1}
+	if err := gpu.CopyIn(l.s, l.box, box); err != nil {
+		return win, err
+	}
+	if err := kernels.LaunchBounds(l.s, gpu.Plane(w, (h-1)/kernels.RowsPerThread+1), w, h, s.im.Width, s.im.Height, mx, my, l.xs, l.ys, l.box); err != nil {
+		return win, err
+	}
+	if err := gpu.Download(ctx, l.s, box, l.box); err != nil {
+		return win, err
+	}
+	if box[2] < 0 {
+		return win, nil
+	}
+	left, top, right, bottom := int(box[0]), int(box[1]), int(box[2])+1, int(box[3])+1
+	// Pixels around a position: two, for the interpolations, or the filter's.
+	left, right = left-max(2, 1-s.filter.FirstX), right+max(2, 1+s.filter.LastX)
+	top, bottom = top-max(2, 1-s.filter.FirstY), bottom+max(2, 1+s.filter.LastY)
+	left, top, right, bottom = max(left, 0), max(top, 0), min(right, s.im.Width), min(bottom, s.im.Height)
+	win = rectangle{left, top, right - left, bottom - top}
+	if bytes := int64(win.w) * int64(win.h) * int64(s.im.Bands) * int64(unsafe.Sizeof(*new(T))); bytes > l.w.opt.Memory/8 {
+		return win, &largeWindow{s.name, bytes}
+	}
+	return win, nil
+}
+
+// load reads a window and copies it to the device.
+func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
+	n := win.w * win.h
+	if err := grow(l.w.dev, &l.src, &l.hostSrc, n*s.im.Bands); err != nil {
+		return err
+	}
+	pixels := l.hostSrc[:n*s.im.Bands]
+	if err := read(ctx, s.reader, pixels, win); err != nil {
+		return err
+	}
+	if err := gpu.CopyIn(l.s, l.src.Slice(0, len(pixels)), pixels); err != nil {
+		return err
+	}
+	if !s.shape.Masked {
+		return nil
+	}
+	if err := grow(l.w.dev, &l.mask, &l.hostMask, n); err != nil {
+		return err
+	}
+	mask := l.hostMask[:n]
+	if m := s.im.Mask(); m != nil {
+		if err := m.ReadRegion(ctx, mask, tiff.Region{X: win.x, Y: win.y, Width: win.w, Height: win.h}); err != nil {
+			return err
+		}
+	} else {
+		for i := range mask {
+			mask[i] = 255
+		}
+	}
+	if s.cut != nil {
+		s.cut.apply(mask, win)
+	}
+	return gpu.CopyIn(l.s, l.mask.Slice(0, n), mask)
+}
+
+// resample launches the kernel.
+func (l *laneOf[T]) resample(i int, out *kernels.Output, win rectangle) error {
+	s, c := l.w.sources[i], &l.e.constants[i]
+	shape := s.shape
+	shape.X, shape.Y, shape.W, shape.H = win.x, win.y, win.w, win.h
+	grid := gpu.Plane(out.Width, out.Height)
+	r := &resamplings[l.w.opt.Resampling]
+	switch {
+	case r.boxed:
+		return kernels.LaunchBox(l.s, grid, r.box, r.rank, shape, *out, c.table, l.xs, l.ys, l.src, l.mask, l.dst, l.cover)
+	case s.pointed:
+		return kernels.LaunchPoint(l.s, grid, s.point, shape, *out, c.table, l.xs, l.ys, l.src, l.mask, l.dst, l.cover)
+	}
+	return kernels.LaunchFilter(l.s, grid, s.filter, shape, *out, c.table, l.xs, l.ys, l.src, l.mask, l.dst, l.cover)
+}

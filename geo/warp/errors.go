@@ -1,0 +1,20 @@
+package warp
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors match one of these, or one of the packages tiff, crs and gpu.
+var (
+	// ErrArgument is an option or a source that cannot be used.
+	ErrArgument = errors.New("bad argument")
+	// ErrNoCRS is a source without a coordinate system, or without a place in it.
+	ErrNoCRS = errors.New("no coordinate reference system")
+	// ErrOutside is an output that no source reaches.
+	ErrOutside = errors.New("outside of the sources")
+)
+
+func failf(kind error, format string, args ...any) error {
+	return fmt.Errorf("warp: "+format+": %w", append(args, kind)...)
+}

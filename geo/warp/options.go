@@ -1,0 +1,162 @@
+package warp
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"quern.dev/geo/crs"
+	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp/internal/kernels"
+	"quern.dev/gpu"
+)
+
+// Resampling is how the value of an output pixel is found.
+type Resampling uint8
+
+// Resamplings, with gdalwarp's meaning.
+const (
+	Nearest Resampling = iota
+	Bilinear
+	Cubic
+	CubicSpline
+	Lanczos
+	Average
+	Mode
+	Minimum
+	Maximum
+	Median
+	FirstQuartile
+	ThirdQuartile
+	// GDALCubicSpline is CubicSpline as gdalwarp computes it where the source is reduced: pixels to the right of the
+	// kernel and below it have small negative weights. Elsewhere it is CubicSpline.
+	GDALCubicSpline
+)
+
+// resamplings has the names of gdalwarp's option -r, and the kernels.
+var resamplings = [...]struct {
+	name   string
+	radius int // of the filter, in pixels of the source that are not reduced
+	filter int
+	boxed  bool
+	box    int
+	rank   float64 // of a quantile
+}{
+	Nearest:         {name: "near"},
+	Bilinear:        {name: "bilinear", radius: 1, filter: kernels.Triangle},
+	Cubic:           {name: "cubic", radius: 2, filter: kernels.Convolution},
+	CubicSpline:     {name: "cubicspline", radius: 2, filter: kernels.Spline},
+	Lanczos:         {name: "lanczos", radius: 3, filter: kernels.Lanczos},
+	Average:         {name: "average", boxed: true, box: kernels.Average},
+	Mode:            {name: "mode", boxed: true, box: kernels.Mode},
+	Minimum:         {name: "min", boxed: true, box: kernels.Minimum},
+	Maximum:         {name: "max", boxed: true, box: kernels.Maximum},
+	Median:          {name: "med", boxed: true, box: kernels.Quantile, rank: 0.5},
+	FirstQuartile:   {name: "q1", boxed: true, box: kernels.Quantile, rank: 0.25},
+	ThirdQuartile:   {name: "q3", boxed: true, box: kernels.Quantile, rank: 0.75},
+	GDALCubicSpline: {name: "gdal-cubicspline", radius: 2, filter: kernels.SplineGDAL},
+}
+
+// String returns the name of gdalwarp's option -r.
+func (r Resampling) String() string {
+	if int(r) >= len(resamplings) {
+		return "Resampling(" + strconv.Itoa(int(r)) + ")"
+	}
+	return resamplings[r].name
+}
+
+// ParseResampling returns the resampling with a name of gdalwarp's option -r: near, bilinear, cubic, cubicspline,
+// lanczos, average, mode, min, max, med, q1, q3; and gdal-cubicspline.
+func ParseResampling(name string) (Resampling, bool) {
+	for i := range resamplings {
+		if resamplings[i].name == name || name == "nearest" && i == int(Nearest) {
+			return Resampling(i), true
+		}
+	}
+	return 0, false
+}
+
+// Extent is a rectangle in the coordinates of the output.
+type Extent struct{ MinX, MinY, MaxX, MaxY float64 }
+
+// Options says what the output is. The zero value copies the sources, nearest pixel by nearest pixel, to the coordinate
+// system of the first one.
+type Options struct {
+	// Target is the coordinate system of the output, or nil for that of the first source.
+	Target *crs.CRS
+	// SourceCRS replaces the coordinate systems of the sources.
+	SourceCRS *crs.CRS
+	// Shift chooses the datum shift; see [crs.NewTransform].
+	Shift []crs.Option
+
+	// Extent of the output, or nil for that of the sources.
+	Extent *Extent
+	// Resolution is the size of an output pixel in x and y, or 0 to keep that of the sources.
+	Resolution [2]float64
+	// AlignPixels makes the extent a multiple of Resolution.
+	AlignPixels bool
+	// Width and Height of the output in pixels, instead of Resolution. One of them may be 0.
+	Width, Height int
+
+	Resampling Resampling
+	// XScale and YScale are how many output pixels a source pixel has in x and y, which widens filters if it is below 1.
+	// By default they follow from the sizes of what source and output have in common, as in gdalwarp.
+	XScale, YScale float64
+
+	// SourceNoData is the value of pixels without data: one for all bands, or one per band. By default it is that of the
+	// file.
+	SourceNoData []float64
+	// IgnoreNoData takes all values of the sources as data.
+	IgnoreNoData bool
+	// NoData is the value of output pixels without data: one for all bands, or one per band. By default it is that of the
+	// sources, or without one, or with Alpha, 0.
+	NoData []float64
+	// Alpha adds a band of straight alpha. It is added too if a source has one.
+	Alpha bool
+	// Cutline restricts the sources to polygons.
+	Cutline *Cutline
+
+	// Memory is roughly how much host memory, and device memory, to use: 512 MiB by default. It does not change the output.
+	Memory int64
+	// TileWidth and TileHeight are the size of what is computed at a time. They do not change the output.
+	TileWidth, TileHeight int
+	// File says how the output is stored.
+	File tiff.Options
+	// Progress is called after rows were written, by one goroutine at a time.
+	Progress func(done, total int)
+}
+
+const defaultMemory = 512 << 20
+
+// tileSize returns the default size of tiles: on the CPU they stay in its caches, a GPU needs many threads.
+func tileSize(b gpu.Backend) (width, height int) {
+	if b == gpu.CPU || b == gpu.Sim {
+		return 512, 512
+	}
+	return 2048, 1024
+}
+
+func (o *Options) check() error {
+	finite := func(v ...float64) bool {
+		return !slices.ContainsFunc(v, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+	}
+	switch {
+	case int(o.Resampling) >= len(resamplings):
+		return failf(ErrArgument, "options: resampling %d", o.Resampling)
+	case o.Extent != nil && !(finite(o.Extent.MinX, o.Extent.MinY, o.Extent.MaxX, o.Extent.MaxY) && o.Extent.MinX < o.Extent.MaxX && o.Extent.MinY < o.Extent.MaxY):
+		return failf(ErrArgument, "options: extent %v: the minimum must be less than the maximum", *o.Extent)
+	case !finite(o.Resolution[:]...) || o.Resolution[0] < 0 || o.Resolution[1] < 0 || (o.Resolution[0] == 0) != (o.Resolution[1] == 0):
+		return failf(ErrArgument, "options: resolution %v: both numbers must be positive", o.Resolution)
+	case o.Width < 0 || o.Height < 0:
+		return failf(ErrArgument, "options: size %d x %d", o.Width, o.Height)
+	case o.Resolution[0] != 0 && (o.Width != 0 || o.Height != 0):
+		return failf(ErrArgument, "options: a resolution and a size; give one of them")
+	case o.AlignPixels && o.Resolution[0] == 0:
+		return failf(ErrArgument, "options: AlignPixels needs a resolution")
+	case !finite(o.XScale, o.YScale) || o.XScale < 0 || o.YScale < 0:
+		return failf(ErrArgument, "options: scale %v, %v", o.XScale, o.YScale)
+	case o.Memory < 0 || o.TileWidth < 0 || o.TileHeight < 0:
+		return failf(ErrArgument, "options: memory %d, tiles of %d x %d", o.Memory, o.TileWidth, o.TileHeight)
+	}
+	return nil
+}

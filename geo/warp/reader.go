@@ -1,0 +1,145 @@
+package warp
+
+import (
+	"container/list"
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp/internal/kernels"
+)
+
+// cache keeps decoded blocks of all sources, because the windows of neighboring tiles overlap. It is safe for
+// concurrent use.
+type cache struct {
+	mu     sync.Mutex
+	room   int64
+	blocks map[blockID]*list.Element
+	recent *list.List // of *block, the most recently used first
+}
+
+type blockID struct {
+	im    *tiff.Image
+	index int
+}
+
+type block struct {
+	id    blockID
+	once  sync.Once
+	bytes []byte
+	err   error
+}
+
+func newCache(room int64) *cache {
+	return &cache{room: room, blocks: map[blockID]*list.Element{}, recent: list.New()}
+}
+
+// get returns a block. One goroutine decodes it; others that want it wait, so that the context of the first one does not end
+// it. The bytes must not be changed.
+func (c *cache) get(ctx context.Context, id blockID) ([]byte, error) {
+	c.mu.Lock()
+	e, ok := c.blocks[id]
+	if ok {
+		c.recent.MoveToFront(e)
+	} else {
+		e = c.recent.PushFront(&block{id: id})
+		c.blocks[id] = e
+		c.room -= int64(id.im.BlockBytes())
+		for c.room < 0 && c.recent.Len() > 1 {
+			c.remove(c.recent.Back())
+		}
+	}
+	c.mu.Unlock()
+	b := e.Value.(*block)
+	b.once.Do(func() {
+		words := make([]complex128, (id.im.BlockBytes()+15)/16) // aligned for every type
+		b.bytes = tiff.Bytes(words)[:id.im.BlockBytes()]
+		b.err = id.im.ReadBlock(context.WithoutCancel(ctx), b.bytes, id.index)
+	})
+	if b.err != nil {
+		c.drop(e)
+	}
+	return b.bytes, b.err
+}
+
+// drop forgets a block that could not be read, so that it is tried again.
+func (c *cache) drop(e *list.Element) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.blocks[e.Value.(*block).id] == e {
+		c.remove(e)
+	}
+}
+
+func (c *cache) remove(e *list.Element) {
+	b := e.Value.(*block)
+	c.recent.Remove(e)
+	delete(c.blocks, b.id)
+	c.room += int64(b.id.im.BlockBytes())
+}
+
+// reader reads windows of an image, all bands of a pixel side by side.
+type reader struct {
+	im    *tiff.Image
+	cache *cache
+}
+
+// read fills dst with the pixels of a window.
+func read[T kernels.Sample](ctx context.Context, r *reader, dst []T, win rectangle) error {
+	im := r.im
+	if im.Compression == tiff.None {
+		return im.ReadRegion(ctx, tiff.Bytes(dst), tiff.Region{X: win.x, Y: win.y, Width: win.w, Height: win.h})
+	}
+	across, down, planes := im.Blocks()
+	blockBands := im.Bands / planes
+	x0, y0 := win.x/im.BlockWidth, win.y/im.BlockHeight
+	x1, y1 := (win.x+win.w-1)/im.BlockWidth, (win.y+win.h-1)/im.BlockHeight
+	nx, ny := x1-x0+1, y1-y0+1
+	return parallel(nx*ny*planes, func(i int) error {
+		plane, bx, by := i/(nx*ny), x0+i%nx, y0+i%(nx*ny)/nx
+		bytes, err := r.cache.get(ctx, blockID{im, (plane*down+by)*across + bx})
+		if err != nil {
+			return err
+		}
+		src := samples[T](bytes)
+		left, right := max(bx*im.BlockWidth, win.x), min((bx+1)*im.BlockWidth, win.x+win.w)
+		top, bottom := max(by*im.BlockHeight, win.y), min((by+1)*im.BlockHeight, win.y+win.h)
+		for y := top; y < bottom; y++ {
+			from := src[((y-by*im.BlockHeight)*im.BlockWidth+left-bx*im.BlockWidth)*blockBands:][:(right-left)*blockBands]
+			to := dst[((y-win.y)*win.w+left-win.x)*im.Bands:][:(right-left)*im.Bands]
+			if planes == 1 {
+				copy(to, from)
+				continue
+			}
+			for k, v := range from {
+				to[k*im.Bands+plane] = v
+			}
+		}
+		return nil
+	})
+}
+
+// parallel calls f for 0 to n-1 on all cores, and returns the first error.
+func parallel(n int, f func(i int) error) error {
+	if n == 1 {
+		return f(0)
+	}
+	var next atomic.Int64
+	var once sync.Once
+	var first error
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				if err := f(i); err != nil {
+					once.Do(func() { first = err })
+					next.Store(int64(n))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return first
+}

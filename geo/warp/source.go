@@ -1,0 +1,301 @@
+package warp
+
+import (
+	"math"
+
+	"quern.dev/geo/crs"
+	"quern.dev/geo/internal/projection"
+	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp/internal/kernels"
+)
+
+// source is an image and how it gets to the output.
+type source struct {
+	im     *tiff.Image
+	name   string
+	crs    *crs.CRS
+	target *crs.CRS
+	affine tiff.Affine
+
+	transform *crs.Transform
+	grids     projection.Grids
+	place     kernels.Place
+	same      bool // the coordinate systems are equal
+
+	bands   int // without alpha
+	alpha   int // band, or -1
+	noData  []float64
+	cut     *cut
+	reader  *reader
+	shape   kernels.Source
+	filter  kernels.Filter
+	point   int
+	pointed bool // kernel point is used
+
+	// Pixels of the output around the source: exact but for what is between points that are tried, and with a margin
+	// for it.
+	core, footprint rectangle
+}
+
+// rectangle is a rectangle of pixels.
+type rectangle struct{ x, y, w, h int }
+
+func (r rectangle) meets(o rectangle) bool {
+	return r.x < o.x+o.w && o.x < r.x+r.w && r.y < o.y+o.h && o.y < r.y+r.h
+}
+
+// newSource prepares a source for a target system, which is the source's own if it is nil.
+func newSource(im *tiff.Image, o *Options, target *crs.CRS) (*source, error) {
+	s := &source{im: im, name: im.String(), crs: o.SourceCRS, alpha: -1, bands: im.Bands}
+	var ok bool
+	if s.affine, ok = im.Geo.Affine(); !ok {
+		return nil, failf(ErrNoCRS, "%s: the file does not say where its pixels are", s.name)
+	}
+	if s.affine[1]*s.affine[5]-s.affine[2]*s.affine[4] == 0 {
+		return nil, failf(ErrArgument, "%s: its pixels have no area", s.name)
+	}
+	if s.crs == nil {
+		if len(im.Geo.Keys) == 0 {
+			return nil, failf(ErrNoCRS, "%s: the file has no coordinate system; set the source's", s.name)
+		}
+		var err error
+		if s.crs, err = crs.FromGeoKeys(im.Geo.Keys); err != nil {
+			return nil, err
+		}
+	}
+	if s.target = target; target == nil {
+		s.target = s.crs
+	}
+	if s.crs.Kind() == crs.Geocentric || s.target.Kind() == crs.Geocentric {
+		return nil, failf(ErrArgument, "%s: geocentric coordinates are not those of an image", s.name)
+	}
+	if err := s.setTransform(o); err != nil {
+		return nil, err
+	}
+	for i, e := range im.Extra {
+		if e == tiff.StraightAlpha || e == tiff.AssociatedAlpha {
+			s.alpha = im.Bands - len(im.Extra) + i
+		}
+	}
+	if s.alpha >= 0 {
+		if s.alpha != im.Bands-1 {
+			return nil, failf(ErrArgument, "%s: alpha is band %d of %d; it must be the last one", s.name, s.alpha+1, im.Bands)
+		}
+		s.bands--
+	}
+	return s, s.setNoData(o)
+}
+
+func (s *source) setTransform(o *Options) error {
+	var err error
+	if s.transform, err = crs.NewTransform(s.crs, s.target, o.Shift...); err != nil {
+		return err
+	}
+	s.place.Operation, s.grids = s.transform.Operation(true)
+	op := &s.place.Operation
+	s.same = op.From == op.To && !op.Cartesian && op.Source.Count == 0 && op.Target.Count == 0
+	s.place.Same = s.same
+	s.place.Source = kernels.Affine(invert(s.affine))
+	return nil
+}
+
+// invert returns the inverse of an affine map.
+func invert(a tiff.Affine) tiff.Affine {
+	if a[2] == 0 && a[4] == 0 {
+		return tiff.Affine{-a[0] / a[1], 1 / a[1], 0, -a[3] / a[5], 0, 1 / a[5]}
+	}
+	d := 1 / (a[1]*a[5] - a[2]*a[4])
+	return tiff.Affine{
+		(a[2]*a[3] - a[0]*a[5]) * d, a[5] * d, -a[2] * d,
+		(-a[1]*a[3] + a[0]*a[4]) * d, -a[4] * d, a[1] * d,
+	}
+}
+
+// setNoData finds the values of pixels without data.
+func (s *source) setNoData(o *Options) error {
+	switch {
+	case o.IgnoreNoData:
+		return nil
+	case o.SourceNoData != nil:
+		var err error
+		s.noData, err = perBand(o.SourceNoData, s.bands, "SourceNoData")
+		return err
+	}
+	if v, ok := s.im.NoDataValue(); ok {
+		s.noData, _ = perBand([]float64{v}, s.bands, "")
+	}
+	return nil
+}
+
+// perBand returns a value for each band.
+func perBand(values []float64, bands int, what string) ([]float64, error) {
+	if len(values) != 1 && len(values) != bands {
+		return nil, failf(ErrArgument, "options: %s has %d values for %d bands", what, len(values), bands)
+	}
+	all := make([]float64, bands)
+	for i := range all {
+		all[i] = values[min(i, len(values)-1)]
+	}
+	return all, nil
+}
+
+// forward converts pixels of the source to coordinates of the target; NaN where there are none.
+func (s *source) forward(p points) points {
+	var q points
+	for i := range p.x {
+		a := kernels.Affine(s.affine)
+		x, y := a.Apply(p.x[i], p.y[i])
+		if !s.same {
+			var err error
+			if x, y, err = s.transform.Forward(x, y); err != nil {
+				x, y = math.NaN(), math.NaN()
+			}
+		}
+		q.add(x, y)
+	}
+	return q
+}
+
+// back converts coordinates of the target to pixels of the source.
+func (s *source) back(x, y float64) (float64, float64) {
+	if math.IsNaN(x) || math.IsNaN(y) {
+		return math.NaN(), math.NaN()
+	}
+	if !s.same {
+		x, y, _ = s.place.Operation.Apply(s.grids.Subgrids, s.grids.Nodes, x, y, 0)
+	}
+	return s.place.Source.Apply(x, y)
+}
+
+// fit prepares the source for the output's grid.
+func (s *source) fit(g *Grid, o *Options) error {
+	s.place.Output = kernels.Affine(g.Affine)
+	s.shape = kernels.Source{Width: s.im.Width, Height: s.im.Height, Bands: s.bands, Stride: s.im.Bands, Alpha: s.alpha, AlphaMax: alphaMax(s.im.Type),
+		Masked: s.im.Mask() != nil || o.Cutline != nil, NoData: s.noData != nil, XScale: 1, YScale: 1}
+	if o.Cutline != nil {
+		var err error
+		if s.cut, err = o.Cutline.cut(s); err != nil {
+			return err
+		}
+	}
+	s.core, s.footprint = s.reach(g)
+	if o.Resampling == Nearest {
+		s.pointed, s.point = true, kernels.Nearest
+		return nil
+	}
+	s.shape.XScale, s.shape.YScale = s.scale(g)
+	if o.XScale > 0 {
+		s.shape.XScale = o.XScale
+	}
+	if o.YScale > 0 {
+		s.shape.YScale = o.YScale
+	}
+	r := &resamplings[o.Resampling]
+	if r.boxed {
+		return nil
+	}
+	if s.shape.XScale >= 0.95 && s.shape.YScale >= 0.95 && (o.Resampling == Bilinear || o.Resampling == Cubic) || s.im.Width == 1 || s.im.Height == 1 {
+		s.pointed, s.point = true, kernels.Bilinear
+		if o.Resampling == Cubic {
+			s.point = kernels.Cubic
+		}
+		return nil
+	}
+	rx, ry := widened(r.radius, s.shape.XScale), widened(r.radius, s.shape.YScale)
+	first := (r.radius + 1) % 2 // filters of odd radius begin one pixel earlier
+	s.filter = kernels.Filter{Kernel: r.filter, FirstX: first - rx, LastX: rx, FirstY: first - ry, LastY: ry}
+	return nil
+}
+
+func widened(radius int, scale float64) int {
+	if scale < 1 {
+		return int(math.Ceil(float64(radius) / scale))
+	}
+	return radius
+}
+
+// scale returns how many output pixels a source pixel has, from the part of the output that the source reaches and
+// the part of the source there.
+func (s *source) scale(g *Grid) (x, y float64) {
+	f := s.core
+	if f.w <= 0 || f.h <= 0 {
+		return 1, 1
+	}
+	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	p := edge(float64(f.w), float64(f.h), 20)
+	for i := range p.x {
+		px, py := s.place.Position(s.grids.Subgrids, s.grids.Nodes, float64(f.x)+p.x[i], float64(f.y)+p.y[i])
+		if math.IsNaN(px) || math.IsNaN(py) {
+			continue
+		}
+		left, top, right, bottom = min(left, px), min(top, py), max(right, px), max(bottom, py)
+	}
+	return ratio(f.w, left, right, s.im.Width), ratio(f.h, top, bottom, s.im.Height)
+}
+
+// ratio is the scale of n output pixels between two positions in a source, with GDAL's rounding.
+func ratio(n int, low, high float64, size int) float64 {
+	near := func(v float64) float64 {
+		if r := math.Round(v); math.Abs(r-v) < 1e-6 {
+			return r
+		}
+		return v
+	}
+	low, high = near(low), near(high)
+	pixels := min(float64(size)-math.Floor(max(low, 0)), high-low)
+	if !(pixels > 0) {
+		return 1
+	}
+	scale := float64(n) / pixels
+	if scale < 1 {
+		if r := math.Floor(1/scale + 0.5); math.Abs(1/scale-r) < 0.05 {
+			scale = 1 / r
+		}
+	}
+	return scale
+}
+
+// reach returns the pixels of the output that a source has pixels for, and those that it may have pixels for: between the
+// points that are tried, it may go beyond them by a part of a step.
+func (s *source) reach(g *Grid) (core, all rectangle) {
+	whole := rectangle{0, 0, g.Width, g.Height}
+	const steps = 20
+	w, h := float64(s.im.Width), float64(s.im.Height)
+	p := lattice(w, h, steps)
+	q := s.forward(p)
+	if s.failed(p, q, w/steps, h/steps) {
+		return whole, whole
+	}
+	to := kernels.Affine(invert(g.Affine))
+	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for i := range q.x {
+		x, y := to.Apply(q.x[i], q.y[i])
+		left, top, right, bottom = min(left, x), min(top, y), max(right, x), max(bottom, y)
+	}
+	dx, dy := 2.0, 2.0
+	if !s.same {
+		dx, dy = dx+(right-left)/steps, dy+(bottom-top)/steps
+	}
+	return g.clip(left, top, right, bottom), g.clip(left-dx, top-dy, right+dx, bottom+dy)
+}
+
+// clip returns the pixels of a grid between positions.
+func (g *Grid) clip(left, top, right, bottom float64) rectangle {
+	const e = 1e-6
+	x0, y0 := max(math.Floor(left+e), 0), max(math.Floor(top+e), 0)
+	x1, y1 := min(math.Ceil(right-e), float64(g.Width)), min(math.Ceil(bottom-e), float64(g.Height))
+	if !(x1 > x0 && y1 > y0) {
+		return rectangle{}
+	}
+	return rectangle{int(x0), int(y0), int(x1 - x0), int(y1 - y0)}
+}
+
+func alphaMax(t tiff.Type) float64 {
+	switch t {
+	case tiff.Uint16:
+		return math.MaxUint16
+	case tiff.Int16:
+		return math.MaxInt16
+	}
+	return 255
+}

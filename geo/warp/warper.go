@@ -1,0 +1,319 @@
+package warp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"quern.dev/geo/internal/projection"
+	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp/internal/kernels"
+	"quern.dev/gpu"
+)
+
+// Warper is an image that is computed from sources when it is read. It is safe for concurrent use, except Close.
+type Warper struct {
+	dev     *gpu.Device
+	opt     Options
+	grid    Grid
+	header  tiff.Header
+	sources []*source
+	output  kernels.Output
+	table   [][]kernels.Table // of each source
+	lanes   chan lane
+	all     []lane
+	engine  engine
+}
+
+// New prepares the warp of sources, of which later ones lie over earlier ones. The images must stay open. They must
+// have the same type and number of bands, alpha not counted.
+func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if len(sources) == 0 {
+		return nil, failf(ErrArgument, "no source")
+	}
+	if o.Memory == 0 {
+		o.Memory = defaultMemory
+	}
+	width, height := tileSize(dev.Backend())
+	o.TileWidth, o.TileHeight = cmp.Or(o.TileWidth, width), cmp.Or(o.TileHeight, height)
+	w := &Warper{dev: dev, opt: o}
+	if err := w.addSources(sources); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.grid, err = o.resolve(w.sources); err != nil {
+		return nil, err
+	}
+	reached := false
+	for _, s := range w.sources {
+		if err := s.fit(&w.grid, &o); err != nil {
+			return nil, err
+		}
+		reached = reached || s.footprint.w > 0
+	}
+	if !reached {
+		return nil, failf(ErrOutside, "the extent %v of the output meets no source", w.grid.extent())
+	}
+	if err := w.describe(); err != nil {
+		return nil, err
+	}
+	if w.engine, err = newEngine(w); err != nil {
+		return nil, err
+	}
+	w.lanes = make(chan lane, laneCount)
+	for range laneCount {
+		l, err := w.engine.newLane()
+		if err != nil {
+			w.Close()
+			return nil, err
+		}
+		w.all = append(w.all, l)
+		w.lanes <- l
+	}
+	return w, nil
+}
+
+// laneCount is how many tiles are under way at a time: one is read while another is computed and a third one is written.
+const laneCount = 3
+
+func (w *Warper) addSources(images []*tiff.Image) error {
+	blocks := newCache(w.opt.Memory / 4)
+	target := w.opt.Target
+	first := images[0]
+	for _, im := range images {
+		s, err := newSource(im, &w.opt, target)
+		if err != nil {
+			return err
+		}
+		target = s.target
+		s.reader = &reader{im, blocks}
+		w.sources = append(w.sources, s)
+		switch {
+		case im.Type != first.Type:
+			return failf(ErrArgument, "%s has samples of %v and %s of %v; convert one of them", first, first.Type, im, im.Type)
+		case s.bands != w.sources[0].bands:
+			return failf(ErrArgument, "%s has %d bands and %s %d", first, w.sources[0].bands, im, s.bands)
+		case s.bands == 0:
+			return failf(ErrArgument, "%s has only alpha", im)
+		case im.Photometric == tiff.Palette && w.opt.Resampling != Nearest && w.opt.Resampling != Mode:
+			return failf(ErrArgument, "%s has a palette, whose indices cannot be mixed; use near or mode", im)
+		}
+	}
+	return nil
+}
+
+// describe makes the header of the output and the tables of values.
+func (w *Warper) describe() error {
+	first := w.sources[0]
+	h := first.im.Header
+	h.Width, h.Height, h.Bits = w.grid.Width, w.grid.Height, 0
+	h.RPC = nil
+	h.Metadata = slices.DeleteFunc(slices.Clone(h.Metadata), func(i tiff.Item) bool { return strings.HasPrefix(i.Name, "STATISTICS_") })
+	alpha := w.opt.Alpha
+	masked := false
+	for _, s := range w.sources {
+		alpha = alpha || s.alpha >= 0
+		masked = masked || s.shape.Masked
+	}
+	noData := w.opt.NoData
+	if noData == nil && !alpha && first.noData != nil {
+		noData = first.noData
+	}
+	h.NoData = ""
+	var values []float64
+	if noData != nil {
+		var err error
+		if values, err = perBand(noData, first.bands, "NoData"); err != nil {
+			return err
+		}
+		least, most := limits(h.Type)
+		for _, v := range values {
+			if !h.Type.Float() && !(v >= least && v <= most && v == math.Floor(v)) {
+				return failf(ErrArgument, "options: NoData %v is not a value of %v", v, h.Type)
+			}
+		}
+		h.NoData = formatNoData(values[0])
+	}
+	o := kernels.Output{Alpha: -1, AlphaMax: alphaMax(h.Type), NoData: values != nil, Integer: !h.Type.Float()}
+	o.Least, o.Most = limits(h.Type)
+	h.Bands = first.bands
+	if first.alpha >= 0 {
+		h.Extra = h.Extra[:len(h.Extra)-1]
+	}
+	if alpha {
+		o.Alpha = h.Bands
+		h.Extra = append(h.Extra[:len(h.Extra):len(h.Extra)], tiff.StraightAlpha)
+		h.Bands++
+	}
+	o.Bands = h.Bands
+	o.Masked = masked && !alpha && values == nil
+	w.output = o
+	for _, s := range w.sources {
+		table := make([]kernels.Table, first.bands)
+		for band := range table {
+			t := &table[band]
+			t.Source, t.Output = math.NaN(), math.NaN()
+			if s.noData != nil {
+				t.Source = rounded(s.noData[band], h.Type)
+			}
+			if values != nil {
+				t.Output = rounded(values[band], h.Type)
+				t.Start = t.Output
+			}
+		}
+		w.table = append(w.table, table)
+	}
+	w.header = h
+	return w.place()
+}
+
+// place writes the grid to the header.
+func (w *Warper) place() error {
+	h := &w.header
+	for _, s := range w.sources {
+		if s.same && w.opt.SourceCRS == nil { // the same system, in the words of the file
+			h.Geo = tiff.Georeference{Keys: slices.Clone(s.im.Geo.Keys)}
+			h.Geo.SetAffine(w.grid.Affine)
+			return nil
+		}
+	}
+	keys, err := geoKeys(w.grid.CRS)
+	if err != nil {
+		return err
+	}
+	h.Geo = tiff.Georeference{Keys: keys}
+	h.Geo.SetAffine(w.grid.Affine)
+	return nil
+}
+
+// Header describes the output.
+func (w *Warper) Header() tiff.Header { return w.header }
+
+// Grid returns where the output's pixels are.
+func (w *Warper) Grid() Grid { return w.grid }
+
+// Masked reports whether the output has a mask.
+func (w *Warper) Masked() bool { return w.output.Masked }
+
+// Close frees the memory on the device. Nothing else may be under way.
+func (w *Warper) Close() error {
+	var errs []error
+	for _, l := range w.all {
+		errs = append(errs, l.close())
+	}
+	w.all = nil
+	if w.engine != nil {
+		errs = append(errs, w.engine.close())
+		w.engine = nil
+	}
+	return errors.Join(errs...)
+}
+
+// Read computes a rectangle of the output: Width*Height pixels with all bands side by side, in the machine's byte order;
+// see [tiff.Bytes]. mask gets a byte per pixel if the output has a mask, and is nil otherwise.
+func (w *Warper) Read(ctx context.Context, r tiff.Region, pixels, mask []byte) error {
+	size := w.header.Bands * w.header.Type.Size()
+	switch {
+	case w.engine == nil:
+		return failf(ErrArgument, "read: the warper is closed")
+	case r.X < 0 || r.Y < 0 || r.Width <= 0 || r.Height <= 0 || r.X > w.header.Width-r.Width || r.Y > w.header.Height-r.Height:
+		return failf(ErrArgument, "read: the region %d,%d,%d,%d of an output of %d x %d pixels", r.X, r.Y, r.Width, r.Height, w.header.Width, w.header.Height)
+	case len(r.Bands) != 0 || r.Layout != tiff.ByPixel:
+		return failf(ErrArgument, "read: all bands are read, side by side")
+	case len(pixels) != r.Width*r.Height*size:
+		return failf(ErrArgument, "read: %d bytes for pixels of %d", len(pixels), r.Width*r.Height*size)
+	case w.output.Masked && len(mask) != r.Width*r.Height || !w.output.Masked && mask != nil:
+		return failf(ErrArgument, "read: %d bytes of mask", len(mask))
+	case uintptr(unsafe.Pointer(&pixels[0]))%uintptr(w.header.Type.Size()) != 0:
+		return failf(ErrArgument, "read: memory that is not aligned for %v", w.header.Type)
+	}
+	c := canvas{rectangle{r.X, r.Y, r.Width, r.Height}, pixels, mask}
+	for _, t := range w.tiles(c.rectangle) {
+		if err := w.tile(ctx, t, &c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// canvas is host memory for a rectangle of the output.
+type canvas struct {
+	rectangle
+	pixels, mask []byte
+}
+
+// tiles divides a rectangle.
+func (w *Warper) tiles(r rectangle) []rectangle {
+	var all []rectangle
+	for y := 0; y < r.h; y += w.opt.TileHeight {
+		for x := 0; x < r.w; x += w.opt.TileWidth {
+			all = append(all, rectangle{r.x + x, r.y + y, min(w.opt.TileWidth, r.w-x), min(w.opt.TileHeight, r.h-y)})
+		}
+	}
+	return all
+}
+
+// tile computes a part of a canvas. A part whose windows are too large is divided.
+func (w *Warper) tile(ctx context.Context, r rectangle, c *canvas) error {
+	var l lane
+	select {
+	case l = <-w.lanes:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	err := l.warp(ctx, r, c)
+	w.lanes <- l
+	var large *largeWindow
+	if !errors.As(err, &large) {
+		return err
+	}
+	if r.w <= 16 && r.h <= 16 {
+		return failf(ErrArgument, "%d x %d pixels of the output take %d bytes of %s; allow more memory, or reduce the source first", r.w, r.h, large.bytes, large.name)
+	}
+	for _, part := range r.parts() {
+		if err := w.tile(ctx, part, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts divides a rectangle into up to four.
+func (r rectangle) parts() []rectangle {
+	w, h := (r.w+1)/2, (r.h+1)/2
+	var all []rectangle
+	for _, p := range []rectangle{{r.x, r.y, w, h}, {r.x + w, r.y, r.w - w, h}, {r.x, r.y + h, w, r.h - h}, {r.x + w, r.y + h, r.w - w, r.h - h}} {
+		if p.w > 0 && p.h > 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// largeWindow is the error of a tile that needs too much of a source at a time.
+type largeWindow struct {
+	name  string
+	bytes int64
+}
+
+func (e *largeWindow) Error() string { return "the window of " + e.name + " is too large" }
+
+// samples views bytes as samples.
+func samples[T kernels.Sample](b []byte) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
+}
+
+// constants are what a source has on the device.
+type constants struct {
+	place    *gpu.Buffer[kernels.Place]
+	subgrids *gpu.Buffer[projection.Subgrid]
+	nodes    *gpu.Buffer[float32]
+	table    *gpu.Buffer[kernels.Table]
+}
