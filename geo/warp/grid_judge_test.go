@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"quern.dev/geo/tiff"
+	"quern.dev/internal/testmodule"
 )
 
 // runJobs lets gdalwarp run.
@@ -128,6 +129,7 @@ func goldenJobs(t testing.TB, folder string) []*job {
 }
 
 func TestPixelsAreThoseThatGDALOnceWrote(t *testing.T) {
+	testmodule.NeedSource(t)
 	folder := t.TempDir()
 	all := goldenJobs(t, folder)
 	sum := func(name string) string {
