@@ -80,6 +80,38 @@ func TestWorkIsCounted(t *testing.T) {
 	}
 }
 
+// The ends of the reductions of a grid of fixed size are the same at all sizes.
+func TestWhatDoesNotGrowIsNotMultiplied(t *testing.T) {
+	const blocks = 256
+	dot := profile.Workload{Name: "dot", Prepare: func(s *gpu.Stream, n int) (*profile.Instance, error) {
+		x, err := gpu.Alloc[float64](s.Device(), 2*n+blocks)
+		if err != nil {
+			return nil, err
+		}
+		return &profile.Instance{Launch: func(s *gpu.Stream) error {
+			return kernels.LaunchStreamDot(s, gpu.Blocks(gpu.Dim3{X: blocks}, gpu.Dim3{X: kernels.DotThreads}), x.Slice(0, n), x.Slice(n, 2*n), x.Slice(2*n, 2*n+blocks))
+		}, In: []int64{16 * int64(n)}, Close: x.Close}, gpu.Fill(s, x, 1)
+	}}
+	const small, large = 1 << 18, 1 << 26
+	a, err := profile.Count(t.Context(), dot, small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := profile.Count(t.Context(), dot, large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.Flops64, a.Flops64+2*(large-small); math.Abs(got/want-1) > 0.02 {
+		t.Errorf("%v operations, want %v", got, want)
+	}
+	if got, want := b.ReadBytes, 16.0*large; math.Abs(got/want-1) > 0.02 {
+		t.Errorf("%v bytes read, want %v", got, want)
+	}
+	if b.Barriers != a.Barriers {
+		t.Errorf("%v barriers, want %v", b.Barriers, a.Barriers)
+	}
+}
+
 func TestStridesAreSeenInTheSectors(t *testing.T) {
 	strided := func(stride int) profile.Workload {
 		return profile.Workload{Name: "strided", Prepare: func(s *gpu.Stream, n int) (*profile.Instance, error) {

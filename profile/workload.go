@@ -140,7 +140,7 @@ type countedSize struct {
 
 // Count returns what the workload does at a size, from a run of a sample of its blocks in the
 // simulator. It needs no GPU. If that takes too many instructions or too much memory, it counts
-// two smaller sizes, and extrapolates.
+// up to three smaller sizes, and extrapolates.
 func Count(ctx context.Context, w Workload, n int) (Work, error) {
 	if n < 1 {
 		return Work{}, fmt.Errorf("profile: count %s: size %d: want at least 1", w.Name, n)
@@ -193,8 +193,8 @@ func count(ctx context.Context, w Workload, n int) (c countedSize, err error) {
 	return countedSize{n, work, slices.Clone(i.In), slices.Clone(i.Out)}, nil
 }
 
-// countLadder counts the work at those of the sizes that are small enough. If fewer than two
-// are, it counts smaller sizes too. The result is in ascending order.
+// countLadder counts the work at those of the sizes that are small enough. If not all are, it
+// counts smaller sizes too, until there are three. The result is in ascending order.
 func countLadder(ctx context.Context, w Workload, sizes []int) ([]countedSize, error) {
 	var list []countedSize
 	for _, n := range slices.Sorted(slices.Values(sizes)) {
@@ -210,7 +210,7 @@ func countLadder(ctx context.Context, w Workload, sizes []int) ([]countedSize, e
 	if len(list) == len(sizes) {
 		return list, nil
 	}
-	for n := slices.Min(sizes) / apart; n >= 1 && len(list) < 2; n /= apart {
+	for n := slices.Min(sizes) / apart; n >= 1 && len(list) < 3; n /= apart {
 		c, err := count(ctx, w, n)
 		if errors.Is(err, errTooLarge) {
 			continue
@@ -229,8 +229,7 @@ func countLadder(ctx context.Context, w Workload, sizes []int) ([]countedSize, e
 // apart is the least ratio of two sizes from which a power is computed, if there are such.
 const apart = 4
 
-// at returns the work at a size: as counted, or extrapolated from the two nearest counted
-// sizes as powers of the size.
+// at returns the work at a size: as counted, or extrapolated from the two nearest counted sizes.
 func at(list []countedSize, n int) countedSize {
 	i, found := slices.BinarySearchFunc(list, n, func(c countedSize, n int) int { return c.n - n })
 	if found {
@@ -241,31 +240,61 @@ func at(list []countedSize, n int) countedSize {
 	}
 	i = min(max(i, 1), len(list)-1)
 	b := &list[i]
-	// Sizes that are near each other say little about the power.
-	for i--; i > 0 && list[i].n > b.n/apart; i-- {
-	}
-	a := &list[i]
-	power := func(x, y float64) float64 {
-		if x <= 0 || y <= 0 {
-			return y
+	// Sizes that are near each other say little about the growth.
+	further := func(i int) int {
+		from := list[i].n
+		for i--; i > 0 && list[i].n > from/apart; i-- {
 		}
-		return y * math.Pow(float64(n)/float64(b.n), math.Log(y/x)/math.Log(float64(b.n)/float64(a.n)))
+		return i
+	}
+	i = further(i)
+	a := &list[i]
+	before := a // says which kind of growth it is, if it is another size
+	if i > 0 {
+		before = &list[further(i)]
+	}
+	number := func(of func(c *countedSize) float64) float64 {
+		x, y := of(a), of(b)
+		grows := growth{float64(a.n), float64(b.n), x, y}
+		power, line := grows.power(float64(n)), grows.line(float64(n))
+		if at, known := float64(before.n), of(before); before != a && math.Abs(grows.line(at)-known) < math.Abs(grows.power(at)-known) {
+			return line
+		}
+		return power
 	}
 	out := countedSize{n: n}
-	x, y, z := a.work.fields(), b.work.fields(), out.work.fields()
-	for f := range z {
-		*z[f] = power(*x[f], *y[f])
+	for f, z := range out.work.fields() {
+		*z = number(func(c *countedSize) float64 { return *c.work.fields()[f] })
 	}
-	sizes := func(x, y []int64) (list []int64) {
-		for i := range y {
-			from := y[i]
-			if i < len(x) {
-				from = x[i]
-			}
-			list = append(list, int64(power(float64(from), float64(y[i]))))
+	sizes := func(of func(c *countedSize) []int64) (list []int64) {
+		for i := range of(b) {
+			list = append(list, int64(number(func(c *countedSize) float64 {
+				if l := of(c); i < len(l) {
+					return float64(l[i])
+				}
+				return float64(of(b)[i])
+			})))
 		}
 		return list
 	}
-	out.in, out.out = sizes(a.in, b.in), sizes(a.out, b.out)
+	out.in = sizes(func(c *countedSize) []int64 { return c.in })
+	out.out = sizes(func(c *countedSize) []int64 { return c.out })
 	return out
+}
+
+// growth is a quantity that was x at size a, and y at size b.
+type growth struct{ a, b, x, y float64 }
+
+// power returns the quantity at a size if it is proportional to a power of the size.
+func (g growth) power(n float64) float64 {
+	if g.x <= 0 || g.y <= 0 {
+		return g.y
+	}
+	return g.y * math.Pow(n/g.b, math.Log(g.y/g.x)/math.Log(g.b/g.a))
+}
+
+// line returns the quantity at a size if it has a part that is the same at all sizes, such as
+// the end of a reduction in a grid of fixed size, and one that is proportional to the size.
+func (g growth) line(n float64) float64 {
+	return max(g.y+(g.y-g.x)/(g.b-g.a)*(n-g.b), 0)
 }
