@@ -21,12 +21,12 @@ func TestGeoWarpTakesTheOptionsOfGdalwarp(t *testing.T) {
 	if err := os.WriteFile(area, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	code, out, stderr := runGeo(t, "warp", "-t_srs", "EPSG:3857", "-te", "1669800", "5644900", "1671100", "5646000", "-tr", "20", "25", "-r", "cubic",
+	code, _, stderr := runGeo(t, "warp", "-t_srs", "EPSG:3857", "-te", "1669800", "5644900", "1671100", "5646000", "-tr", "20", "25", "-r", "cubic",
 		"-srcnodata", "9", "-dstnodata", "-7", "-cutline", area, "-co", "COMPRESS=ZSTD", "-multi", "-et", "0.125", "-device", "cpu", "-json", name, result)
 	if code == 0 || !strings.Contains(stderr, "NoData -7 is not a value of uint16") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	code, out, stderr = runGeo(t, "warp", "-t_srs", "EPSG:3857", "-te", "1669800", "5644900", "1671100", "5646000", "-tr", "20", "25", "-r", "cubic",
+	code, out, stderr := runGeo(t, "warp", "-t_srs", "EPSG:3857", "-te", "1669800", "5644900", "1671100", "5646000", "-tr", "20", "25", "-r", "cubic",
 		"-srcnodata", "9", "-dstnodata", "7", "-cutline", area, "-co", "COMPRESS=ZSTD", "-multi", "-et", "0.125", "-device", "cpu", "-json", name, result)
 	if code != 0 {
 		t.Fatal(stderr)

@@ -136,9 +136,8 @@ func checkFile(t *testing.T, dev *gpu.Device, images []*tiff.Image, o Options, p
 		t.Fatal(err)
 	}
 	im := openImages(t, name)[0]
-	got := make([]byte, len(pixels))
 	words := make([]complex128, (len(pixels)+15)/16)
-	got = tiff.Bytes(words)[:len(pixels)]
+	got := tiff.Bytes(words)[:len(pixels)]
 	if err := im.ReadRegion(t.Context(), got, im.All()); err != nil {
 		t.Fatal(err)
 	}

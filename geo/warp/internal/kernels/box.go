@@ -212,10 +212,14 @@ func quantile[T Sample](s *Source, a *area, rank float64, integer bool, table []
 	for row := a.top; row < a.bottom; row++ {
 		for column := a.left; column < a.right; column++ {
 			i := inside(s, table, src, mask, column, row, band)
-			if i < 0 || src[i] != src[i] {
+			if i < 0 {
 				continue
 			}
-			k := key(float64(src[i]), integer)
+			v := float64(src[i])
+			if v != v {
+				continue
+			}
+			k := key(v, integer)
 			low, high = min(low, k), max(high, k)
 			n++
 		}
@@ -230,7 +234,10 @@ func quantile[T Sample](s *Source, a *area, rank float64, integer bool, table []
 		for row := a.top; row < a.bottom; row++ {
 			for column := a.left; column < a.right; column++ {
 				i := inside(s, table, src, mask, column, row, band)
-				if i >= 0 && src[i] == src[i] && key(float64(src[i]), integer) <= middle {
+				if i < 0 {
+					continue
+				}
+				if v := float64(src[i]); v == v && key(v, integer) <= middle {
 					count++
 				}
 			}

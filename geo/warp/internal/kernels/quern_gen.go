@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "5c17e5bb6eb118671d2a8af84cb93f9f0f99705ba8f4fb4fd22db766376c1729",
+	Sum:     "17ecc85802ca8c1d5be1e72468d32d4cd03c2651897d4a27558e8b6d5e66d0ab",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -547,45 +547,51 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 							/*line box.go:213*/ r.Halt()
 						}
 						/*line box.go:214*/ i3 := inside[T](t40, table, src, mask, column2, row2, band)
-						if i3 < 0 || src[i3] != src[i3] {
+						if i3 < 0 {
 							continue
 						}
-						t93 := float64(src[i3])
-						/*line box.go:218*/ k2 := quernFunc3Box[T](t93, t43)
+						v2 := float64(src[i3])
+						if v2 != v2 {
+							continue
+						}
+						k2 := quernFunc3Box[T](v2, t43)
 						low = min(low, k2)
 						high = max(high, k2)
-						/*line box.go:220*/ n++
+						/*line box.go:224*/ n++
 					}
 				}
 				var value3 float64
 				var ok3 bool
-				/*line box.go:223*/ if n == 0 {
+				/*line box.go:227*/ if n == 0 {
 					value3 = 0
 					ok3 = false
 				} else {
 					for index := host.Int64[int](math.Ceil(float64(rank*float64(n)) - 1)); low < high; {
 						if r.Halted() {
-							/*line box.go:227*/ r.Halt()
+							/*line box.go:231*/ r.Halt()
 						}
-						/*line box.go:228*/ middle := low + int64(uint64(high-low)>>1)
+						/*line box.go:232*/ middle := low + int64(uint64(high-low)>>1)
 						count2 := 0
 						for row3 := t41.top; row3 < t41.bottom; row3++ {
 							if r.Halted() {
-								/*line box.go:230*/ r.Halt()
+								/*line box.go:234*/ r.Halt()
 							}
-							/*line box.go:231*/ for column3 := t41.left; column3 < t41.right; column3++ {
+							/*line box.go:235*/ for column3 := t41.left; column3 < t41.right; column3++ {
 								if r.Halted() {
-									/*line box.go:231*/ r.Halt()
+									/*line box.go:235*/ r.Halt()
 								}
-								/*line box.go:232*/ i4 := inside[T](t40, table, src, mask, column3, row3, band)
-								t252 := i4 >= 0 && src[i4] == src[i4]
+								/*line box.go:236*/ i4 := inside[T](t40, table, src, mask, column3, row3, band)
+								if i4 < 0 {
+									continue
+								}
+								v3 := float64(src[i4])
+								t252 := v3 == v3
 								if t252 {
-									/*line box.go:233*/ t222 := float64(src[i4])
-									/*line box.go:233*/ result02 := quernFunc3Box[T](t222, t43)
+									/*line box.go:240*/ result02 := quernFunc3Box[T](v3, t43)
 									t252 = result02 <= middle
 								}
 								if t252 {
-									/*line box.go:234*/ count2++
+									/*line box.go:241*/ count2++
 								}
 							}
 						}
@@ -618,9 +624,9 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 						if i5 < 0 {
 							continue
 						}
-						v2 := float64(src[i5])
-						if !ok4 || t52 && v2 > value4 || !t52 && v2 < value4 {
-							value4 = v2
+						v4 := float64(src[i5])
+						if !ok4 || t52 && v4 > value4 || !t52 && v4 < value4 {
+							value4 = v4
 							ok4 = true
 						}
 					}
@@ -638,7 +644,7 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 			t66 := &o2
 			/*line box.go:112*/ quernFunc5Box[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:641:1*/
+	} /*line quern_gen.go:647:1*/
 }
 
 // quernFunc1Box is kernels.start.
@@ -657,7 +663,7 @@ func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:660:1*/
+	} /*line quern_gen.go:666:1*/
 }
 
 // quernFunc2Box is kernels.around.
@@ -710,7 +716,7 @@ func quernFunc2Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, 
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:713:1*/
+	return t24, true /*line quern_gen.go:719:1*/
 }
 
 // quernFunc3Box is kernels.key.
@@ -722,7 +728,7 @@ func quernFunc3Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](v float64, 
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:725:1*/
+	return b /*line quern_gen.go:731:1*/
 }
 
 // quernFunc4Box is kernels.put.
@@ -747,7 +753,7 @@ func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:750:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:756:1*/
 }
 
 // quernFunc5Box is kernels.finish.
@@ -762,7 +768,7 @@ func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 		} else {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:765:1*/
+	} /*line quern_gen.go:771:1*/
 }
 
 // quernFunc6Box is kernels.span.
@@ -780,7 +786,7 @@ func quernFunc6Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](low float64
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:783:1*/
+	return t3, end /*line quern_gen.go:789:1*/
 }
 
 func quernHostBox_float32[T float32 | float64](r *host.Run) {
@@ -944,45 +950,51 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 							/*line box.go:213*/ r.Halt()
 						}
 						/*line box.go:214*/ i3 := inside[T](t40, table, src, mask, column2, row2, band)
-						if i3 < 0 || src[i3] != src[i3] {
+						if i3 < 0 {
 							continue
 						}
-						t93 := float64(src[i3])
-						/*line box.go:218*/ k2 := quernFunc2Box_float32[T](t93, t43)
+						v2 := float64(src[i3])
+						if v2 != v2 {
+							continue
+						}
+						k2 := quernFunc2Box_float32[T](v2, t43)
 						low = min(low, k2)
 						high = max(high, k2)
-						/*line box.go:220*/ n++
+						/*line box.go:224*/ n++
 					}
 				}
 				var value3 float64
 				var ok3 bool
-				/*line box.go:223*/ if n == 0 {
+				/*line box.go:227*/ if n == 0 {
 					value3 = 0
 					ok3 = false
 				} else {
 					for index := host.Int64[int](math.Ceil(float64(rank*float64(n)) - 1)); low < high; {
 						if r.Halted() {
-							/*line box.go:227*/ r.Halt()
+							/*line box.go:231*/ r.Halt()
 						}
-						/*line box.go:228*/ middle := low + int64(uint64(high-low)>>1)
+						/*line box.go:232*/ middle := low + int64(uint64(high-low)>>1)
 						count2 := 0
 						for row3 := t41.top; row3 < t41.bottom; row3++ {
 							if r.Halted() {
-								/*line box.go:230*/ r.Halt()
+								/*line box.go:234*/ r.Halt()
 							}
-							/*line box.go:231*/ for column3 := t41.left; column3 < t41.right; column3++ {
+							/*line box.go:235*/ for column3 := t41.left; column3 < t41.right; column3++ {
 								if r.Halted() {
-									/*line box.go:231*/ r.Halt()
+									/*line box.go:235*/ r.Halt()
 								}
-								/*line box.go:232*/ i4 := inside[T](t40, table, src, mask, column3, row3, band)
-								t252 := i4 >= 0 && src[i4] == src[i4]
+								/*line box.go:236*/ i4 := inside[T](t40, table, src, mask, column3, row3, band)
+								if i4 < 0 {
+									continue
+								}
+								v3 := float64(src[i4])
+								t252 := v3 == v3
 								if t252 {
-									/*line box.go:233*/ t222 := float64(src[i4])
-									/*line box.go:233*/ result02 := quernFunc2Box_float32[T](t222, t43)
+									/*line box.go:240*/ result02 := quernFunc2Box_float32[T](v3, t43)
 									t252 = result02 <= middle
 								}
 								if t252 {
-									/*line box.go:234*/ count2++
+									/*line box.go:241*/ count2++
 								}
 							}
 						}
@@ -1015,9 +1027,9 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 						if i5 < 0 {
 							continue
 						}
-						v2 := float64(src[i5])
-						if !ok4 || t52 && v2 > value4 || !t52 && v2 < value4 {
-							value4 = v2
+						v4 := float64(src[i5])
+						if !ok4 || t52 && v4 > value4 || !t52 && v4 < value4 {
+							value4 = v4
 							ok4 = true
 						}
 					}
@@ -1035,7 +1047,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 			t66 := &o2
 			/*line box.go:112*/ finish[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:1038:1*/
+	} /*line quern_gen.go:1050:1*/
 }
 
 // quernFunc1Box_float32 is kernels.around.
@@ -1088,7 +1100,7 @@ func quernFunc1Box_float32[T float32 | float64](s *Source, x0 float64, y0 float6
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:1091:1*/
+	return t24, true /*line quern_gen.go:1103:1*/
 }
 
 // quernFunc2Box_float32 is kernels.key.
@@ -1100,7 +1112,7 @@ func quernFunc2Box_float32[T float32 | float64](v float64, integer bool) int64 {
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:1103:1*/
+	return b /*line quern_gen.go:1115:1*/
 }
 
 // quernFunc3Box_float32 is kernels.span.
@@ -1118,7 +1130,7 @@ func quernFunc3Box_float32[T float32 | float64](low float64, high float64, size 
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:1121:1*/
+	return t3, end /*line quern_gen.go:1133:1*/
 }
 
 func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -1313,7 +1325,7 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			t81 := &o2
 			/*line filter.go:105*/ quernFunc4Filter[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1316:1*/
+	} /*line quern_gen.go:1328:1*/
 }
 
 // quernFunc1Filter is kernels.start.
@@ -1332,7 +1344,7 @@ func quernFunc1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:1335:1*/
+	} /*line quern_gen.go:1347:1*/
 }
 
 // quernFunc2Filter is kernels.present.
@@ -1371,7 +1383,7 @@ func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1374:1*/
+	return result02 /*line quern_gen.go:1386:1*/
 }
 
 // quernFunc3Filter is kernels.put.
@@ -1396,7 +1408,7 @@ func quernFunc3Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1399:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1411:1*/
 }
 
 // quernFunc4Filter is kernels.finish.
@@ -1411,7 +1423,7 @@ func quernFunc4Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 		} else {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:1414:1*/
+	} /*line quern_gen.go:1426:1*/
 }
 
 // quernFunc5Filter is kernels.nearest.
@@ -1421,7 +1433,7 @@ func quernFunc5Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1424:1*/
+	return t1, t2, true /*line quern_gen.go:1436:1*/
 }
 
 func quernHostFilter_float32[T float32 | float64](r *host.Run) {
@@ -1611,7 +1623,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 			t81 := &o2
 			/*line filter.go:105*/ finish[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1614:1*/
+	} /*line quern_gen.go:1626:1*/
 }
 
 // quernFunc1Filter_float32 is kernels.present.
@@ -1650,7 +1662,7 @@ func quernFunc1Filter_float32[T float32 | float64](s *Source, table []Table, src
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1653:1*/
+	return result02 /*line quern_gen.go:1665:1*/
 }
 
 // quernFunc2Filter_float32 is kernels.nearest.
@@ -1660,7 +1672,7 @@ func quernFunc2Filter_float32[T float32 | float64](s *Source, x float64, y float
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1663:1*/
+	return t1, t2, true /*line quern_gen.go:1675:1*/
 }
 
 func quernPlainAxes(r *host.Run) {
@@ -1748,7 +1760,7 @@ func quernRow1Axes(r *host.Run, base int, width int, height int, places []Place,
 			/*line locate.go:65*/ _, lat := from.Projection.Inverse(t11, t12)
 			/*line locate.go:65*/ out[i] = lat
 		}
-	} /*line quern_gen.go:1751:1*/
+	} /*line quern_gen.go:1763:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -1882,7 +1894,7 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 		/*line locate.go:91*/ result02, result12 := p.Source.Apply(u, v)
 		/*line locate.go:91*/ xs[i] = result02
 		/*line locate.go:91*/ ys[i] = result12
-	} /*line quern_gen.go:1885:1*/
+	} /*line quern_gen.go:1897:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -1998,7 +2010,7 @@ func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, st
 			kernel.AtomicMax(&box[2], right)
 			kernel.AtomicMax(&box[3], bottom)
 		}
-	} /*line quern_gen.go:2001:1*/
+	} /*line quern_gen.go:2013:1*/
 }
 
 func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -2122,7 +2134,7 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 			t93 := &o2
 			/*line point.go:67*/ quernFunc4Point[T](t93, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:2125:1*/
+	} /*line quern_gen.go:2137:1*/
 }
 
 // quernFunc1Point is kernels.start.
@@ -2141,7 +2153,7 @@ func quernFunc1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:2144:1*/
+	} /*line quern_gen.go:2156:1*/
 }
 
 // quernFunc2Point is kernels.present.
@@ -2180,7 +2192,7 @@ func quernFunc2Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2183:1*/
+	return result02 /*line quern_gen.go:2195:1*/
 }
 
 // quernFunc3Point is kernels.put.
@@ -2205,7 +2217,7 @@ func quernFunc3Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2208:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2220:1*/
 }
 
 // quernFunc4Point is kernels.finish.
@@ -2220,7 +2232,7 @@ func quernFunc4Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 		} else {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:2223:1*/
+	} /*line quern_gen.go:2235:1*/
 }
 
 // quernFunc5Point is kernels.nearest.
@@ -2230,7 +2242,7 @@ func quernFunc5Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2233:1*/
+	return t1, t2, true /*line quern_gen.go:2245:1*/
 }
 
 // quernFunc6Point is kernels.cubic.
@@ -2303,7 +2315,7 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		weight = 1
 	}
 	/*line point.go:159*/ t38 := value
-	return t38, weight /*line quern_gen.go:2306:1*/
+	return t38, weight /*line quern_gen.go:2318:1*/
 }
 
 // quernFunc7Point is kernels.bilinear.
@@ -2381,7 +2393,7 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		/*line point.go:113:40000*/ return 0, 0
 	}
 	/*line point.go:115:40000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:2384:1*/
+	return t21, dense / total /*line quern_gen.go:2396:1*/
 }
 
 func quernHostPoint_float32[T float32 | float64](r *host.Run) {
@@ -2500,7 +2512,7 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 			t93 := &o2
 			/*line point.go:67*/ finish[T](t93, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:2503:1*/
+	} /*line quern_gen.go:2515:1*/
 }
 
 // quernFunc1Point_float32 is kernels.present.
@@ -2539,7 +2551,7 @@ func quernFunc1Point_float32[T float32 | float64](s *Source, table []Table, src 
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2542:1*/
+	return result02 /*line quern_gen.go:2554:1*/
 }
 
 // quernFunc2Point_float32 is kernels.nearest.
@@ -2549,7 +2561,7 @@ func quernFunc2Point_float32[T float32 | float64](s *Source, x float64, y float6
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2552:1*/
+	return t1, t2, true /*line quern_gen.go:2564:1*/
 }
 
 // quernFunc3Point_float32 is kernels.cubic.
@@ -2622,7 +2634,7 @@ func quernFunc3Point_float32[T float32 | float64](s *Source, table []Table, src 
 		weight = 1
 	}
 	/*line point.go:159*/ t38 := value
-	return t38, weight /*line quern_gen.go:2625:1*/
+	return t38, weight /*line quern_gen.go:2637:1*/
 }
 
 // quernFunc4Point_float32 is kernels.bilinear.
@@ -2700,7 +2712,7 @@ func quernFunc4Point_float32[T float32 | float64](s *Source, table []Table, src 
 		/*line point.go:113:40000*/ return 0, 0
 	}
 	/*line point.go:115:40000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:2703:1*/
+	return t21, dense / total /*line quern_gen.go:2715:1*/
 }
 
 //line point.go:118
