@@ -44,7 +44,7 @@ func Lange[T Float](s *gpu.Stream, norm MatrixNorm, a General[T], out *gpu.Buffe
 	if err := a.check(op, "A"); err != nil {
 		return err
 	}
-	if err := checkOut[T](op, out); err != nil {
+	if err := checkOut(op, out); err != nil {
 		return err
 	}
 	if err := checkResult(op, out, "A", a.Data, a.Batch().region()); err != nil {

@@ -276,8 +276,8 @@ func (m *messages) open(rt *Runtime, letters int) {
 	m.letters.rt, m.letters.limit, m.letters.arrived = rt, letters, make(chan struct{}, 1)
 }
 
-// name gives an actor a number. It reports false if messages could not tell the actor from
-// the program or from another actor.
+// name gives an actor a number. It reports false if the number, as messages store it, is
+// that of the program or of another actor.
 func (m *messages) name(number uint32, name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,7 +25,7 @@ func (a extent) overlap(b extent) (distance int, ok bool) {
 	return d, ok && d < a.bytes && -d < b.bytes
 }
 
-// storage is the memory of a matrix: two buffers of indices, of which ELL has one, and the values.
+// storage is the memory of a matrix: two buffers of indices (ELL has one, listed twice) and the values.
 type storage [3]extent
 
 func (a CSR[T]) storage() storage {

@@ -18,7 +18,14 @@ const (
 	Geocentric             // Cartesian coordinates from the center of the Earth
 )
 
-func (k Kind) String() string { return [...]string{"geographic", "projected", "geocentric"}[k] }
+// String returns the name of the kind, such as "projected".
+func (k Kind) String() string {
+	names := [...]string{Geographic: "geographic", Projected: "projected", Geocentric: "geocentric"}
+	if k < 0 || int(k) >= len(names) {
+		return fmt.Sprintf("Kind(%d)", int(k))
+	}
+	return names[k]
+}
 
 // Axis is the direction of an axis, and its unit.
 type Axis struct {

@@ -23,6 +23,7 @@ type Error struct {
 	Kind   error
 }
 
+// Error returns the operation, what it failed on, and the reason.
 func (e *Error) Error() string {
 	text := "crs: " + e.Op + ": "
 	if e.Object != "" {
@@ -31,6 +32,7 @@ func (e *Error) Error() string {
 	return text + e.Reason
 }
 
+// Unwrap returns the kind of the error.
 func (e *Error) Unwrap() error { return e.Kind }
 
 func failure(kind error, op, object, format string, args ...any) error {

@@ -98,6 +98,7 @@ type Step struct {
 	Inverse  bool
 }
 
+// String returns the EPSG code and the name of the step, and whether it is inverted.
 func (s Step) String() string {
 	text := s.Name
 	if s.Code != 0 {
@@ -233,6 +234,7 @@ type ShiftError struct {
 	Candidates []Step // operations that are valid in a part of the area, for UseOperation; not all
 }
 
+// Error returns the datums, the reason, and the candidates.
 func (e *ShiftError) Error() string {
 	text := fmt.Sprintf("crs: transform: from %s to %s: %s", e.From, e.To, e.Reason)
 	if len(e.Candidates) > 0 {
@@ -245,4 +247,5 @@ func (e *ShiftError) Error() string {
 	return text
 }
 
+// Unwrap returns [ErrDatumShift].
 func (e *ShiftError) Unwrap() error { return ErrDatumShift }

@@ -346,7 +346,7 @@ func (d *definition) toWGS84WKT(t *node) error {
 	for i := range t.values {
 		f, ok := t.number(i)
 		if !ok || i >= len(p) {
-			return fmt.Errorf("TOWGS84 has %d values, of which some are not numbers, or more than 7", len(t.values))
+			return fmt.Errorf("TOWGS84 has %d values; it takes at most 7, and all must be numbers", len(t.values))
 		}
 		p[i] = f
 	}

@@ -105,7 +105,7 @@ func TestPlacesAreThoseOfGDAL(t *testing.T) {
 
 var update = flag.Bool("update", false, "let gdalwarp write testdata/golden.json")
 
-// goldenJobs are small outputs, of which testdata/golden.json has the sums of gdalwarp's pixels.
+// goldenJobs are small outputs. testdata/golden.json has the sums of the pixels that gdalwarp wrote for them.
 func goldenJobs(t testing.TB, folder string) []*job {
 	var all []*job
 	for _, typ := range []tiff.Type{tiff.Uint8, tiff.Int16} {

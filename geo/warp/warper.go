@@ -29,8 +29,8 @@ type Warper struct {
 	engine  engine
 }
 
-// New prepares the warp of sources, of which later ones lie over earlier ones. The images must stay open. They must
-// have the same type and number of bands, alpha not counted.
+// New prepares the warp of sources. Later sources lie over earlier ones. The images must stay open. They must have the
+// same type and number of bands, alpha not counted.
 func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 	if err := o.check(); err != nil {
 		return nil, err

@@ -336,7 +336,7 @@ func TestCachesServeRepeatedReads(t *testing.T) {
 		read, write int64
 		bytes       float64
 	}{
-		{"large slices, of which parts are read", 1 << 20, 1 << 20, 320 * 32 / 2},
+		{"large slices that are read in part", 1 << 20, 1 << 20, 320 * 32 / 2},
 		{"small slices, which are read again", 1024, 512, 2048},
 	} {
 		p := newProgram()

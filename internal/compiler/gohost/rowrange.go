@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// rowRange says which rows of a block a loop runs: those from first to end-1 and, if step
-// is set, those of them whose number is a multiple of it. Its texts mean the same for the
+// rowRange is the rows of a block that a loop runs: those from first to end-1. If step is
+// set, only multiples of it. Its texts mean the same for the
 // whole block.
 type rowRange struct {
 	firsts, ends []string

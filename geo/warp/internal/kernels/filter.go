@@ -88,7 +88,7 @@ func filter[T Sample](t kernel.Thread, f Filter, s Source, o Output, table []Tab
 		if total < 0.000001 || dense < 0.000001 {
 			continue
 		}
-		// Lanczos with few pixels, of which some have negative weights, has too large errors.
+		// Lanczos has negative weights, so with few pixels the errors are too large.
 		if f.Kernel == Lanczos && count < (lastX-firstX+1)*(lastY-firstY+1)/2 {
 			continue
 		}
