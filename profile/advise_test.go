@@ -80,9 +80,10 @@ func TestWorkIsCounted(t *testing.T) {
 	}
 }
 
-// The ends of the reductions of a grid of fixed size are the same at all sizes.
+// The ends of the reductions of a grid of fixed size are the same at all sizes. Of a large grid,
+// some blocks have nothing to do at the sizes that can be counted.
 func TestWhatDoesNotGrowIsNotMultiplied(t *testing.T) {
-	const blocks = 256
+	const blocks = 1056
 	dot := profile.Workload{Name: "dot", Prepare: func(s *gpu.Stream, n int) (*profile.Instance, error) {
 		x, err := gpu.Alloc[float64](s.Device(), 2*n+blocks)
 		if err != nil {
@@ -92,7 +93,7 @@ func TestWhatDoesNotGrowIsNotMultiplied(t *testing.T) {
 			return kernels.LaunchStreamDot(s, gpu.Blocks(gpu.Dim3{X: blocks}, gpu.Dim3{X: kernels.DotThreads}), x.Slice(0, n), x.Slice(n, 2*n), x.Slice(2*n, 2*n+blocks))
 		}, In: []int64{16 * int64(n)}, Close: x.Close}, gpu.Fill(s, x, 1)
 	}}
-	const small, large = 1 << 18, 1 << 26
+	const small, large = 1 << 18, 1 << 27
 	a, err := profile.Count(t.Context(), dot, small)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +108,7 @@ func TestWhatDoesNotGrowIsNotMultiplied(t *testing.T) {
 	if got, want := b.ReadBytes, 16.0*large; math.Abs(got/want-1) > 0.02 {
 		t.Errorf("%v bytes read, want %v", got, want)
 	}
-	if b.Barriers != a.Barriers {
+	if math.Abs(b.Barriers/a.Barriers-1) > 0.001 {
 		t.Errorf("%v barriers, want %v", b.Barriers, a.Barriers)
 	}
 }

@@ -121,15 +121,21 @@ func (w *Work) fields() []*float64 {
 	}
 }
 
-// Limits of counting: blocks of a launch that run, instructions of a launch, and bytes of data.
+// Limits of counting: blocks of a launch that run, or as many as have this number of threads if
+// that takes few enough instructions; instructions of a launch, and bytes of data.
 const (
-	countBlocks = 24
-	countSteps  = 1 << 24
-	countBytes  = 128 << 20
+	countBlocks  = 24
+	countThreads = 1 << 17
+	countSteps   = 1 << 24
+	countBytes   = 128 << 20
 )
 
-// errTooLarge means that a size is too large for the simulator.
-var errTooLarge = errors.New("too large for the simulator")
+// errTooLarge means that a size is too large for the simulator, errTooLong that it has too many
+// instructions.
+var (
+	errTooLarge = errors.New("too large for the simulator")
+	errTooLong  = fmt.Errorf("%w", errTooLarge)
+)
 
 // counted is a size whose work was counted.
 type countedSize struct {
@@ -152,11 +158,20 @@ func Count(ctx context.Context, w Workload, n int) (Work, error) {
 	return at(list, n).work, nil
 }
 
-func count(ctx context.Context, w Workload, n int) (c countedSize, err error) {
+// count counts the work at a size, with as many blocks as the limit of instructions allows.
+func count(ctx context.Context, w Workload, n int) (countedSize, error) {
 	if w.Prepare == nil {
-		return c, errors.New("Workload.Prepare is nil")
+		return countedSize{}, errors.New("Workload.Prepare is nil")
 	}
-	counter := &ptxvm.Counter{Blocks: countBlocks, Touched: true}
+	c, err := countSample(ctx, w, n, countThreads)
+	if errors.Is(err, errTooLong) {
+		return countSample(ctx, w, n, 0)
+	}
+	return c, err
+}
+
+func countSample(ctx context.Context, w Workload, n, threads int) (c countedSize, err error) {
+	counter := &ptxvm.Counter{Blocks: countBlocks, Threads: threads, Touched: true}
 	dev, err := gpu.Open(gpu.Config{Device: "sim", Sim: gpu.SimOptions{Steps: countSteps, Counter: counter}})
 	if err != nil {
 		return c, err
@@ -178,7 +193,7 @@ func count(ctx context.Context, w Workload, n int) (c countedSize, err error) {
 	}
 	var fault *gpu.KernelError
 	if errors.As(err, &fault) && fault.Kind == gpu.StepBudget {
-		return c, errTooLarge
+		return c, errTooLong
 	}
 	if err != nil {
 		return c, err

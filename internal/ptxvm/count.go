@@ -18,6 +18,9 @@ type Counter struct {
 	// evenly over the grid, and what they do is scaled to all blocks; the results of the launch are
 	// incomplete. Blocks that wait for each other run all the same.
 	Blocks int
+	// Threads makes a launch of small blocks run more of them than Blocks says, until they have as
+	// many threads: where only some blocks of a grid have work, few blocks tell how many roughly.
+	Threads int
 	// Touched makes the counter find out how much memory is accessed at all.
 	Touched bool
 
@@ -126,14 +129,19 @@ func (c *counting) add(b *block) {
 // sampled returns the linear index of the i-th block that runs, and whether there is one.
 func (l *launch) sampled(i uint64) (linear uint64, ok bool) {
 	n := uint64(0)
-	if c := l.config.Counter; c != nil {
-		n = uint64(max(0, c.Blocks))
+	if c := l.config.Counter; c != nil && c.Blocks > 0 {
+		n = uint64(max(c.Blocks, c.Threads/l.blockThreads()))
 	}
 	if n == 0 || n >= l.blocks {
 		return i, i < l.blocks
 	}
 	// The middle of each of n equal parts of the grid.
 	return (2*i + 1) * l.blocks / (2 * n), i < n
+}
+
+// blockThreads returns the number of threads of a block.
+func (l *launch) blockThreads() int {
+	return l.config.Block[0] * l.config.Block[1] * l.config.Block[2]
 }
 
 // add adds what a launch has done, scaled to all of its blocks.
@@ -159,7 +167,7 @@ func (c *Counter) add(l *launch) {
 		scale = float64(l.blocks) / float64(ran)
 		ran = l.blocks
 	}
-	threads := uint64(l.config.Block[0] * l.config.Block[1] * l.config.Block[2])
+	threads := uint64(l.blockThreads())
 	sum.blocks += ran
 	sum.threads += ran * threads
 	sum.warps += ran * ((threads + warpSize - 1) / warpSize)
