@@ -151,13 +151,19 @@ func writeReport(name string, r *report.Report) error {
 	return err
 }
 
+// annotator holds the options of the command.
+type annotator struct {
+	kernel string
+	limit  int
+	json   bool
+	gpu    bool
+}
+
 func annotateCommand() *cobra.Command {
-	var kernel string
-	var limit int
-	var asJSON bool
+	var a annotator
 	cmd := &cobra.Command{
 		Use:   "annotate [flags] -- PROGRAM [ARGUMENT...]",
-		Short: "Run a program on the simulator and show what each line of its kernels does",
+		Short: "Run a program and show what each line of its kernels does",
 		Long: `annotate runs a program with QUERN_DEVICE=sim and prints the source of its kernels
 with what each line did:
 
@@ -171,53 +177,102 @@ with what each line did:
   banks     passes that an access to shared memory takes, 1.0 without conflicts
 
 The simulator runs the code that a GPU would run, warp by warp. It has no caches
-and no times. It is slow; give the program a small input.`,
+and no times. It is slow; give the program a small input.
+
+With --gpu, the program runs on an NVIDIA GPU at its full speed, and CUPTI samples
+where the warps are and what they wait for:
+
+  share      of the kernel's samples, which is the line's share of its time
+  issued     samples at which a warp executed an instruction instead of waiting
+  waited for what it waited for otherwise; the end of the output explains the words`,
 		Example: `  quern annotate -- ./simulate -steps 2
+  quern annotate --gpu -- ./simulate -steps 2000
   quern annotate --kernel blur -- ./photo -in small.png`,
 		Args: func(cmd *cobra.Command, args []string) error { return wantProgram(cmd, args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			stderr := cmd.ErrOrStderr()
-			run, err := record.Run(cmd.Context(), record.Options{Args: args, Count: true, Env: []string{"QUERN_DEVICE=sim"}, Stdin: os.Stdin, Stdout: stderr, Stderr: stderr})
+			options := record.Options{Args: args, Stdin: os.Stdin, Stdout: cmd.ErrOrStderr(), Stderr: cmd.ErrOrStderr()}
+			show := a.counted
+			if a.gpu {
+				options.Lines, show = true, a.sampled
+				if !strings.HasPrefix(os.Getenv("QUERN_DEVICE"), "cuda") {
+					options.Env = []string{"QUERN_DEVICE=cuda"} // another device would hide why this one cannot be used
+				}
+			} else {
+				options.Count, options.Env = true, []string{"QUERN_DEVICE=sim"}
+			}
+			run, err := record.Run(cmd.Context(), options)
 			if err != nil {
 				return fmt.Errorf("annotate: %w", err)
 			}
-			if len(run.Counts) == 0 {
-				return errors.Join(errors.New("annotate: no kernel ran on the simulator; does the program choose its device itself, instead of leaving it to QUERN_DEVICE?"), run.Failure)
-			}
-			counts := run.Counts
-			if kernel != "" {
-				counts = nil
-				for _, k := range run.Counts {
-					if k.Name == kernel || strings.HasSuffix(k.Name, "."+kernel) {
-						counts = append(counts, k)
-					}
-				}
-				if len(counts) == 0 {
-					return fmt.Errorf("annotate: kernel %s did not run; these did: %s", kernel, names(run.Counts))
-				}
-			}
-			list := report.Listings(counts, run.Input().Sources)
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), list)
-			} else {
-				err = report.WriteText(cmd.OutOrStdout(), list, limit)
-			}
-			return errors.Join(err, run.Failure)
+			return errors.Join(show(run, cmd.OutOrStdout()), run.Failure)
 		},
 	}
 	cmd.SetFlagErrorFunc(wantDashes)
 	flags := cmd.Flags()
-	flags.StringVar(&kernel, "kernel", "", "show only the kernel with this name")
-	flags.IntVar(&limit, "limit", 5, "show at most so many kernels, those with the most instructions; 0 for all")
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	flags.BoolVar(&a.gpu, "gpu", false, "sample on the GPU instead of counting on the simulator")
+	flags.StringVar(&a.kernel, "kernel", "", "show only the kernel with this name")
+	flags.IntVar(&a.limit, "limit", 5, "show at most so many kernels, those that did the most; 0 for all")
+	flags.BoolVar(&a.json, "json", false, "print JSON")
 	return cmd
 }
 
-// names lists kernels.
-func names(counts []ptxvm.KernelCount) string {
-	var list []string
-	for _, k := range counts {
-		list = append(list, k.Name[strings.LastIndex(k.Name, ".")+1:])
+// wants reports whether a kernel is to be shown.
+func (a *annotator) wants(name string) bool {
+	return a.kernel == "" || name == a.kernel || strings.HasSuffix(name, "."+a.kernel)
+}
+
+// counted shows what was counted on the simulator.
+func (a *annotator) counted(run *record.Result, w io.Writer) error {
+	if len(run.Counts) == 0 {
+		return errors.New("annotate: no kernel ran on the simulator; does the program choose its device itself, instead of leaving it to QUERN_DEVICE?")
 	}
-	return strings.Join(list, ", ")
+	var counts []ptxvm.KernelCount
+	var ran []string
+	for _, k := range run.Counts {
+		ran = append(ran, k.Name)
+		if a.wants(k.Name) {
+			counts = append(counts, k)
+		}
+	}
+	if len(counts) == 0 {
+		return a.missing(ran)
+	}
+	list := report.Listings(counts, run.Input().Sources)
+	if a.json {
+		return printJSON(w, list)
+	}
+	return report.WriteText(w, list, a.limit)
+}
+
+// sampled shows what was sampled on a GPU.
+func (a *annotator) sampled(run *record.Result, w io.Writer) error {
+	if run.Samples == nil {
+		return errors.New("annotate: the program used no NVIDIA GPU; without --gpu, the simulator counts what lines do")
+	}
+	if len(run.Samples.Kernels) == 0 {
+		return errors.New("annotate: the kernels were too short for a sample; let the program do more work")
+	}
+	all := report.SampledListings(run.Samples, run.Input().Sources)
+	var list []report.SampledListing
+	var ran []string
+	for _, k := range all {
+		ran = append(ran, k.Kernel)
+		if a.wants(k.Kernel) {
+			list = append(list, k)
+		}
+	}
+	if len(list) == 0 {
+		return a.missing(ran)
+	}
+	if a.json {
+		return printJSON(w, list)
+	}
+	return report.WriteSampledText(w, list, a.limit)
+}
+
+func (a *annotator) missing(ran []string) error {
+	for i, name := range ran {
+		ran[i] = name[strings.LastIndex(name, ".")+1:]
+	}
+	return fmt.Errorf("annotate: kernel %s did not run; these did: %s", a.kernel, strings.Join(ran, ", "))
 }

@@ -182,6 +182,7 @@ func TestWhatCannotBeRecordedIsExplained(t *testing.T) {
 		{"a program that does not exist", []string{"profile", "-o", missing, "--", missing}, 1, "no such file or directory"},
 		{"a report that cannot be written", []string{"profile", "-o", filepath.Join(missing, "report.html"), "--", os.Args[0]}, 1, "no such file or directory"},
 		{"a program without a device", append([]string{"profile", "-o", missing}, programArgs(t, "without a device")...), 1, "opened no device"},
+		{"a GPU that is not there", append([]string{"annotate", "--gpu"}, programArgs(t, "closed")...), 1, "cuda"},
 		{"a kernel that did not run", append([]string{"annotate", "--kernel=blur"}, programArgs(t, "closed")...), 1, "kernel blur did not run; these did: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

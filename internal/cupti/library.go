@@ -42,7 +42,20 @@ const (
 	requiredCount
 
 	enableDriverAPI = requiredCount // may be missing
-	symbolCount     = requiredCount + 1
+)
+
+// Functions for sampling. CUPTI 11.3 has them.
+const (
+	samplingEnable symbol = iota + enableDriverAPI + 1
+	samplingDisable
+	samplingConfigure
+	samplingReasonCount
+	samplingReasons
+	samplingData
+	codeChecksum
+	codeLine
+
+	symbolCount
 )
 
 var symbolNames = [symbolCount]string{
@@ -61,6 +74,15 @@ var symbolNames = [symbolCount]string{
 	pushExternal:      "cuptiActivityPushExternalCorrelationId",
 	popExternal:       "cuptiActivityPopExternalCorrelationId",
 	enableDriverAPI:   "cuptiActivityEnableDriverApi",
+
+	samplingEnable:      "cuptiPCSamplingEnable",
+	samplingDisable:     "cuptiPCSamplingDisable",
+	samplingConfigure:   "cuptiPCSamplingSetConfigurationAttribute",
+	samplingReasonCount: "cuptiPCSamplingGetNumStallReasons",
+	samplingReasons:     "cuptiPCSamplingGetStallReasons",
+	samplingData:        "cuptiPCSamplingGetData",
+	codeChecksum:        "cuptiGetCubinCrc",
+	codeLine:            "cuptiGetSassToSourceCorrelation",
 }
 
 // Result codes (CUptiResult) that the package handles.

@@ -33,6 +33,20 @@ type api struct {
 	addr [symbolCount]uintptr
 }
 
+func newAPI(lib Library) (*api, error) {
+	a := &api{lib: lib}
+	for i, name := range symbolNames {
+		if a.addr[i] = lib.Lookup(name); a.addr[i] == 0 && symbol(i) < requiredCount {
+			return nil, missing(symbol(i))
+		}
+	}
+	return a, nil
+}
+
+func missing(s symbol) error {
+	return fmt.Errorf("this version of CUPTI has no function %s", symbolNames[s])
+}
+
 // argPool holds argument lists, so that calls do not allocate.
 var argPool = sync.Pool{New: func() any { return new([4]uintptr) }}
 
@@ -151,12 +165,11 @@ func Start(lib Library) (*Session, error) {
 	if current != nil {
 		return nil, ErrActive
 	}
-	s := &Session{api: &api{lib: lib}, names: map[string]string{}, functions: map[uint32]string{}}
-	for i, name := range symbolNames {
-		if s.api.addr[i] = lib.Lookup(name); s.api.addr[i] == 0 && symbol(i) < requiredCount {
-			return nil, fmt.Errorf("this version of CUPTI has no function %s", name)
-		}
+	a, err := newAPI(lib)
+	if err != nil {
+		return nil, err
 	}
+	s := &Session{api: a, names: map[string]string{}, functions: map[uint32]string{}}
 	if err := s.start(); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,12 @@ type Library struct {
 	sizes   map[unsafe.Pointer][]uintptr
 	dropped int
 
+	// Sampled are samples that the next calls return, and Positions the lines of instructions, by
+	// function and offset.
+	Sampled   []Sample
+	Positions map[string]Position
+	sampling  map[uintptr]*samplingBuffer // by context; nil before it is configured
+
 	subscribed   bool
 	subscribedBy int
 	calls        atomic.Int64
@@ -171,6 +177,9 @@ func (l *Library) Call(function uintptr, args []uintptr) uintptr {
 		*pointer[uintptr](args[2]) = uintptr(l.dropped)
 		l.dropped = 0
 	default:
+		if function, ok := samplingFunctions[name]; ok {
+			return function(l, args[0])
+		}
 		return 999
 	}
 	return 0

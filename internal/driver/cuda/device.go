@@ -3,11 +3,13 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"unsafe"
 
 	"quern.dev/internal/diskcache"
 	"quern.dev/internal/driver"
+	"quern.dev/internal/sampling"
 	"quern.dev/kernel"
 )
 
@@ -188,6 +190,8 @@ type device struct {
 	persistent []driver.Persistent // of this device; guarded by mu
 	postponed  postponed
 
+	samples *sampling.Collector // nil if warps are not sampled
+
 	condition *function // sets the conditions of graphs; nil until first used
 }
 
@@ -200,8 +204,30 @@ func (a *api) open(handle int32, info driver.Info) (driver.Device, error) {
 	if err := a.call(cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), uintptr(handle)); err != nil {
 		return nil, err
 	}
+	if err := d.beginSampling(); err != nil {
+		return nil, errors.Join(err, a.call(cuDevicePrimaryCtxRelease, uintptr(handle)))
+	}
 	d.common = inCommon.join(commonKey{a.lib, d.context})
 	return d, nil
+}
+
+// beginSampling samples the context if the environment says so.
+func (d *device) beginSampling() error {
+	file := os.Getenv(sampling.Variable)
+	if file == "" {
+		return nil
+	}
+	if !d.api.has(cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy) {
+		return fmt.Errorf("%s: the driver is too old to tell where the lines of kernels are", sampling.Variable)
+	}
+	c, err := sampling.Into(file)
+	if err == nil {
+		err = c.Begin(d.context)
+	}
+	if err == nil {
+		d.samples = c
+	}
+	return err
 }
 
 func (d *device) Info() *driver.Info { return &d.info }
@@ -233,6 +259,9 @@ func (d *device) Close() error {
 	}
 	if inCommon.leave(commonKey{d.api.lib, d.context}) {
 		errs = append(errs, d.closeStreams())
+	}
+	if d.samples != nil {
+		errs = append(errs, d.samples.End(d.context))
 	}
 	errs = append(errs, d.api.call(cuDevicePrimaryCtxRelease, uintptr(d.handle)))
 	return errors.Join(errs...)

@@ -24,6 +24,7 @@ const (
 const (
 	jitErrorLog     = 5
 	jitErrorLogSize = 6
+	jitLines        = 13 // CU_JIT_GENERATE_LINE_INFO
 )
 
 // function is a kernel in its own module or library.
@@ -56,9 +57,23 @@ func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	return f, nil
 }
 
+// compileWithLines compiles zero-terminated PTX, and tells the sampler.
+func (d *device) compileWithLines(k *driver.Kernel, ptx []byte) ([]byte, error) {
+	code, err := d.compile(ptx, true)
+	if err == nil {
+		err = d.samples.Code(k.Label, k.PTX, code)
+	}
+	return code, err
+}
+
 // load loads the module and finds the kernel in it.
 func (f *function) load(k *driver.Kernel) error {
 	text, name := append([]byte(k.PTX), 0), append([]byte(k.Name), 0)
+	if f.dev.samples != nil {
+		if code, err := f.dev.compileWithLines(k, text); err == nil {
+			text = code
+		} // else its lines stay unknown, or the error comes again below
+	}
 	if f.dev.HasPersistent() {
 		if err := f.loadBeside(text, name); err == nil {
 			return nil
@@ -81,7 +96,7 @@ type jit struct {
 	values  [2]uintptr
 }
 
-// loadModule loads zero-terminated PTX while no persistent kernels run.
+// loadModule loads zero-terminated PTX, or machine code, while no persistent kernels run.
 func (f *function) loadModule(ptx []byte) error {
 	j := &jit{ptx: ptx}
 	var pins runtime.Pinner

@@ -38,15 +38,18 @@ func (f *function) loadBeside(ptx, name []byte) error {
 	if !d.api.has(cuLibraryLoadData, cuLibraryUnload, cuLibraryGetKernel, cuKernelGetFunction) {
 		return errors.ErrUnsupported
 	}
-	code, err := d.compiled(ptx)
-	if err != nil {
-		return err
+	code := ptx
+	if d.samples == nil { // otherwise load has compiled it
+		var err error
+		if code, err = d.compiled(ptx); err != nil {
+			return err
+		}
 	}
 	var library, kernel, handle uintptr
 	if err := d.call(cuLibraryLoadData, uintptr(unsafe.Pointer(&library)), uintptr(unsafe.Pointer(unsafe.SliceData(code))), 0, 0, 0, 0, 0, 0); err != nil {
 		return err
 	}
-	err = d.call(cuLibraryGetKernel, uintptr(unsafe.Pointer(&kernel)), library, uintptr(unsafe.Pointer(unsafe.SliceData(name))))
+	err := d.call(cuLibraryGetKernel, uintptr(unsafe.Pointer(&kernel)), library, uintptr(unsafe.Pointer(unsafe.SliceData(name))))
 	if err == nil {
 		err = d.call(cuKernelGetFunction, uintptr(unsafe.Pointer(&handle)), kernel)
 	}
@@ -65,22 +68,22 @@ var codes = diskcache.User("code", 512)
 func (d *device) compiled(ptx []byte) ([]byte, error) {
 	c, i := d.api.codes, &d.info
 	if c == nil {
-		return d.compile(ptx)
+		return d.compile(ptx, false)
 	}
 	key := diskcache.Key(sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d.%d\n%s", i.Name, i.DriverVersion, i.Major, i.Minor, ptx)))
 	if code, ok := c.Get(key); ok {
 		return code, nil
 	}
-	code, err := d.compile(ptx)
+	code, err := d.compile(ptx, false)
 	if err == nil {
 		_ = c.Put(key, code) // on error, the PTX is compiled again next time
 	}
 	return code, err
 }
 
-// compile compiles zero-terminated PTX to machine code. Unlike loading, it does not
-// wait for kernels.
-func (d *device) compile(ptx []byte) (code []byte, err error) {
+// compile compiles zero-terminated PTX to machine code, which says if wanted which lines of source
+// its instructions belong to. Unlike loading, it does not wait for kernels.
+func (d *device) compile(ptx []byte, lines bool) (code []byte, err error) {
 	if !d.api.has(cuLinkCreate, cuLinkAddData, cuLinkComplete, cuLinkDestroy) {
 		return nil, errors.ErrUnsupported
 	}
@@ -93,15 +96,19 @@ func (d *device) compile(ptx []byte) (code []byte, err error) {
 	defer runtime.UnlockOSThread()
 	var pins runtime.Pinner
 	defer pins.Unpin()
-	options, values, out, name := new([2]int32), new([2]uintptr), new(output), new([1]byte)
+	options, values, out, name := new([3]int32), new([3]uintptr), new(output), new([1]byte)
 	log := new([8 << 10]byte)
 	for _, p := range []any{options, values, out, log, name, unsafe.SliceData(ptx)} {
 		pins.Pin(p)
 	}
-	*options = [...]int32{jitErrorLog, jitErrorLogSize}
-	*values = [...]uintptr{uintptr(unsafe.Pointer(log)), uintptr(len(log))}
+	*options = [...]int32{jitErrorLog, jitErrorLogSize, jitLines}
+	*values = [...]uintptr{uintptr(unsafe.Pointer(log)), uintptr(len(log)), 1}
+	count := len(options)
+	if !lines {
+		count--
+	}
 	var linker uintptr
-	if err := d.call(cuLinkCreate, uintptr(len(options)), uintptr(unsafe.Pointer(options)), uintptr(unsafe.Pointer(values)), uintptr(unsafe.Pointer(&linker))); err != nil {
+	if err := d.call(cuLinkCreate, uintptr(count), uintptr(unsafe.Pointer(options)), uintptr(unsafe.Pointer(values)), uintptr(unsafe.Pointer(&linker))); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.handles(cuLinkDestroy, linker)) }()

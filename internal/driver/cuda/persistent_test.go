@@ -218,7 +218,7 @@ func (x *beside) probes() []probe {
 		return err
 	}
 	compiled := func(local int) func() error {
-		return func() (err error) { code, err = d.compile(append([]byte(workPTX(local)), 0)); return }
+		return func() (err error) { code, err = d.compile(append([]byte(workPTX(local)), 0), false); return }
 	}
 	local := 1 << 10
 	growing := func() error {
@@ -245,7 +245,7 @@ func (x *beside) probes() []probe {
 		return d.call(cuLibraryGetKernel, handle(&h2), library, uintptr(unsafe.Pointer(unsafe.SliceData([]byte("work\x00")))))
 	}
 	libraryFunction := func() error { return d.call(cuKernelGetFunction, handle(&h), h2) }
-	two := func() (err error) { code, err = d.compile([]byte(twoPTX() + "\x00")); return }
+	two := func() (err error) { code, err = d.compile([]byte(twoPTX()+"\x00"), false); return }
 	secondKernel := func() error {
 		return d.call(cuLibraryGetKernel, handle(&h2), library, uintptr(unsafe.Pointer(unsafe.SliceData([]byte("more\x00")))))
 	}

@@ -20,6 +20,7 @@ import (
 	"quern.dev/internal/driver/sim"
 	"quern.dev/internal/ptxvm"
 	"quern.dev/internal/report"
+	"quern.dev/internal/sampling"
 	"quern.dev/internal/trace"
 )
 
@@ -29,6 +30,7 @@ type Options struct {
 	Env            []string // in addition to the environment
 	Sample         bool     // record a sample if there are very many operations
 	Count          bool     // count what kernels do on the simulator
+	Lines          bool     // sample what warps do on GPUs
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
@@ -39,7 +41,8 @@ type Result struct {
 	CPU       []report.CPUSample
 	CPUNote   string // why CPU is empty, or ""
 	Counts    []ptxvm.KernelCount
-	Failure   error // how the program failed, or nil
+	Samples   *sampling.Samples // nil if no GPU was sampled
+	Failure   error             // how the program failed, or nil
 	sources   report.Sources
 }
 
@@ -54,7 +57,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	recording, counts := filepath.Join(dir, "recording"), filepath.Join(dir, "counts.json")
+	recording, counts, samples := filepath.Join(dir, "recording"), filepath.Join(dir, "counts.json"), filepath.Join(dir, "samples.json")
 
 	cmd := exec.CommandContext(ctx, o.Args[0], o.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
@@ -65,6 +68,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	if o.Count {
 		cmd.Env = append(cmd.Env, sim.CountVariable+"="+counts)
+	}
+	if o.Lines {
+		cmd.Env = append(cmd.Env, sampling.Variable+"="+samples)
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = stopTime
@@ -96,8 +102,23 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 			}
 		}
 	}
+	if text, err := os.ReadFile(samples); err == nil {
+		r.Samples = new(sampling.Samples)
+		if err := json.Unmarshal(text, r.Samples); err != nil {
+			return nil, fmt.Errorf("read samples: %w", err)
+		}
+	}
 	r.sources = report.NewSources(r.Recording)
 	FindSources(ctx, r.sources, r.Counts)
+	if r.Samples != nil {
+		findSources(ctx, r.sources, func(yield func(kernel, file string)) {
+			for _, k := range r.Samples.Kernels {
+				for _, l := range k.Lines {
+					yield(k.Name, l.File)
+				}
+			}
+		})
+	}
 	return r, nil
 }
 
@@ -149,18 +170,27 @@ func readCPU(recording string) ([]report.CPUSample, error) {
 // FindSources asks the go command where the packages of kernels are that the recording does not
 // place. Without it, listings have no source.
 func FindSources(ctx context.Context, s report.Sources, counts []ptxvm.KernelCount) {
-	missing := map[string]bool{}
-	for _, k := range counts {
-		for _, l := range k.Lines {
-			pkg := report.KernelPackage(k.Name)
-			if slash := strings.LastIndexByte(l.File, '/'); slash >= 0 {
-				pkg = l.File[:slash]
-			}
-			if l.File != "" && pkg != "" && !missing[pkg] && s.Find(pkg, l.File) == "" {
-				missing[pkg] = true
+	findSources(ctx, s, func(yield func(kernel, file string)) {
+		for _, k := range counts {
+			for _, l := range k.Lines {
+				yield(k.Name, l.File)
 			}
 		}
-	}
+	})
+}
+
+// findSources does the same for the files of kernels.
+func findSources(ctx context.Context, s report.Sources, files func(yield func(kernel, file string))) {
+	missing := map[string]bool{}
+	files(func(kernel, file string) {
+		pkg := report.KernelPackage(kernel)
+		if slash := strings.LastIndexByte(file, '/'); slash >= 0 {
+			pkg = file[:slash]
+		}
+		if file != "" && pkg != "" && !missing[pkg] && s.Find(pkg, file) == "" {
+			missing[pkg] = true
+		}
+	})
 	if len(missing) == 0 {
 		return
 	}
