@@ -166,7 +166,7 @@ func (l *SampledListing) write(b *strings.Builder, shown map[string]bool) {
 	}
 	for i := range l.Files {
 		f := &l.Files[i]
-		fmt.Fprintf(b, "%s\n%7s %7s  %-44s\n", f.Name, "share", "issued", "waited for")
+		fmt.Fprintf(b, "%s\n%7s %7s  %s\n", f.Name, "share", "issued", "waited for")
 		last := 0
 		for j := range f.Lines {
 			line := &f.Lines[j]
