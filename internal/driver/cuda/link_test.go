@@ -36,6 +36,18 @@ func TestMachineCodeIsKept(t *testing.T) {
 	}
 }
 
+func TestLinkedCodeIsCompiledForAnyBlock(t *testing.T) {
+	const head, tail = ".visible .entry f()", "{\n\tret;\n}\n\x00"
+	if got := string(withoutBlockSize([]byte(head + "\n.reqntid 256, 1, 1\n" + tail))); got != head+"\n"+tail {
+		t.Errorf("%q", got)
+	}
+	for _, same := range []string{head + "\n" + tail, head + "\n.reqntid 256, 1, 1\n.reqnctapercluster 2, 1, 1\n" + tail, head + "\n.reqntid 256"} {
+		if got := string(withoutBlockSize([]byte(same))); got != same {
+			t.Errorf("%q of %q", got, same)
+		}
+	}
+}
+
 // recorder is a driver library and an owner of a persistent kernel. It records the
 // driver calls made while the kernel is stopped.
 type recorder struct {
