@@ -204,13 +204,13 @@ func sameBits[T any](x, y *T) bool {
 // distances of 16, 8, 4, 2 and 1.
 func ReduceAdd[T kernel.Number](dst, src []T) {
 	if len(src) == warpSize && len(dst) == 1 {
-		dst[0] = sum((*[warpSize]T)(src))
+		dst[0] = Sum((*[warpSize]T)(src))
 		return
 	}
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
 		if len(s) == warpSize {
-			fill(d, sum((*[warpSize]T)(s)))
+			fill(d, Sum((*[warpSize]T)(s)))
 			continue
 		}
 		var v [warpSize]T
@@ -224,7 +224,8 @@ func ReduceAdd[T kernel.Number](dst, src []T) {
 	}
 }
 
-func sum[T kernel.Number](s *[warpSize]T) T {
+// Sum returns what ReduceAdd gives the threads of a full warp.
+func Sum[T kernel.Number](s *[warpSize]T) T {
 	q0 := ((s[0] + s[16]) + (s[8] + s[24])) + ((s[4] + s[20]) + (s[12] + s[28]))
 	q1 := ((s[1] + s[17]) + (s[9] + s[25])) + ((s[5] + s[21]) + (s[13] + s[29]))
 	q2 := ((s[2] + s[18]) + (s[10] + s[26])) + ((s[6] + s[22]) + (s[14] + s[30]))
@@ -237,11 +238,14 @@ func sum[T kernel.Number](s *[warpSize]T) T {
 func ReduceMin[T kernel.Number](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
-		v := s[0]
-		for _, w := range s {
-			v = min(v, w)
+		v0, v1, v2, v3 := s[0], s[0], s[0], s[0]
+		for ; len(s) >= 4; s = s[4:] {
+			v0, v1, v2, v3 = min(v0, s[0]), min(v1, s[1]), min(v2, s[2]), min(v3, s[3])
 		}
-		fill(d, v)
+		for _, v := range s {
+			v0 = min(v0, v)
+		}
+		fill(d, min(min(v0, v1), min(v2, v3)))
 	}
 }
 
@@ -250,11 +254,14 @@ func ReduceMin[T kernel.Number](dst, src []T) {
 func ReduceMax[T kernel.Number](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
-		v := s[0]
-		for _, w := range s {
-			v = max(v, w)
+		v0, v1, v2, v3 := s[0], s[0], s[0], s[0]
+		for ; len(s) >= 4; s = s[4:] {
+			v0, v1, v2, v3 = max(v0, s[0]), max(v1, s[1]), max(v2, s[2]), max(v3, s[3])
 		}
-		fill(d, v)
+		for _, v := range s {
+			v0 = max(v0, v)
+		}
+		fill(d, max(max(v0, v1), max(v2, v3)))
 	}
 }
 

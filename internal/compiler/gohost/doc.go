@@ -37,6 +37,9 @@
 // block or the launch are computed outside that function, and terms of sums are
 // regrouped so that more values qualify.
 //
+// What a whole warp does in a few instructions is not in a function: the statements of a
+// single lane, and clearing a variable of all lanes.
+//
 // If the rows are short and do little work, the function runs all rows of the block, so
 // that a call is made per region and not per row. Rows in which no thread passes the
 // region's conditions on its Y coordinate are left out (rowrange.go).

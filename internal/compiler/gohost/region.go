@@ -168,8 +168,8 @@ func (e *emitter) allItems(list []item) {
 
 // row prints the work of a row of threads in a region, or of a warp's runs of threads.
 // The innermost loop, over the threads of the row, is a separate function, so that the
-// Go compiler keeps in registers what the row needs and not what the whole kernel needs.
-// It reports whether a thread can fail.
+// Go compiler keeps in registers what the row needs and not what the whole kernel needs,
+// unless the region is brief. It reports whether a thread can fail.
 func (e *emitter) row(g *region) (fails bool) {
 	free, targets := e.free, e.targets
 	if e.allRows {
@@ -182,6 +182,10 @@ func (e *emitter) row(g *region) (fails bool) {
 	prologue := &text{depth: 1}
 	e.current, e.facts.once = perThread, e.plan.block
 	carried := e.carryRows(g)
+	isBrief := !e.allRows && e.isBrief(g)
+	if isBrief {
+		e.free = free
+	}
 	all := e.threads(g, g.stmts, "", fails)
 	if all != nil {
 		var fast *text
@@ -210,7 +214,7 @@ func (e *emitter) row(g *region) (fails bool) {
 	}
 	prologue.keepUsed(carried)
 	call := ""
-	if all != nil && !e.allRows {
+	if all != nil && !e.allRows && !isBrief {
 		call = e.rowFunction(prologue)
 	}
 	e.current, e.free, e.targets, e.facts.once, e.dead = perBlock, free, targets, nil, nil
@@ -227,12 +231,31 @@ func (e *emitter) row(g *region) (fails bool) {
 		e.out.add("{")
 		e.out.splice(prologue)
 		e.out.add("}")
+	case isBrief:
+		e.runs(e.sections[perRow], fails, func() { e.out.splice(prologue) })
 	case e.warp != nil:
 		e.runs(e.sections[perRow], fails, func() { e.out.add("%s", call) })
 	default:
 		e.out.add("%s", call)
 	}
 	return fails
+}
+
+// maxBrief is the size in nodes up to which what a single lane does needs no function.
+const maxBrief = 40
+
+// isBrief reports whether a whole warp does so little in a region that calling a function
+// would take a large part of the time: one lane runs a few statements, or all lanes clear
+// or copy variables that live across barriers.
+func (e *emitter) isBrief(g *region) bool {
+	if !e.wholeWarps() {
+		return false
+	}
+	if _, then, isOnly := e.onlyLane(g.stmts); isOnly {
+		isLoop := func(s ir.Stmt) bool { _, ok := s.(*ir.Loop); return ok }
+		return nodes(then) <= maxBrief && !hasStmt(then, isLoop)
+	}
+	return e.bulk(g, g.stmts) != nil
 }
 
 // rowEnd returns the statement that ends a row's work.

@@ -90,6 +90,37 @@ func TestRowsOfDeclaredLengthNeedFewInstructions(t *testing.T) {
 	}
 }
 
+func TestWhatAWarpDoesBrieflyNeedsNoFunction(t *testing.T) {
+	const sum = "w := t.BlockIdx.X*2 + t.Warp(); if w >= n { return }; sum := 0; for i := x[w] + t.Lane(); i < x[w+1]; i += 32 { sum += x[i] }; "
+	for _, c := range []struct {
+		name, directive, statements, want, not string
+		functions                              int
+	}{
+		{"a sum that one lane stores", "block=64", sum + "sum = kernel.WarpReduceAdd(t, sum); if t.Lane() == 0 { x[w] = sum }",
+			"= host.Sum((*[32]int)(sums[first:]))", "ReduceAdd", 3},
+		{"a maximum that the last lane adds", "block=64", sum + "sum = kernel.WarpReduceMax(t, sum); if t.Lane() == 31 && n > 2 { x[w] += sum }; if t.Lane() == 31 { x[w] += sum }",
+			"host.ReduceMax(", "", 4},
+		{"a sum that all lanes store", "block=64", sum + "x[t.ThreadIdx.X] = kernel.WarpReduceAdd(t, sum)",
+			"= host.Sum(", "ReduceAdd", 4},
+		{"a sum of each of several lanes", "block=64", sum + "sum += kernel.WarpReduceAdd(t, sum+t.Lane()); x[t.ThreadIdx.X] = sum",
+			"= host.Sum(", "ReduceAdd", 5},
+		{"a lane with a loop", "block=64", sum + "sum = kernel.WarpReduceAdd(t, sum); if t.Lane() == 0 { for i := range sum { x[i*i] = sum } }",
+			"= host.Sum(", "", 4},
+		{"a sum over warps that may not be full", "block=80", sum + "sum = kernel.WarpReduceAdd(t, sum); if t.Lane() == 0 { x[w] = sum }",
+			"host.ReduceAdd(", "host.Sum(", 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := emitted(t, c.directive, c.statements)
+			if !strings.Contains(text, c.want) || c.not != "" && strings.Contains(text, c.not) {
+				t.Errorf("got\n%s\nwant in it %q and not %q", text, c.want, c.not)
+			}
+			if n := strings.Count(text, "\nfunc quernRow"); n != c.functions {
+				t.Errorf("got\n%s\nwith %d functions, want %d", text, n, c.functions)
+			}
+		})
+	}
+}
+
 // floats declares a tile for the terms of longSum.
 const floats = "f := kernel.Shared[[16][16]float32](t); "
 

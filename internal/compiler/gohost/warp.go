@@ -453,6 +453,10 @@ var collectiveFunctions = map[ir.WarpOp]string{
 
 // collective prints a warp operation, in all warps of the block or in the current one.
 func (e *emitter) collective(c *collective) {
+	if sum := e.warpSum(c); sum != "" {
+		e.out.at(c.stmt.Pos, false, "%s", sum)
+		return
+	}
 	var args []string
 	var after []string
 	wanted := false
@@ -499,6 +503,19 @@ func (e *emitter) collective(c *collective) {
 	for _, s := range after {
 		e.out.add("%s", s)
 	}
+}
+
+// warpSum prints a sum over the current warp as the assignment of one value, or returns ""
+// if the warp may have fewer threads or does not need the value only once.
+func (e *emitter) warpSum(c *collective) string {
+	if c.stmt.Op != ir.WarpReduceAdd || !e.fullWarps() {
+		return ""
+	}
+	v := c.stmt.Dst[0]
+	if !e.wants(v) || !e.plan.block[v] {
+		return ""
+	}
+	return fmt.Sprintf("%s = %s((*[%d]%s)(%s[%s:]))", e.assigned(v), e.member(hostPath, "Sum"), ir.WarpSize, e.typ(c.value.Type), e.scratch(c.value), e.warp.first)
 }
 
 type oneOf struct{ v *ir.Local }
