@@ -211,8 +211,8 @@ func (c *Combine[T]) scanAxis(name string, s *gpu.Stream, axis Axis, exclusive, 
 	if err := c.check(name); err != nil {
 		return err
 	}
-	if src == nil {
-		return invalid(name, "src", "the buffer is nil")
+	if err := present(name, "src", src); err != nil {
+		return err
 	}
 	if err := axis.check(name, "src", src.Len()); err != nil {
 		return err

@@ -119,8 +119,8 @@ func sortKeysOf[K Key](name string, s *gpu.Stream, r Radix, keys *gpu.Buffer[K],
 }
 
 func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Buffer[K], values *gpu.Buffer[V], work []*gpu.Workspace) error {
-	if keys == nil {
-		return invalid(name, "keys", "the buffer is nil")
+	if err := present(name, "keys", keys); err != nil {
+		return err
 	}
 	if err := checkValues(name, keys, values); err != nil {
 		return err
@@ -195,8 +195,8 @@ func sortWords[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axi
 func sortShort[K Key, W uint8 | uint16](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[uint32],
 	widen func(*gpu.Stream, gpu.Grid, *gpu.Buffer[W], *gpu.Buffer[uint32]) error,
 	narrow func(*gpu.Stream, gpu.Grid, *gpu.Buffer[uint32], *gpu.Buffer[W]) error) error {
-	if keys == nil {
-		return invalid(name, "keys", "the buffer is nil")
+	if err := present(name, "keys", keys); err != nil {
+		return err
 	}
 	n := axis.size()
 	p, err := planSort[K](name, s, tmp, r, axis, gpu.Take[uint32](tmp, n), values)
@@ -220,8 +220,8 @@ func sortShort[K Key, W uint8 | uint16](name string, s *gpu.Stream, tmp *gpu.Scr
 // radixSort sorts keys of type K, whose bits are words of type W, with values unless that is
 // nil.
 func radixSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[V]) error {
-	if keys == nil {
-		return invalid(name, "keys", "the buffer is nil")
+	if err := present(name, "keys", keys); err != nil {
+		return err
 	}
 	p, err := planSort[K](name, s, tmp, r, axis, gpu.ViewAs[W](tmp, keys), values)
 	if err != nil {
