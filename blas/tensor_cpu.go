@@ -29,7 +29,7 @@ func (x tensorArguments[A, B, C]) runOnCPU(s *gpu.Stream, scratch *gpu.Scratch) 
 		lda: a.Stride, ldb: b.Stride, ldc: c.Stride, stepA: a.Step, stepB: b.Step, stepC: c.Step,
 		alpha: float32(x.alpha), beta: float32(x.beta), a: a.Data, b: b.Data, c: c.Data,
 		post: x.post, ldr: x.ldr, stepR: x.stepR, bias: x.bias, residual: x.residual,
-	})
+	}, nil)
 }
 
 // gapless returns matrices of the same shape without gaps and without memory.
