@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "fcb0442a54f40542bd1f839997a7a5a1f48262104737ffba56993f793f9192a9",
+	Sum:     "85f359b542e6e17edd89bb5cc9eb71163e03e066dadf885839515459efea299d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

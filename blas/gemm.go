@@ -82,7 +82,7 @@ func product[T Float](op string, s *gpu.Stream, tA, tB Transpose, alpha T, a, b 
 }
 
 // run computes a product with the kernel and the number of parts that choose returns.
-func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, mostParts int) gemmPlan[T], work []*gpu.Workspace) error {
+func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, flags, mostParts int) gemmPlan[T], work []*gpu.Workspace) error {
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k,
 		return err
 	}
 	x.bias, x.residual = cmp.Or(x.bias, x.c), cmp.Or(x.residual, x.c) // c: not read
-	p := choose(s.Device(), x.m, x.n, x.k, x.batch, math.MaxInt)
+	p := choose(s.Device(), x.m, x.n, x.k, x.batch, x.flags, math.MaxInt)
 	if p.parts == 1 {
 		if run, err := scratch.Ready(); !run {
 			return err

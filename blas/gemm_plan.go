@@ -10,6 +10,7 @@ type gemmKernel uint8
 
 const (
 	onCPU      gemmKernel = iota // for the CPU device
+	aligned128                   // for whole tiles of aligned matrices; a thread has 16x8 elements
 	tile256                      // a thread has 16x8 elements
 	tile128                      // a thread has 16x8 elements
 	tile128x64                   // a thread has 8x8 elements
@@ -36,18 +37,25 @@ var gemmTiles = [...]struct {
 	tensor bool        // needs tensor cores
 	packed bool        // writes parts as tiles, and can divide some of the tiles only
 
+	// Needs matrices whose quads are aligned, and which the tiles fit; does not divide k.
+	aligned bool
+
+	// Elements of k that take as long as starting and ending a tile.
+	overhead int
+
 	float32, float64 bool // the types of elements that it is for
 }{
 	onCPU:      {rows: kernels.CPUTile, cols: kernels.CPUTile, depth: 1, threads: 1, resident: 1, speed: []float64{1}, device: gpu.CPU, float32: true, float64: true},
-	tile256:    {rows: 256, cols: 128, depth: 8, threads: 256, resident: 1, speed: []float64{0.61}, packed: true, float32: true},
-	tile128:    {rows: 128, cols: 128, depth: 8, threads: 128, resident: 2, speed: []float64{0.50, 0.61, 0.47, 0.61, 0.52, 0.61}, packed: true, float32: true},
-	tile128x64: {rows: 128, cols: 64, depth: 8, threads: 128, resident: 3, speed: []float64{0.38, 0.49, 0.55, 0.56, 0.54, 0.56, 0.58}, packed: true, float32: true},
-	tile64:     {rows: 64, cols: 64, depth: 8, threads: 64, resident: 6, speed: []float64{0.20, 0.37, 0.39, 0.50, 0.46, 0.56, 0.51, 0.58}, packed: true, float32: true},
-	slices64:   {rows: 64, cols: 64, depth: 32, threads: 256, resident: 2, speed: []float64{0.33, 0.47, 0.45, 0.48}, packed: true, float32: true},
-	slices32:   {rows: 32, cols: 64, depth: 32, threads: 256, resident: 3, speed: []float64{0.34, 0.42, 0.43, 0.45}, packed: true, float32: true},
-	double64:   {rows: 64, cols: 64, depth: kernels.GemmDepth, threads: 128, resident: 3, speed: []float64{0.3, 0.45, 0.45, 0.45}, float64: true},
-	tensor64:   {rows: 64, cols: 64, depth: kernels.GemmDepth, threads: 128, resident: 4, speed: []float64{0.5, 0.75, 0.75, 0.8}, tensor: true, float64: true},
-	tensor128:  {rows: 128, cols: 128, depth: kernels.GemmDepth, threads: 256, resident: 1, speed: []float64{0.85}, tensor: true, float64: true},
+	aligned128: {rows: 128, cols: 128, depth: kernels.GemmDepth, threads: 128, resident: 2, speed: []float64{0.51, 0.66, 0.60, 0.66}, aligned: true, overhead: 32, float32: true},
+	tile256:    {rows: 256, cols: 128, depth: 8, threads: 256, resident: 1, speed: []float64{0.61}, packed: true, overhead: 32, float32: true},
+	tile128:    {rows: 128, cols: 128, depth: 8, threads: 128, resident: 2, speed: []float64{0.58, 0.62, 0.48, 0.62, 0.53, 0.62, 0.56, 0.62, 0.63}, packed: true, overhead: 32, float32: true},
+	tile128x64: {rows: 128, cols: 64, depth: 8, threads: 128, resident: 3, speed: []float64{0.46, 0.50, 0.58, 0.46, 0.57, 0.59, 0.51, 0.58, 0.59}, packed: true, overhead: 32, float32: true},
+	tile64:     {rows: 64, cols: 64, depth: 8, threads: 64, resident: 6, speed: []float64{0.24, 0.44, 0.43, 0.55, 0.50, 0.58, 0.42, 0.47, 0.52}, packed: true, overhead: 32, float32: true},
+	slices64:   {rows: 64, cols: 64, depth: 32, threads: 256, resident: 2, speed: []float64{0.44, 0.53, 0.52, 0.55, 0.54, 0.56}, packed: true, overhead: 96, float32: true},
+	slices32:   {rows: 32, cols: 64, depth: 32, threads: 256, resident: 3, speed: []float64{0.34, 0.41, 0.43, 0.43, 0.44, 0.45}, packed: true, overhead: 96, float32: true},
+	double64:   {rows: 64, cols: 64, depth: kernels.GemmDepth, threads: 128, resident: 3, speed: []float64{0.3, 0.45, 0.45, 0.45}, overhead: 32, float64: true},
+	tensor64:   {rows: 64, cols: 64, depth: kernels.GemmDepth, threads: 128, resident: 4, speed: []float64{0.5, 0.75, 0.75, 0.8}, tensor: true, overhead: 32, float64: true},
+	tensor128:  {rows: 128, cols: 128, depth: kernels.GemmDepth, threads: 256, resident: 1, speed: []float64{0.85}, tensor: true, overhead: 32, float64: true},
 }
 
 // gemmPlan says how a product is computed: k is divided into parts for the tiles but the first
@@ -74,20 +82,24 @@ func newPlan[T Float](kernel gemmKernel, m, n, k, batch, whole, parts int) gemmP
 
 // plan chooses the kernel and the number of parts, at most mostParts, with the shortest
 // estimated time.
-func plan[T Float](d *gpu.Device, m, n, k, batch, mostParts int) (best gemmPlan[T]) {
+func plan[T Float](d *gpu.Device, m, n, k, batch, flags, mostParts int) (best gemmPlan[T]) {
 	processors := max(d.Attributes().Multiprocessors, 1)
 	major, _ := d.ComputeCapability()
 	var zero T
 	_, double := any(zero).(float64)
+	const quads = kernels.QuadsA | kernels.QuadsB | kernels.QuadsC
 	shortest := 0.0
 	for i, g := range gemmTiles {
 		if (d.Backend() == gpu.CPU) != (g.device == gpu.CPU) || double && !g.float64 || !double && !g.float32 || g.tensor && major < 8 {
 			continue
 		}
+		if g.aligned && (m%g.rows != 0 || n%g.cols != 0 || flags&quads != quads) {
+			continue
+		}
 		// The time of tiles with a number of elements of k.
 		took := func(tiles, depth int) float64 {
 			each := divideUp(tiles, processors)
-			return float64(each*g.rows*g.cols) * float64(divideUp(depth, g.depth)*g.depth+partOverhead) / g.speed[max(min(each, len(g.speed)), 1)-1]
+			return float64(each*g.rows*g.cols) * float64(divideUp(depth, g.depth)*g.depth+g.overhead) / g.speed[max(min(each, len(g.speed)), 1)-1]
 		}
 		try := func(whole, parts int) {
 			p := newPlan[T](gemmKernel(i), m, n, k, batch, whole, parts)
@@ -104,7 +116,7 @@ func plan[T Float](d *gpu.Device, m, n, k, batch, mostParts int) (best gemmPlan[
 		tiles := divideUp(m, g.rows) * divideUp(n, g.cols) * batch
 		slots := processors * g.resident
 		for _, parts := range [...]int{2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128} {
-			if parts > mostParts || g.device == gpu.CPU || k < parts*minPart {
+			if parts > mostParts || g.aligned || g.device == gpu.CPU || k < parts*minPart {
 				break
 			}
 			if tiles*parts <= 2*slots {
@@ -120,11 +132,10 @@ func plan[T Float](d *gpu.Device, m, n, k, batch, mostParts int) (best gemmPlan[
 
 // Costs in products of one multiprocessor at its peak (128 per clock).
 const (
-	minPart      = 64      // elements of k that are worth a part of their own
-	mostPart     = 1 << 30 // elements of k that the kernels can count
-	partOverhead = 32      // elements of k that take as long as starting and ending a tile
-	sumOverhead  = 500_000 // another launch: about 2 microseconds
-	sumCost      = 100     // writing and reading an element of a part
+	minPart     = 64        // elements of k that are worth a part of their own
+	mostPart    = 1 << 30   // elements of k that the kernels can count
+	sumOverhead = 1_300_000 // another launch: about 5 microseconds
+	sumCost     = 50        // writing and reading an element of a part
 )
 
 func divideUp(n, by int) int { return (n + by - 1) / by }
@@ -161,6 +172,8 @@ func (p gemmPlan[T]) launch(s *gpu.Stream, x gemmArguments[T], partial *gpu.Buff
 	case *gemmArguments[float32]:
 		launch := kernels.LaunchProduct128
 		switch p.kernel {
+		case aligned128:
+			return kernels.LaunchGemmLarge(s, grid, x.m, x.n, x.k, p.part, x.flags, x.offA, x.offB, x.offC, x.lda, x.ldb, x.ldc, x.stepA, x.stepB, x.stepC, x.alpha, x.beta, x.a, x.b, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual)
 		case tile256:
 			launch = kernels.LaunchProduct256
 		case tile128x64:

@@ -202,7 +202,7 @@ func (e equations[T]) insert(known, rest [2]int, alpha T) error {
 		x.offC = rest[0]
 		x.flags = flagsOf(NoTrans, e.tA, x.lda%4 == 0 && x.offA%4 == 0, x.ldb%4 == 0 && x.offB%4 == 0, x.ldc%4 == 0 && x.offC%4 == 0)
 	}
-	return plan[T](e.s.Device(), x.m, x.n, x.k, 1, 1).launch(e.s, x, x.c)
+	return plan[T](e.s.Device(), x.m, x.n, x.k, 1, x.flags, 1).launch(e.s, x, x.c)
 }
 
 // solveBlock solves n equations with a single launch.

@@ -12,8 +12,8 @@ import (
 )
 
 // force returns a choice of a kernel and a number of parts of all but the first whole tiles.
-func force[T Float](kernel gemmKernel, whole, parts int) func(d *gpu.Device, m, n, k, batch, mostParts int) gemmPlan[T] {
-	return func(_ *gpu.Device, m, n, k, batch, _ int) gemmPlan[T] {
+func force[T Float](kernel gemmKernel, whole, parts int) func(d *gpu.Device, m, n, k, batch, flags, mostParts int) gemmPlan[T] {
+	return func(_ *gpu.Device, m, n, k, batch, _, _ int) gemmPlan[T] {
 		return newPlan[T](kernel, m, n, k, batch, whole, parts)
 	}
 }
@@ -27,7 +27,7 @@ func TestGemmKernels(t *testing.T) {
 			testGemmKernels[float64](t, d, onCPU)
 			return
 		}
-		testGemmKernels[float32](t, d, tile256, tile128, tile128x64, tile64, slices64, slices32)
+		testGemmKernels[float32](t, d, aligned128, tile256, tile128, tile128x64, tile64, slices64, slices32)
 		testGemmKernels[float64](t, d, double64, tensor64, tensor128)
 	})
 }

@@ -402,12 +402,27 @@ func sumTiles[T Float](t kernel.Thread, m, n, whole, tiles, parts, sideM, sideN,
 		return
 	}
 	var sum quad[T]
-	//quern:unroll 4
+	//quern:unroll 8
 	for p := range parts {
 		from := (first + p*int(quads)) * 4
 		for j := range 4 {
 			sum[j] += partial[from+j]
 		}
+	}
+	if post == 0 && flags&(Lower|Upper) == 0 && flags&QuadsC != 0 && column+4 <= n {
+		to := (offC/4+batch*(stepC/4)+row*(ldc/4))*4 + column
+		for j := range 4 {
+			sum[j] *= alpha
+		}
+		if beta != 0 {
+			for j := range 4 {
+				sum[j] += beta * c[to+j]
+			}
+		}
+		for j := range 4 {
+			c[to+j] = sum[j]
+		}
+		return
 	}
 	base := offC + batch*stepC + row*ldc + column
 	for j := range 4 {

@@ -18,12 +18,13 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "76da98f109ecc8f2ea983a65013b200484fad0e4f0cbaa2b14402bae953d6a84",
+	Sum:     "be28348ddc9763d7bd291b18ced02ce5c0de0efeff821e24dab46654eb33f899",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 
+type quern_gen_is_stale__run_go_generate__gemmLarge func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__gemmDouble func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float64, float64, []float64, []float64, []float64, int, int, int, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__sumParts_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__gemmCPU_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
@@ -119,6 +120,7 @@ type quern_gen_is_stale__run_go_generate__swap_float32 func(kernel.Thread, int, 
 type quern_gen_is_stale__run_go_generate__rot_float32 func(kernel.Thread, int, int, int, float32, float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__axpyCPU_float32 func(kernel.Thread, int, float32, []float32, []float32)
 
+var quern_gemmLarge quern_gen_is_stale__run_go_generate__gemmLarge = gemmLarge
 var quern_gemmDouble quern_gen_is_stale__run_go_generate__gemmDouble = gemmDouble
 var quern_sumParts_float32 quern_gen_is_stale__run_go_generate__sumParts_float32 = sumParts[float32]
 var quern_gemmCPU_float32 quern_gen_is_stale__run_go_generate__gemmCPU_float32 = gemmCPU[float32]
@@ -198,6 +200,44 @@ var quern_copyVector_float32 quern_gen_is_stale__run_go_generate__copyVector_flo
 var quern_swap_float32 quern_gen_is_stale__run_go_generate__swap_float32 = swap[float32]
 var quern_rot_float32 quern_gen_is_stale__run_go_generate__rot_float32 = rot[float32]
 var quern_axpyCPU_float32 quern_gen_is_stale__run_go_generate__axpyCPU_float32 = axpyCPU[float32]
+
+var quernGemmLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmLarge", Code: &quernPTX}}
+
+// LaunchGemmLarge runs gemmLarge on the grid g.
+//
+// gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
+// thread, for whole tiles of aligned matrices. See gemmTile.
+func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGemmLarge.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.End()
+}
 
 var quernGemmDouble = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmDouble", Code: &quernPTX}}
 
@@ -2121,75 +2161,75 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, qua
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line gemm.go:244*/ r2 := host.Div(i, quads)
-			/*line gemm.go:244*/ left := host.Rem(i, quads) * 4
+			/*line gemm.go:255*/ r2 := host.Div(i, quads)
+			/*line gemm.go:255*/ left := host.Rem(i, quads) * 4
 			t5 := host.Rem(r2, m)
-			/*line gemm.go:245*/ matrix := host.Div(r2, m)
+			/*line gemm.go:256*/ matrix := host.Div(r2, m)
 			r2 = t5
-			/*line gemm.go:246*/ sum := quad[T]{}
+			/*line gemm.go:257*/ sum := quad[T]{}
 			base2 := (matrix*parts*m+r2)*quads*4 + left
 			whole := flags&96 == 0 && left+4 <= n
 			if whole {
-				/*line gemm.go:251*/ for p := 0; p < parts; p++ {
+				/*line gemm.go:262*/ for p := 0; p < parts; p++ {
 					if r.Halted() {
-						/*line gemm.go:251*/ r.Halt()
+						/*line gemm.go:262*/ r.Halt()
 					}
-					/*line gemm.go:252*/ at := (base2/4 + p*m*quads) * 4
-					/*line gemm.go:254*/ sum[0] += partial[at]
-					/*line gemm.go:254*/ sum[1] += partial[at+1]
-					/*line gemm.go:254*/ sum[2] += partial[at+2]
-					/*line gemm.go:254*/ sum[3] += partial[at+3]
+					/*line gemm.go:263*/ at := (base2/4 + p*m*quads) * 4
+					/*line gemm.go:265*/ sum[0] += partial[at]
+					/*line gemm.go:265*/ sum[1] += partial[at+1]
+					/*line gemm.go:265*/ sum[2] += partial[at+2]
+					/*line gemm.go:265*/ sum[3] += partial[at+3]
 				}
 			} else {
-				/*line gemm.go:258*/ for j := 0; j < 4; j++ {
+				/*line gemm.go:269*/ for j := 0; j < 4; j++ {
 					t12 := left+j < n
 					if t12 {
 						t10 := left + j
-						/*line gemm.go:259*/ t12 = inTriangle(flags, r2, t10)
+						/*line gemm.go:270*/ t12 = inTriangle(flags, r2, t10)
 					}
 					if t12 {
-						/*line gemm.go:260*/ for p2 := 0; p2 < parts; p2++ {
+						/*line gemm.go:271*/ for p2 := 0; p2 < parts; p2++ {
 							if r.Halted() {
-								/*line gemm.go:260*/ r.Halt()
+								/*line gemm.go:271*/ r.Halt()
 							}
-							/*line gemm.go:261*/ sum[j] += partial[base2+p2*m*ldp+j]
+							/*line gemm.go:272*/ sum[j] += partial[base2+p2*m*ldp+j]
 						}
 					}
 				}
 			}
 			if whole && post == 0 && flags&16 != 0 {
 				at2 := (size2+matrix*size3+r2*size4)*4 + left
-				/*line gemm.go:269*/ sum[0] *= alpha
+				/*line gemm.go:280*/ sum[0] *= alpha
 				sum[1] *= alpha
 				sum[2] *= alpha
 				sum[3] *= alpha
-				/*line gemm.go:271*/ if beta != 0 {
-					/*line gemm.go:273*/ sum[0] += beta * c[at2]
-					/*line gemm.go:273*/ sum[1] += beta * c[at2+1]
-					/*line gemm.go:273*/ sum[2] += beta * c[at2+2]
-					/*line gemm.go:273*/ sum[3] += beta * c[at2+3]
+				/*line gemm.go:282*/ if beta != 0 {
+					/*line gemm.go:284*/ sum[0] += beta * c[at2]
+					/*line gemm.go:284*/ sum[1] += beta * c[at2+1]
+					/*line gemm.go:284*/ sum[2] += beta * c[at2+2]
+					/*line gemm.go:284*/ sum[3] += beta * c[at2+3]
 				}
-				/*line gemm.go:277*/ c[at2] = sum[0]
-				/*line gemm.go:277*/ c[at2+1] = sum[1]
-				/*line gemm.go:277*/ c[at2+2] = sum[2]
-				/*line gemm.go:277*/ c[at2+3] = sum[3]
-				/*line gemm.go:279*/ continue
+				/*line gemm.go:288*/ c[at2] = sum[0]
+				/*line gemm.go:288*/ c[at2+1] = sum[1]
+				/*line gemm.go:288*/ c[at2+2] = sum[2]
+				/*line gemm.go:288*/ c[at2+3] = sum[3]
+				/*line gemm.go:290*/ continue
 			}
 			for j2 := 0; j2 < 4; j2++ {
 				q := left + j2
 				t18 := q < n
 				if t18 {
-					/*line gemm.go:282*/ t18 = inTriangle(flags, r2, q)
+					/*line gemm.go:293*/ t18 = inTriangle(flags, r2, q)
 				}
 				if t18 {
-					/*line gemm.go:283*/ at3 := offC + matrix*stepC + r2*ldc + q
+					/*line gemm.go:294*/ at3 := offC + matrix*stepC + r2*ldc + q
 					v := alpha * sum[j2]
 					if beta != 0 {
 						v += beta * c[at3]
 					}
 					t23 := matrix*stepR + r2*ldr + q
-					/*line gemm.go:288*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
-					/*line gemm.go:288*/ c[at3] = result0
+					/*line gemm.go:299*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
+					/*line gemm.go:299*/ c[at3] = result0
 				}
 			}
 		}
@@ -2198,81 +2238,81 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, qua
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line gemm.go:241*/ if i >= size {
+		/*line gemm.go:252*/ if i >= size {
 			continue
 		}
 		r2 := host.Div(i, quads)
-		/*line gemm.go:244*/ left := host.Rem(i, quads) * 4
+		/*line gemm.go:255*/ left := host.Rem(i, quads) * 4
 		t5 := host.Rem(r2, m)
-		/*line gemm.go:245*/ matrix := host.Div(r2, m)
+		/*line gemm.go:256*/ matrix := host.Div(r2, m)
 		r2 = t5
-		/*line gemm.go:246*/ sum := quad[T]{}
+		/*line gemm.go:257*/ sum := quad[T]{}
 		base2 := (matrix*parts*m+r2)*quads*4 + left
 		whole := flags&96 == 0 && left+4 <= n
 		if whole {
-			/*line gemm.go:251*/ for p := 0; p < parts; p++ {
+			/*line gemm.go:262*/ for p := 0; p < parts; p++ {
 				if r.Halted() {
-					/*line gemm.go:251*/ r.Halt()
+					/*line gemm.go:262*/ r.Halt()
 				}
-				/*line gemm.go:252*/ at := (base2/4 + p*m*quads) * 4
-				/*line gemm.go:254*/ sum[0] += partial[at]
-				/*line gemm.go:254*/ sum[1] += partial[at+1]
-				/*line gemm.go:254*/ sum[2] += partial[at+2]
-				/*line gemm.go:254*/ sum[3] += partial[at+3]
+				/*line gemm.go:263*/ at := (base2/4 + p*m*quads) * 4
+				/*line gemm.go:265*/ sum[0] += partial[at]
+				/*line gemm.go:265*/ sum[1] += partial[at+1]
+				/*line gemm.go:265*/ sum[2] += partial[at+2]
+				/*line gemm.go:265*/ sum[3] += partial[at+3]
 			}
 		} else {
-			/*line gemm.go:258*/ for j := 0; j < 4; j++ {
+			/*line gemm.go:269*/ for j := 0; j < 4; j++ {
 				t12 := left+j < n
 				if t12 {
 					t10 := left + j
-					/*line gemm.go:259*/ t12 = inTriangle(flags, r2, t10)
+					/*line gemm.go:270*/ t12 = inTriangle(flags, r2, t10)
 				}
 				if t12 {
-					/*line gemm.go:260*/ for p2 := 0; p2 < parts; p2++ {
+					/*line gemm.go:271*/ for p2 := 0; p2 < parts; p2++ {
 						if r.Halted() {
-							/*line gemm.go:260*/ r.Halt()
+							/*line gemm.go:271*/ r.Halt()
 						}
-						/*line gemm.go:261*/ sum[j] += partial[base2+p2*m*ldp+j]
+						/*line gemm.go:272*/ sum[j] += partial[base2+p2*m*ldp+j]
 					}
 				}
 			}
 		}
 		if whole && post == 0 && flags&16 != 0 {
 			at2 := (size2+matrix*size3+r2*size4)*4 + left
-			/*line gemm.go:269*/ sum[0] *= alpha
+			/*line gemm.go:280*/ sum[0] *= alpha
 			sum[1] *= alpha
 			sum[2] *= alpha
 			sum[3] *= alpha
-			/*line gemm.go:271*/ if beta != 0 {
-				/*line gemm.go:273*/ sum[0] += beta * c[at2]
-				/*line gemm.go:273*/ sum[1] += beta * c[at2+1]
-				/*line gemm.go:273*/ sum[2] += beta * c[at2+2]
-				/*line gemm.go:273*/ sum[3] += beta * c[at2+3]
+			/*line gemm.go:282*/ if beta != 0 {
+				/*line gemm.go:284*/ sum[0] += beta * c[at2]
+				/*line gemm.go:284*/ sum[1] += beta * c[at2+1]
+				/*line gemm.go:284*/ sum[2] += beta * c[at2+2]
+				/*line gemm.go:284*/ sum[3] += beta * c[at2+3]
 			}
-			/*line gemm.go:277*/ c[at2] = sum[0]
-			/*line gemm.go:277*/ c[at2+1] = sum[1]
-			/*line gemm.go:277*/ c[at2+2] = sum[2]
-			/*line gemm.go:277*/ c[at2+3] = sum[3]
-			/*line gemm.go:279*/ continue
+			/*line gemm.go:288*/ c[at2] = sum[0]
+			/*line gemm.go:288*/ c[at2+1] = sum[1]
+			/*line gemm.go:288*/ c[at2+2] = sum[2]
+			/*line gemm.go:288*/ c[at2+3] = sum[3]
+			/*line gemm.go:290*/ continue
 		}
 		for j2 := 0; j2 < 4; j2++ {
 			q := left + j2
 			t18 := q < n
 			if t18 {
-				/*line gemm.go:282*/ t18 = inTriangle(flags, r2, q)
+				/*line gemm.go:293*/ t18 = inTriangle(flags, r2, q)
 			}
 			if t18 {
-				/*line gemm.go:283*/ at3 := offC + matrix*stepC + r2*ldc + q
+				/*line gemm.go:294*/ at3 := offC + matrix*stepC + r2*ldc + q
 				v := alpha * sum[j2]
 				if beta != 0 {
 					v += beta * c[at3]
 				}
 				t23 := matrix*stepR + r2*ldr + q
-				/*line gemm.go:288*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
-				/*line gemm.go:288*/ c[at3] = result0
+				/*line gemm.go:299*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
+				/*line gemm.go:299*/ c[at3] = result0
 			}
 		}
-	} /*line quern_gen.go:2275:1*/
+	} /*line quern_gen.go:2315:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2549,7 +2589,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2552:1*/
+	} /*line quern_gen.go:2592:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2602,7 +2642,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2605:1*/
+	} /*line quern_gen.go:2645:1*/
 }
 
 //go:noinline
@@ -2624,7 +2664,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2627:1*/
+	} /*line quern_gen.go:2667:1*/
 }
 
 //go:noinline
@@ -2663,7 +2703,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2666:1*/
+	} /*line quern_gen.go:2706:1*/
 }
 
 //go:noinline
@@ -2693,7 +2733,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2696:1*/
+	} /*line quern_gen.go:2736:1*/
 }
 
 //go:noinline
@@ -2722,7 +2762,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:107*/ result0 := place(i, n, incY)
 			/*line gemv.go:107*/ put[T](y, result0, alpha, beta, total)
 		}
-	} /*line quern_gen.go:2725:1*/
+	} /*line quern_gen.go:2765:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2766,7 +2806,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2769:1*/
+	} /*line quern_gen.go:2809:1*/
 }
 
 //go:noinline
@@ -2796,7 +2836,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2799:1*/
+	} /*line quern_gen.go:2839:1*/
 }
 
 //go:noinline
@@ -2827,7 +2867,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2830:1*/
+	} /*line quern_gen.go:2870:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2898,7 +2938,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			/*line gemv.go:149*/ result04 := dotOf[T](t42, t45)
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, result04)
 		}
-	} /*line quern_gen.go:2901:1*/
+	} /*line quern_gen.go:2941:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2998,7 +3038,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:3001:1*/
+	} /*line quern_gen.go:3041:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -3065,7 +3105,7 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:3068:1*/
+	} /*line quern_gen.go:3108:1*/
 }
 
 func quernPlainAbsLines[T float32 | float64](r *host.Run) {
@@ -3166,7 +3206,7 @@ func quernRow1AbsLines_float32(r *host.Run, base int, size int, to []float32, pa
 			/*line norm.go:34:30000*/ at += size2
 		}
 		/*line norm.go:36*/ to[i] = v
-	} /*line quern_gen.go:3169:1*/
+	} /*line quern_gen.go:3209:1*/
 }
 
 func quernHostAbsLines_float64(r *host.Run) {
@@ -3262,7 +3302,7 @@ func quernRow1AbsLines_float64(r *host.Run, base int, size int, to []float64, pa
 			/*line norm.go:34:30000*/ at += size2
 		}
 		/*line norm.go:36*/ to[i] = v
-	} /*line quern_gen.go:3265:1*/
+	} /*line quern_gen.go:3305:1*/
 }
 
 func quernPlainSumTiles[T float32 | float64](r *host.Run) {
@@ -3297,20 +3337,23 @@ func quernHostSumTiles[T float32 | float64](r *host.Run) {
 	size := m + sideM - 1
 	size2 := n + sideN - 1
 	size3 := int32(sideN / 4)
+	size4 := offC / 4
+	size5 := stepC / 4
+	size6 := ldc / 4
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumTiles[T](r, base, quads, tiles, parts, size, sideM, size2, sideN, whole, size3, m, n, flags, partial, offC, stepC, ldc, alpha, beta, c, stepR, ldr, post, bias, residual, width)
+				quernRow1SumTiles[T](r, base, quads, tiles, parts, size, sideM, size2, sideN, whole, size3, m, n, flags, partial, post, size4, size5, size6, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SumTiles[T float32 | float64](r *host.Run, base int, quads int32, tiles int, parts int, size int, sideM int, size2 int, sideN int, whole int, size3 int32, m int, n int, flags int, partial []T, offC int, stepC int, ldc int, alpha T, beta T, c []T, stepR int, ldr int, post int, bias []T, residual []T, width int) {
+func quernRow1SumTiles[T float32 | float64](r *host.Run, base int, quads int32, tiles int, parts int, size int, sideM int, size2 int, sideN int, whole int, size3 int32, m int, n int, flags int, partial []T, post int, size4 int, size5 int, size6 int, alpha T, beta T, c []T, offC int, stepC int, ldc int, stepR int, ldr int, bias []T, residual []T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := int32(base + threadX)
@@ -3342,25 +3385,43 @@ func quernRow1SumTiles[T float32 | float64](r *host.Run, base int, quads int32, 
 			/*line product.go:409*/ sum[2] += partial[from+2]
 			/*line product.go:409*/ sum[3] += partial[from+3]
 		}
-		/*line product.go:412*/ base2 := offC + batch*stepC + row*ldc + column
+		/*line product.go:412*/ if post == 0 && flags&96 == 0 && flags&16 != 0 && column+4 <= n {
+			to := (size4+batch*size5+row*size6)*4 + column
+			/*line product.go:415*/ sum[0] *= alpha
+			sum[1] *= alpha
+			sum[2] *= alpha
+			sum[3] *= alpha
+			/*line product.go:417*/ if beta != 0 {
+				/*line product.go:419*/ sum[0] += beta * c[to]
+				/*line product.go:419*/ sum[1] += beta * c[to+1]
+				/*line product.go:419*/ sum[2] += beta * c[to+2]
+				/*line product.go:419*/ sum[3] += beta * c[to+3]
+			}
+			/*line product.go:423*/ c[to] = sum[0]
+			/*line product.go:423*/ c[to+1] = sum[1]
+			/*line product.go:423*/ c[to+2] = sum[2]
+			/*line product.go:423*/ c[to+3] = sum[3]
+			/*line product.go:425*/ continue
+		}
+		base2 := offC + batch*stepC + row*ldc + column
 		for j := 0; j < 4; j++ {
 			t17 := column+j < n
 			if t17 {
 				t15 := column + j
-				/*line product.go:414*/ t17 = inTriangle(flags, row, t15)
+				/*line product.go:429*/ t17 = inTriangle(flags, row, t15)
 			}
 			if t17 {
-				/*line product.go:415*/ v := alpha * sum[j]
+				/*line product.go:430*/ v := alpha * sum[j]
 				if beta != 0 {
 					v += beta * c[base2+j]
 				}
 				t20 := column + j
 				t22 := batch*stepR + row*ldr + column + j
-				/*line product.go:419*/ result0 := finish[T](v, row, t20, post, t22, bias, residual)
-				/*line product.go:419*/ c[base2+j] = result0
+				/*line product.go:434*/ result0 := finish[T](v, row, t20, post, t22, bias, residual)
+				/*line product.go:434*/ c[base2+j] = result0
 			}
 		}
-	} /*line quern_gen.go:3363:1*/
+	} /*line quern_gen.go:3424:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -3458,14 +3519,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 				quernRow5Sum[T](r, out, total)
 			}
 		}
-	} /*line quern_gen.go:3461:1*/
+	} /*line quern_gen.go:3522:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:3468:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:3529:1*/
 }
 
 //go:noinline
@@ -3494,7 +3555,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		/*line reduce.go:83*/ sum += x[at2+threadX]
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3497:1*/
+	} /*line quern_gen.go:3558:1*/
 }
 
 //go:noinline
@@ -3523,7 +3584,7 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 			sum += x[iFirst2+threadX]
 		}
 		/*line reduce.go:85:40000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3526:1*/
+	} /*line quern_gen.go:3587:1*/
 }
 
 //go:noinline
@@ -3534,7 +3595,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, vs []T, first4 int, warps *[
 		/*line reduce.go:94*/ if threadX&31 == 0 {
 			warps[threadX>>5] = v
 		}
-	} /*line quern_gen.go:3537:1*/
+	} /*line quern_gen.go:3598:1*/
 }
 
 //go:noinline
@@ -3555,7 +3616,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, out []T, total T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total
 		}
-	} /*line quern_gen.go:3558:1*/
+	} /*line quern_gen.go:3619:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -3589,7 +3650,7 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:3592:1*/
+	} /*line quern_gen.go:3653:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3639,7 +3700,7 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3642:1*/
+	} /*line quern_gen.go:3703:1*/
 }
 
 func quernPlainAsumCPU[T float32 | float64](r *host.Run) {
@@ -3700,7 +3761,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3703:1*/
+	} /*line quern_gen.go:3764:1*/
 }
 
 func quernHostAsumCPU_float64(r *host.Run) {
@@ -3756,7 +3817,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3759:1*/
+	} /*line quern_gen.go:3820:1*/
 }
 
 func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
@@ -3789,7 +3850,7 @@ func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T
 			best.take(l)
 		}
 		out[0] = best.Index
-	} /*line quern_gen.go:3792:1*/
+	} /*line quern_gen.go:3853:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3838,7 +3899,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3841:1*/
+	} /*line quern_gen.go:3902:1*/
 }
 
 func quernPlainLargestCPU[T float32 | float64](r *host.Run) {
@@ -3876,13 +3937,13 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			}
 			/*line reduce.go:412:40000*/ result0 := place(i, n, inc)
 			/*line reduce.go:412*/ a := float32(math.Abs(float64(x[result0])))
-			/*line reduce.go:413:40000*/ if !(a <= best.Magnitude) || best.Index < 0 {
+			if !(a <= best.Magnitude) || best.Index < 0 {
 				/*line reduce.go:413*/ t9 := Largest[float32]{Magnitude: a, Index: i}
 				/*line reduce.go:413*/ best.take(t9)
 			}
 		}
-		/*line reduce.go:416:40000*/ partial[blockX] = best
-	} /*line quern_gen.go:3885:1*/
+		partial[blockX] = best
+	} /*line quern_gen.go:3946:1*/
 }
 
 func quernHostLargestCPU_float64(r *host.Run) {
@@ -3915,13 +3976,13 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			}
 			/*line reduce.go:412:40000*/ result0 := place(i, n, inc)
 			/*line reduce.go:412*/ a := math.Abs(x[result0])
-			/*line reduce.go:413:40000*/ if !(a <= best.Magnitude) || best.Index < 0 {
+			if !(a <= best.Magnitude) || best.Index < 0 {
 				/*line reduce.go:413*/ t9 := Largest[float64]{Magnitude: a, Index: i}
 				/*line reduce.go:413*/ best.take(t9)
 			}
 		}
-		/*line reduce.go:416:40000*/ partial[blockX] = best
-	} /*line quern_gen.go:3924:1*/
+		partial[blockX] = best
+	} /*line quern_gen.go:3985:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3980,7 +4041,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		row := host.Div(i, columns)
 		/*line tensor.go:367*/ column := host.Rem(i, columns)
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3983:1*/
+	} /*line quern_gen.go:4044:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -4051,7 +4112,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:4054:1*/
+	} /*line quern_gen.go:4115:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -4122,7 +4183,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:4125:1*/
+	} /*line quern_gen.go:4186:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -4195,7 +4256,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4198:1*/
+	} /*line quern_gen.go:4259:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -4268,7 +4329,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4271:1*/
+	} /*line quern_gen.go:4332:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -4379,7 +4440,7 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:4382:1*/
+	} /*line quern_gen.go:4443:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4427,7 +4488,7 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow4Transpose[T](r, firstTos, iFirst2, column, columns, row, rows, to, strideTo, tile)
 		}
-	} /*line quern_gen.go:4430:1*/
+	} /*line quern_gen.go:4491:1*/
 }
 
 //go:noinline
@@ -4462,7 +4523,7 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, matrice
 				}
 			}
 		}
-	} /*line quern_gen.go:4465:1*/
+	} /*line quern_gen.go:4526:1*/
 }
 
 //go:noinline
@@ -4486,7 +4547,7 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFr
 				}
 			}
 		}
-	} /*line quern_gen.go:4489:1*/
+	} /*line quern_gen.go:4550:1*/
 }
 
 //go:noinline
@@ -4533,7 +4594,7 @@ func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFr
 				}
 			}
 		}
-	} /*line quern_gen.go:4536:1*/
+	} /*line quern_gen.go:4597:1*/
 }
 
 //go:noinline
@@ -4580,7 +4641,7 @@ func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTo
 				}
 			}
 		}
-	} /*line quern_gen.go:4583:1*/
+	} /*line quern_gen.go:4644:1*/
 }
 
 func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4628,7 +4689,7 @@ func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Ax
 		/*line transpose.go:85:60000*/ for i := base2 + threadX; i < width; i += size {
 			to[start+i] = from[first+i*stride]
 		}
-	} /*line quern_gen.go:4631:1*/
+	} /*line quern_gen.go:4692:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4672,7 +4733,7 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		/*line transpose.go:117:60000*/ for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4675:1*/
+	} /*line quern_gen.go:4736:1*/
 }
 
 //go:noinline
@@ -4747,7 +4808,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4750:1*/
+	} /*line quern_gen.go:4811:1*/
 }
 
 //go:noinline
@@ -4827,7 +4888,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4830:1*/
+	} /*line quern_gen.go:4891:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4868,7 +4929,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	} /*line quern_gen.go:4871:1*/
+	} /*line quern_gen.go:4932:1*/
 }
 
 //go:noinline
@@ -4909,7 +4970,7 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			}
 			/*line trsm.go:28:70000*/ m[i][j] = v
 		}
-	} /*line quern_gen.go:4912:1*/
+	} /*line quern_gen.go:4973:1*/
 }
 
 //go:noinline
@@ -4973,7 +5034,7 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 				b[at+i4*rowB] = x[i4]
 			}
 		}
-	} /*line quern_gen.go:4976:1*/
+	} /*line quern_gen.go:5037:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -5027,7 +5088,7 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:5030:1*/
+	} /*line quern_gen.go:5091:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -5076,7 +5137,7 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:5079:1*/
+	} /*line quern_gen.go:5140:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -5136,7 +5197,7 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:5139:1*/
+	} /*line quern_gen.go:5200:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -5191,7 +5252,7 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:5194:1*/
+	} /*line quern_gen.go:5255:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -5244,7 +5305,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:5247:1*/
+	} /*line quern_gen.go:5308:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -5292,7 +5353,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:5295:1*/
+	} /*line quern_gen.go:5356:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -5355,7 +5416,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[at] = t15
 			/*line vector.go:53*/ y[to] = t16
 		}
-	} /*line quern_gen.go:5358:1*/
+	} /*line quern_gen.go:5419:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -5424,7 +5485,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[at] = t17
 			/*line vector.go:64*/ y[to] = t18
 		}
-	} /*line quern_gen.go:5427:1*/
+	} /*line quern_gen.go:5488:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -5457,7 +5518,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:5460:1*/
+	} /*line quern_gen.go:5521:1*/
 }
 
 //line vector.go:80
