@@ -94,27 +94,55 @@ func ReduceAxis[T any](s *gpu.Stream, op Combine[T], axis Axis, dst, src *gpu.Bu
 		return failed(name, err)
 	}
 	defer tmp.Close()
-	parts, part := 1, axis.N
-	if !blockPerRow(axis) {
-		parts, part = axis.divide()
-	}
-	partial := dst
-	if parts > 1 {
-		partial = gpu.Take[T](tmp, results*parts)
-	}
-	if run, err := tmp.Ready(); !run || results == 0 {
-		return failed(name, err)
-	}
 	reduce := op.reduceColumns
 	if axis.Inner == 1 {
 		reduce = op.reduceRows
 	}
-	err = reduce(s, axis, parts, part, src, partial)
-	if err == nil && parts > 1 {
-		axis.N = parts
-		err = reduce(s, axis, 1, parts, partial, dst)
+	// Each stage combines the results of the one before.
+	var stages [4]struct {
+		axis        Axis
+		parts, part int
+		to          *gpu.Buffer[T]
 	}
-	return failed(name, err)
+	count := 0
+	for a := axis; ; a.N = stages[count-1].parts {
+		stage := &stages[count]
+		stage.axis, stage.to = a, dst
+		stage.parts, stage.part = a.stage(count)
+		count++
+		if stage.parts == 1 {
+			break
+		}
+		stage.to = gpu.Take[T](tmp, results*stage.parts)
+	}
+	if run, err := tmp.Ready(); !run || results == 0 {
+		return failed(name, err)
+	}
+	from := src
+	for i := range count {
+		stage := &stages[i]
+		if err := reduce(s, stage.axis, stage.parts, stage.part, from, stage.to); err != nil {
+			return failed(name, err)
+		}
+		from = stage.to
+	}
+	return nil
+}
+
+// stage returns how a stage of a reduction divides the lines: rows are divided once, columns again
+// while there are many parts.
+func (a Axis) stage(number int) (parts, part int) {
+	switch {
+	case a.Inner == 1 && (number > 0 || blockPerRow(a)):
+		return 1, a.N
+	case a.Inner == 1:
+		return a.divide()
+	}
+	threads, many := a.lines(), manyThreads
+	if a.Inner%template.Vector == 0 {
+		threads, many = threads/template.Vector, manyThreads/2
+	}
+	return a.divideInto(many/max(threads, 1), 4096)
 }
 
 // blockPerRow reports whether there are enough long rows to give each one a block.
@@ -152,8 +180,12 @@ func (c *Combine[T]) reduceRows(s *gpu.Stream, axis Axis, parts, part int, src, 
 }
 
 func (c *Combine[T]) reduceColumns(s *gpu.Stream, axis Axis, parts, part int, src, dst *gpu.Buffer[T]) error {
-	x := min(axis.Inner, 128)
-	blocks := gpu.Dim3{X: (axis.Inner + x - 1) / x, Y: parts, Z: min(axis.Outer, 1<<15)}
+	threads := axis.Inner
+	if threads%template.Vector == 0 {
+		threads /= template.Vector
+	}
+	x := min(threads, 128)
+	blocks := gpu.Dim3{X: (threads + x - 1) / x, Y: parts, Z: min(axis.Outer, 1<<15)}
 	l, err := begin(s, c.Kernels.ReduceColumns, c.Bind, gpu.Blocks(blocks, gpu.Dim3{X: x}))
 	if err != nil {
 		return err
@@ -211,8 +243,8 @@ func (c *Combine[T]) scanAxis(name string, s *gpu.Stream, axis Axis, exclusive, 
 	if err := c.check(name); err != nil {
 		return err
 	}
-	if src == nil {
-		return invalid(name, "src", "the buffer is nil")
+	if err := present(name, "src", src); err != nil {
+		return err
 	}
 	if err := axis.check(name, "src", src.Len()); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"quern.dev/gpu"
@@ -158,6 +159,36 @@ func TestSmallWorkspaceWritesNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Buffers without elements that no function accepts: they are not arrays that happen to be empty.
+func TestUnusableBuffersAreNotEmptyOnes(t *testing.T) {
+	d := gputest.Open(t, gpu.Config{Device: "cpu"})
+	s := d.DefaultStream()
+	four, count, bins := gputest.Alloc[float32](t, d, 4), gputest.Alloc[int](t, d, 1), gputest.Alloc[uint32](t, d, 4)
+	for name, b := range map[string]*gpu.Buffer[float32]{"zero value": {}, "view of it": new(gpu.Buffer[float32]).Slice(0, 0), "view outside": four.Slice(2, 9)} {
+		for _, c := range []struct {
+			err  error
+			want string
+		}{
+			{Scan(s, Sum[float32](), b, b), "algo: Scan: src: "},
+			{ScanAxis(s, Sum[float32](), Axis{}, b, b), "algo: ScanAxis: src: "},
+			{Sort(s, b), "algo: Sort: keys: "},
+			{SortPairs(s, b, b), "algo: SortPairs: keys: "},
+			{SortBy(s, Ascending[float32](), b), "algo: SortBy: "},
+			{Select(s, NonZero[float32](), b, count, b), "algo: Select: src: "},
+			{Count(s, NonZero[float32](), count, b), "algo: Count: src: "},
+			{Unique(s, Same[float32](), b, count, b), "algo: Unique: "},
+			{TopK(s, Radix{}, b, four), "algo: TopK: dst: "},
+			{HistogramEven(s, 0, 1, bins, b), "algo: HistogramEven: src: "},
+			{Gather(s, b, four, bins.Slice(0, 0)), "algo: Gather: dst: "},
+			{Merge(s, Ascending[float32](), b, b, b), "algo: Merge: "},
+		} {
+			if !errors.Is(c.err, gpu.ErrInvalid) || !strings.HasPrefix(c.err.Error(), c.want) {
+				t.Errorf("%s: got %v, want %s...", name, c.err, c.want)
+			}
+		}
+	}
 }
 
 func TestBadArguments(t *testing.T) {

@@ -32,18 +32,21 @@ func failed(op string, err error) error {
 	return fmt.Errorf("algo: %s: %w", op, err)
 }
 
-// present returns an error if a buffer is nil.
+// present returns an error if a buffer is nil, or no buffer for other reasons.
 func present[T any](op, arg string, b *gpu.Buffer[T]) error {
 	if b == nil {
 		return invalid(op, arg, "the buffer is nil")
+	}
+	if err := b.Err(); err != nil {
+		return fmt.Errorf("algo: %s: %s: %w", op, arg, err)
 	}
 	return nil
 }
 
 // length returns an error if a buffer does not have n elements.
 func length[T any](op, arg string, b *gpu.Buffer[T], n int) error {
-	if b == nil {
-		return invalid(op, arg, "the buffer is nil")
+	if err := present(op, arg, b); err != nil {
+		return err
 	}
 	if b.Len() != n {
 		return invalid(op, arg, "%d elements, want %d", b.Len(), n)

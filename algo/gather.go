@@ -50,8 +50,11 @@ func Scatter[T any](s *gpu.Stream, dst, src *gpu.Buffer[T], at *gpu.Buffer[uint3
 // checkMove returns an error if a buffer is nil, at does not have an index for each element of moved,
 // or dst shares memory with the others.
 func checkMove[T any](name string, dst, src *gpu.Buffer[T], at *gpu.Buffer[uint32], moved *gpu.Buffer[T]) error {
-	if src == nil || dst == nil {
-		return invalid(name, "src or dst", "the buffer is nil")
+	if err := present(name, "src", src); err != nil {
+		return err
+	}
+	if err := present(name, "dst", dst); err != nil {
+		return err
 	}
 	if err := length(name, "at", at, moved.Len()); err != nil {
 		return err

@@ -66,11 +66,13 @@ func HistogramValues[T uint8 | uint16 | int32 | int64](s *gpu.Stream, counts *gp
 // countBins launches the kernels of a histogram.
 func countBins[T any](name string, s *gpu.Stream, counts *gpu.Buffer[uint32], src *gpu.Buffer[T], work []*gpu.Workspace,
 	tiles func(g gpu.Grid, copies int) error, parts func(g gpu.Grid, part int, partial *gpu.Buffer[uint32]) error) error {
+	if err := present(name, "src", src); err != nil {
+		return err
+	}
+	if err := present(name, "counts", counts); err != nil {
+		return err
+	}
 	switch {
-	case src == nil:
-		return invalid(name, "src", "the buffer is nil")
-	case counts == nil:
-		return invalid(name, "counts", "the buffer is nil")
 	case counts.Len() == 0:
 		return invalid(name, "counts", "no bins")
 	case src.Len() > math.MaxUint32:

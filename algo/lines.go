@@ -14,10 +14,15 @@ const manyThreads = 1 << 18
 // divide returns into how many parts the lines along an axis are divided, and the size of all but
 // the last. The division depends on the shape only.
 func (a Axis) divide() (parts, part int) {
+	return a.divideInto(manyThreads/max(a.lines(), 1), 512)
+}
+
+// divideInto divides lines into the wanted number of parts, at most most, or fewer if they are short.
+func (a Axis) divideInto(wanted, most int) (parts, part int) {
 	parts, part = 1, a.N
-	if wanted := manyThreads / max(a.lines(), 1); wanted > 1 && a.N > 0 {
+	if wanted > 1 && a.N > 0 {
 		unit := 64
-		parts = min(wanted, (a.N+unit-1)/unit, 512)
+		parts = min(wanted, (a.N+unit-1)/unit, most)
 		part = (a.N + parts - 1) / parts
 		part = (part + template.Vector - 1) / template.Vector * template.Vector
 		parts = (a.N + part - 1) / part

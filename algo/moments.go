@@ -105,8 +105,8 @@ func MomentsOf[T int32 | float32 | float64](s *gpu.Stream, dst *gpu.Buffer[Momen
 
 // twoStages launches a kernel that makes one value of each part of src, and combines them.
 func twoStages[T, A any](name string, s *gpu.Stream, op merge[A], dst *gpu.Buffer[A], src *gpu.Buffer[T], work []*gpu.Workspace, first func(g gpu.Grid, part int, partial *gpu.Buffer[A]) error) error {
-	if src == nil {
-		return invalid(name, "src", "the buffer is nil")
+	if err := present(name, "src", src); err != nil {
+		return err
 	}
 	if err := length(name, "dst", dst, 1); err != nil {
 		return err

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "cb8249450e60844c3176339911dcd8eba83f7fd014ad92e73f1e8265fa9e5e3b",
+	Sum:     "85f359b542e6e17edd89bb5cc9eb71163e03e066dadf885839515459efea299d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1831,7 +1831,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -1840,52 +1840,52 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3SumCompensated[T](r, vs, first4, shuffleDowns, givens)
 					}
 				}
-				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4SumCompensated[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
+				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :273:10000*/ for threadZ := range 1 {
+					/*line :274:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5SumCompensated[T](r, vs, first6, shuffleDowns, shuffleDowns3, d, group, count3, start)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
+			/*line :281:10000*/ for threadZ := range 1 {
+				/*line :282:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6SumCompensated[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :268:10000*/ for threadZ := range 1 {
-			/*line :269:10000*/ for threadY := range 1 {
+		/*line :288:10000*/ for threadZ := range 1 {
+			/*line :289:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7SumCompensated[T](r, results, first8, vs2, partial)
 			}
 		}
-		/*line :275:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
+		/*line :295:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
 			lanes := min(32, threads13-first9)
-			/*line :230:10000*/ if first9>>5 == 0 {
-//line :231:10000
+			/*line :250:10000*/ if first9>>5 == 0 {
+//line :251:10000
 				{
 					at, n, startX := first9, lanes, first9
 					_, _, _ = at, n, startX
@@ -1896,39 +1896,39 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow8SumCompensated[T](r, vs3, at, partial, startX)
 				}
-				/*line :241:10000*/ switch {
-//line :242:10000
+				/*line :261:10000*/ switch {
+//line :262:10000
 				default:
-					/*line :240:10000*/ if group2 == 1 {
-//line :241:10000
+					/*line :260:10000*/ if group2 == 1 {
+//line :261:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
 							quernRow9SumCompensated[T](r, vs3, at, results2)
 						}
-						/*line :246:10000*/ break
+						/*line :266:10000*/ break
 					}
-					/*line :243:10000*/ d2 = 1
-					/*line :244:10000*/ for ; d2 < 32; d2 *= 2 {
-						/*line :245:10000*/ if r.Halted() {
-							/*line :243:10000*/ r.Halt()
+					/*line :263:10000*/ d2 = 1
+					/*line :264:10000*/ for ; d2 < 32; d2 *= 2 {
+						/*line :265:10000*/ if r.Halted() {
+							/*line :263:10000*/ r.Halt()
 						}
-//line :245:10000
+//line :265:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
 							quernRow10SumCompensated[T](r, vs3, at, shuffleDowns4, givens3)
 						}
-						/*line :244:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], d2)
-//line :245:10000
+						/*line :264:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], d2)
+//line :265:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
 							quernRow11SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns5, givens4)
 						}
-						/*line :250:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], d2)
+						/*line :270:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], d2)
 						start2 := 2*d2 - 1
-//line :252:10000
+//line :272:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
@@ -1940,21 +1940,21 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 							quernRow12SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
 						}
 					}
-//line :263:10000
+//line :283:10000
 					{
 						at, n, startX := first9, lanes, first9
 						_, _, _ = at, n, startX
 						quernRow13SumCompensated[T](r, vs3, at, results2)
 					}
 				}
-//line :269:10000
+//line :289:10000
 				{
 					at, n, startX := first9, lanes, first9
 					_, _, _ = at, n, startX
 					quernRow14SumCompensated[T](r, results2, at, vs2)
 				}
 			}
-//line :275:10000
+//line :295:10000
 			{
 				at, n, startX := first9, lanes, first9
 				_, _, _ = at, n, startX
@@ -1979,7 +1979,7 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			t2 := Compensated[T]{Sum: in[first2+j]}
 			/*line compensated.go:36*/ sum = addCompensated[T](sum, t2)
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := sum
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ v := sum
 		vRow[threadX] = v
 	} /*line quern_gen.go:1984:1*/
 }
@@ -1988,7 +1988,7 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1991:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1991:1*/
 }
 
 //go:noinline
@@ -1998,7 +1998,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Compensated[T]{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := Compensated[T]{}
 		given := v.Sum
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
@@ -2039,7 +2039,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Sum = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Sum = shuffleDown2
 		given2 := v.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -2088,7 +2088,7 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := threadX & 31 & (group - 1)
 		count2 := count3 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Rest = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Rest = shuffleDown3
 		if d < group && lane+d < count2 && lane&start == 0 {
 			v = addCompensated[T](v, shuffleDown)
 		}
@@ -2101,7 +2101,7 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2104:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2104:1*/
 }
 
 //go:noinline
@@ -2111,7 +2111,7 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ v2 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v2
 		}
@@ -2125,7 +2125,7 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:251*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
 	} /*line quern_gen.go:2130:1*/
 }
@@ -2134,7 +2134,7 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2137:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2137:1*/
 }
 
 //go:noinline
@@ -2144,7 +2144,7 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 	givenRow3 := (*[32]T)(givens3[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v3 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4 := Compensated[T]{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown4 := Compensated[T]{}
 		given3 := v3.Sum
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
@@ -2185,7 +2185,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		v3 := vRow3[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Sum = shuffleDown5
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown4.Sum = shuffleDown5
 		given4 := v3.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
@@ -2234,7 +2234,7 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Rest = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown4.Rest = shuffleDown6
 		if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
 			v3 = addCompensated[T](v3, shuffleDown4)
 		}
@@ -2247,14 +2247,14 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2250:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2250:1*/
 }
 
 //go:noinline
 func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
 	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2257:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:251*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2257:1*/
 }
 
 //go:noinline
@@ -2673,7 +2673,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -2682,59 +2682,59 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :243:10000*/ d2 = 1
-			/*line :244:10000*/ for ; d2 < 32; d2 *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d2 = 1
+			/*line :264:10000*/ for ; d2 < 32; d2 *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MomentsOfParts[T](r, vs, first4, shuffleDowns, givens)
 					}
 				}
-				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d2)
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d2)
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MomentsOfParts[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d2)
-				/*line :252:10000*/ for threadZ := range 1 {
-					/*line :253:10000*/ for threadY := range 1 {
+				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d2)
+				/*line :272:10000*/ for threadZ := range 1 {
+					/*line :273:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5MomentsOfParts[T](r, vs, first6, shuffleDowns, shuffleDowns3, givens3)
 					}
 				}
-				/*line :258:10000*/ host.ShuffleDown(shuffleDowns4, givens3, d2)
+				/*line :278:10000*/ host.ShuffleDown(shuffleDowns4, givens3, d2)
 				start := 2*d2 - 1
-				/*line :260:10000*/ for threadZ := range 1 {
-					/*line :261:10000*/ for threadY := range 1 {
+				/*line :280:10000*/ for threadZ := range 1 {
+					/*line :281:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6MomentsOfParts[T](r, vs, first7, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 					}
 				}
 			}
-			/*line :268:10000*/ for threadZ := range 1 {
-				/*line :269:10000*/ for threadY := range 1 {
+			/*line :288:10000*/ for threadZ := range 1 {
+				/*line :289:10000*/ for threadY := range 1 {
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow7MomentsOfParts[T](r, vs, first8, results)
 				}
 			}
 		}
-		/*line :275:10000*/ for threadZ := range 1 {
-			/*line :276:10000*/ for threadY := range 1 {
+		/*line :295:10000*/ for threadZ := range 1 {
+			/*line :296:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow8MomentsOfParts[T](r, results, first9, vs2, partial)
 			}
 		}
-		/*line :282:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
+		/*line :302:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
 			lanes := min(32, threads17-first10)
-			/*line :230:10000*/ if first10>>5 == 0 {
-//line :231:10000
+			/*line :250:10000*/ if first10>>5 == 0 {
+//line :251:10000
 				{
 					at, n2, startX := first10, lanes, first10
 					_, _, _ = at, n2, startX
@@ -2745,46 +2745,46 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow9MomentsOfParts[T](r, vs3, at, partial, startX)
 				}
-				/*line :241:10000*/ switch {
-//line :242:10000
+				/*line :261:10000*/ switch {
+//line :262:10000
 				default:
-					/*line :240:10000*/ if group2 == 1 {
-//line :241:10000
+					/*line :260:10000*/ if group2 == 1 {
+//line :261:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow10MomentsOfParts[T](r, vs3, at, results2)
 						}
-						/*line :246:10000*/ break
+						/*line :266:10000*/ break
 					}
-					/*line :243:10000*/ d3 = 1
-					/*line :244:10000*/ for ; d3 < 32; d3 *= 2 {
-						/*line :245:10000*/ if r.Halted() {
-							/*line :243:10000*/ r.Halt()
+					/*line :263:10000*/ d3 = 1
+					/*line :264:10000*/ for ; d3 < 32; d3 *= 2 {
+						/*line :265:10000*/ if r.Halted() {
+							/*line :263:10000*/ r.Halt()
 						}
-//line :245:10000
+//line :265:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow11MomentsOfParts[T](r, vs3, at, shuffleDowns5, givens4)
 						}
-						/*line :244:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], d3)
-//line :245:10000
+						/*line :264:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], d3)
+//line :265:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow12MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns6, givens5)
 						}
-						/*line :250:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], d3)
-//line :251:10000
+						/*line :270:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], d3)
+//line :271:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow13MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns7, givens6)
 						}
-						/*line :256:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], d3)
+						/*line :276:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], d3)
 						start2 := 2*d3 - 1
-//line :258:10000
+//line :278:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
@@ -2796,21 +2796,21 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 							quernRow14MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
 						}
 					}
-//line :269:10000
+//line :289:10000
 					{
 						at, n2, startX := first10, lanes, first10
 						_, _, _ = at, n2, startX
 						quernRow15MomentsOfParts[T](r, vs3, at, results2)
 					}
 				}
-//line :275:10000
+//line :295:10000
 				{
 					at, n2, startX := first10, lanes, first10
 					_, _, _ = at, n2, startX
 					quernRow16MomentsOfParts[T](r, results2, at, vs2)
 				}
 			}
-//line :281:10000
+//line :301:10000
 			{
 				at, n2, startX := first10, lanes, first10
 				_, _, _ = at, n2, startX
@@ -2847,7 +2847,7 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 				mean := sum / float64(n)
 				m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
+			/*line quern.dev/algo/internal/template/reduce.go:245*/ v := m
 			vRow[threadX] = v
 		}
 		return
@@ -2869,7 +2869,7 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			mean := sum / float64(n)
 			m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ v := m
 		vRow[threadX] = v
 	} /*line quern_gen.go:2874:1*/
 }
@@ -2878,7 +2878,7 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2881:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2881:1*/
 }
 
 //go:noinline
@@ -2888,7 +2888,7 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Moments{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := Moments{}
 		given := v.Count
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
@@ -2929,7 +2929,7 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Count = shuffleDown2
 		given2 := v.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -2976,7 +2976,7 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Mean = shuffleDown3
 		given3 := v.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
@@ -3025,7 +3025,7 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
 		count3 := count4 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.M2 = shuffleDown4
 		if d2 < group && lane+d2 < count3 && lane&start == 0 {
 			v = mergeMoments(v, shuffleDown)
 		}
@@ -3038,7 +3038,7 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3041:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3041:1*/
 }
 
 //go:noinline
@@ -3048,7 +3048,7 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ v2 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v2
 		}
@@ -3062,7 +3062,7 @@ func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mom
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:251*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
 	} /*line quern_gen.go:3067:1*/
 }
@@ -3071,7 +3071,7 @@ func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mom
 func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3074:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3074:1*/
 }
 
 //go:noinline
@@ -3081,7 +3081,7 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 	givenRow4 := (*[32]int64)(givens4[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v3 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5 := Moments{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5 := Moments{}
 		given4 := v3.Count
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow4[lane2] = given4
@@ -3122,7 +3122,7 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		v3 := vRow3[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Count = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5.Count = shuffleDown6
 		given5 := v3.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
@@ -3169,7 +3169,7 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		v3 := vRow3[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown7 := shuffleDownRow7[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Mean = shuffleDown7
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5.Mean = shuffleDown7
 		given6 := v3.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
@@ -3218,7 +3218,7 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown8 := shuffleDownRow8[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.M2 = shuffleDown8
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5.M2 = shuffleDown8
 		if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
 			v3 = mergeMoments(v3, shuffleDown5)
 		}
@@ -3231,14 +3231,14 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3234:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3234:1*/
 }
 
 //go:noinline
 func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, vs2 []Moments) {
 	resultRow2 := (*[32]Moments)(results2[at:])
 	vRow2 := (*[32]Moments)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3241:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:251*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3241:1*/
 }
 
 //go:noinline
@@ -3319,7 +3319,7 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 		/*line :55:30000*/ switch {
 //line :56:30000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
@@ -3328,51 +3328,51 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :243:10000*/ d2 = 1
-			/*line :244:10000*/ for ; d2 < 32; d2 *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d2 = 1
+			/*line :264:10000*/ for ; d2 < 32; d2 *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MomentsOfLines[T](r, vs, first5, shuffleDowns, givens)
 					}
 				}
-				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d2)
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d2)
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5MomentsOfLines[T](r, vs, first6, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d2)
-				/*line :252:10000*/ for threadZ := range 1 {
-					/*line :253:10000*/ for threadY := range 1 {
+				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d2)
+				/*line :272:10000*/ for threadZ := range 1 {
+					/*line :273:10000*/ for threadY := range 1 {
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6MomentsOfLines[T](r, vs, first7, shuffleDowns, shuffleDowns3, givens3)
 					}
 				}
-				/*line :258:10000*/ host.ShuffleDown(shuffleDowns4, givens3, d2)
+				/*line :278:10000*/ host.ShuffleDown(shuffleDowns4, givens3, d2)
 				start2 := 2*d2 - 1
-				/*line :260:10000*/ for threadZ := range 1 {
-					/*line :261:10000*/ for threadY := range 1 {
+				/*line :280:10000*/ for threadZ := range 1 {
+					/*line :281:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 256
 						quernRow7MomentsOfLines[T](r, counts, first8, vs, shuffleDowns, shuffleDowns4, d2, group, start2)
 					}
 				}
 			}
-			/*line :268:10000*/ for threadZ := range 1 {
-				/*line :269:10000*/ for threadY := range 1 {
+			/*line :288:10000*/ for threadZ := range 1 {
+				/*line :289:10000*/ for threadY := range 1 {
 					first9 := (threadZ*1 + threadY) * 256
 					quernRow8MomentsOfLines[T](r, vs, first9, results)
 				}
 			}
 		}
-		/*line :275:10000*/ start3 := lines * l.Parts
-		/*line :276:10000*/ for threadZ := range 1 {
-			/*line :277:10000*/ for threadY := range 1 {
+		/*line :295:10000*/ start3 := lines * l.Parts
+		/*line :296:10000*/ for threadZ := range 1 {
+			/*line :297:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow9MomentsOfLines[T](r, ps, first10, results, c, l, base, start3, out)
@@ -3501,7 +3501,7 @@ func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first4 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first4:])
 	resultRow := (*[256]Moments)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3504:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3504:1*/
 }
 
 //go:noinline
@@ -3511,7 +3511,7 @@ func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Mome
 	givenRow := (*[256]int64)(givens[first5:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Moments{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := Moments{}
 		given := v.Count
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
@@ -3552,7 +3552,7 @@ func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Mome
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Count = shuffleDown2
 		given2 := v.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -3599,7 +3599,7 @@ func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Mome
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Mean = shuffleDown3
 		given3 := v.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
@@ -3649,7 +3649,7 @@ func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.M2 = shuffleDown4
 		if d2 < group && lane+d2 < count && lane&start2 == 0 {
 			v = mergeMoments(v, shuffleDown)
 		}
@@ -3662,7 +3662,7 @@ func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []
 func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first9 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first9:])
 	resultRow := (*[256]Moments)(results[first9:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3665:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3665:1*/
 }
 
 //go:noinline
@@ -6215,39 +6215,39 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 		/*line :135:10000*/ switch {
 //line :136:10000
 		default:
-			/*line :240:10000*/ if width == 1 {
-				/*line :241:10000*/ for threadZ := range 1 {
-					/*line :242:10000*/ for threadY := range 1 {
+			/*line :260:10000*/ if width == 1 {
+				/*line :261:10000*/ for threadZ := range 1 {
+					/*line :262:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeIntegerReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :247:10000*/ break
+				/*line :267:10000*/ break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
+				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :246:10000*/ for threadZ := range 1 {
-					/*line :247:10000*/ for threadY := range 1 {
+				/*line :266:10000*/ for threadZ := range 1 {
+					/*line :267:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeIntegerReduceRows[T](r, actives, first5, vs, others, d, width, start, quernbound0)
 					}
 				}
 			}
-			/*line :254:10000*/ for threadZ := range 1 {
-				/*line :255:10000*/ for threadY := range 1 {
+			/*line :274:10000*/ for threadZ := range 1 {
+				/*line :275:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5ExtremeIntegerReduceRows[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :261:10000*/ for threadZ := range 1 {
-			/*line :262:10000*/ for threadY := range 1 {
+		/*line :281:10000*/ for threadZ := range 1 {
+			/*line :282:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6ExtremeIntegerReduceRows[T](r, tos, first7, results, out, width)
@@ -6338,7 +6338,7 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6341:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6341:1*/
 }
 
 //go:noinline
@@ -6355,7 +6355,7 @@ func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []i
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
 		/*line operator.go:143:90000*/ vRow[threadX] = v
@@ -6366,7 +6366,7 @@ func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []i
 func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6369:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6369:1*/
 }
 
 //go:noinline
@@ -6396,6 +6396,8 @@ func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
 	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
+	size := width % 4
+	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -6406,40 +6408,80 @@ func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeIntegerReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, quernbound0, out, gridY, blockY, width2)
+				quernRow1ExtremeIntegerReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, quernbound0, gridY, blockY, out, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int, width int, blockZ int, gridZ int, n int, in []T, first int, last int, quernbound0 T, out []T, gridY int, blockY int, width2 int) {
+func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, size int, base int, vectors int, blockZ int, gridZ int, n int, width int, in []T, first int, last int, quernbound0 T, gridY int, blockY int, out []T, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:177:10000*/ if size == 0 {
+				/*line :179:10000*/ if x >= vectors {
+					break
+				}
+				/*line :182:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+					/*line :183:10000*/ if r.Halted() {
+						/*line :182:10000*/ r.Halt()
+					}
+					/*line :183:10000*/ at := (z*n+first)*vectors + x
+					/*line :20:10000*/ v := [4]T{}
+					/*line :22:10000*/ v[0] = in[at*4]
+					/*line :22:10000*/ v[1] = in[at*4+1]
+					/*line :22:10000*/ v[2] = in[at*4+2]
+					/*line :22:10000*/ v[3] = in[at*4+3]
+					/*line :184:10000*/ sum := v
+					/*line :186:10000*/ for y := 1; y < last-first; y++ {
+						/*line :187:10000*/ if r.Halted() {
+							/*line :186:10000*/ r.Halt()
+						}
+						/*line :187:10000*/ t6 := at + y*vectors
+						/*line :20:10000*/ v2 := [4]T{}
+						/*line :22:10000*/ v2[0] = in[t6*4]
+						/*line :22:10000*/ v2[1] = in[t6*4+1]
+						/*line :22:10000*/ v2[2] = in[t6*4+2]
+						/*line :22:10000*/ v2[3] = in[t6*4+3]
+						/*line :188:10000*/ for k := 0; k < 4; k++ {
+							quernv0 := sum[k]
+							/*line :189:10000*/ quernv1 := v2[k]
+							/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
+							/*line quern.dev/algo/internal/template/reduce.go:189*/ sum[k] = result
+						}
+					}
+					t9 := (z*gridY+blockY)*vectors + x
+					/*line :32:10000*/ out[t9*4] = sum[0]
+					/*line :32:10000*/ out[t9*4+1] = sum[1]
+					/*line :32:10000*/ out[t9*4+2] = sum[2]
+					/*line :32:10000*/ out[t9*4+3] = sum[3]
+				}
+				/*line :34:10000*/ break
+			}
+			/*line :196:10000*/ if x >= width {
 				break
 			}
-			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :180:10000*/ if r.Halted() {
-					/*line :179:10000*/ r.Halt()
+			/*line :199:10000*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
+				/*line :200:10000*/ if r.Halted() {
+					/*line :199:10000*/ r.Halt()
 				}
-				/*line :180:10000*/ t2 := (z*n+first)*width + x
-				/*line :180:10000*/ column := in[t2:]
-				sum := column[0]
-				/*line :183:10000*/ for y := 1; y < last-first; y++ {
-					/*line :184:10000*/ if r.Halted() {
-						/*line :183:10000*/ r.Halt()
+				/*line :200:10000*/ t11 := (z2*n+first)*width + x
+				/*line :200:10000*/ column := in[t11:]
+				sum2 := column[0]
+				/*line :203:10000*/ for y2 := 1; y2 < last-first; y2++ {
+					/*line :204:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line :184:10000*/ quernv1 := column[y*width]
-					/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
+					/*line :204:10000*/ quernv12 := column[y2*width]
+					/*line operator.go:141*/ sum2 = extremeInteger[T](sum2, quernv12, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
+				/*line quern.dev/algo/internal/template/reduce.go:206:10000*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:6442:1*/
+	} /*line quern_gen.go:6484:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -6469,7 +6511,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -6478,36 +6520,36 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				}
 				break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
+				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :246:10000*/ for threadZ := range 1 {
-					/*line :247:10000*/ for threadY := range 1 {
+				/*line :266:10000*/ for threadZ := range 1 {
+					/*line :267:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeIntegerReduceSegments[T](r, counts, first4, vs, others, d, group, start, quernbound0)
 					}
 				}
 			}
-			/*line :254:10000*/ for threadZ := range 1 {
-				/*line :255:10000*/ for threadY := range 1 {
+			/*line :274:10000*/ for threadZ := range 1 {
+				/*line :275:10000*/ for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 256
 					quernRow4ExtremeIntegerReduceSegments[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :261:10000*/ for threadZ := range 1 {
-			/*line :262:10000*/ for threadY := range 1 {
+		/*line :281:10000*/ for threadZ := range 1 {
+			/*line :282:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow5ExtremeIntegerReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:6510:1*/
+	} /*line quern_gen.go:6552:1*/
 }
 
 //go:noinline
@@ -6520,40 +6562,40 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
-		/*line :199:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
+		/*line :219:10000*/ first2 := 0
 		last := 0
-		/*line :200:10000*/ if segment < len(out) {
+		/*line :220:10000*/ if segment < len(out) {
 			first2 = int(ends[segment])
-			/*line :201:10000*/ last = int(ends[segment+1])
+			/*line :221:10000*/ last = int(ends[segment+1])
 		}
-//line :203:10000
+//line :223:10000
 		var sum T
-		/*line :204:10000*/ if first2+lane < last {
+		/*line :224:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :207:10000*/ if r.Halted() {
-					/*line :206:10000*/ r.Halt()
+			/*line :226:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :227:10000*/ if r.Halted() {
+					/*line :226:10000*/ r.Halt()
 				}
-				/*line :207:10000*/ quernv1 := in[j]
+				/*line :227:10000*/ quernv1 := in[j]
 				/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ count := min(last-first2, group)
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6549:1*/
+	} /*line quern_gen.go:6591:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6556:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6598:1*/
 }
 
 //go:noinline
@@ -6570,18 +6612,18 @@ func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts 
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
 		/*line operator.go:143:90000*/ vRow[threadX] = v
-	} /*line quern_gen.go:6577:1*/
+	} /*line quern_gen.go:6619:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6584:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6626:1*/
 }
 
 //go:noinline
@@ -6597,14 +6639,14 @@ func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:6607:1*/
+	} /*line quern_gen.go:6649:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -6862,7 +6904,7 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				/*line :416:100000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:6865:1*/
+	} /*line quern_gen.go:6907:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -6903,7 +6945,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
 				/*line :270:110000*/ b := in[t4:t5]
@@ -6951,10 +6993,10 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 					quernv15 := in[i2]
 					/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv15, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:6957:1*/
+	} /*line quern_gen.go:6999:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -6983,11 +7025,11 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
+			/*line quern.dev/algo/internal/template/scan.go:297:110000*/ if base+threadX > 0 || len(before) < 2 {
 				break
 			}
-			sum := before[1]
-			if start {
+			/*line :300:110000*/ sum := before[1]
+			/*line :301:110000*/ if start {
 				before[0] = first
 				/*line operator.go:141*/ sum = extremeInteger[T](first, sum, quernbound0)
 				/*line quern.dev/algo/internal/template/scan.go:304*/ before[1] = sum
@@ -6998,7 +7040,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7001:1*/
+	} /*line quern_gen.go:7043:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -7131,7 +7173,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:7134:1*/
+	} /*line quern_gen.go:7176:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -7193,7 +7235,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7196:1*/
+	} /*line quern_gen.go:7238:1*/
 }
 
 func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -7384,7 +7426,7 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7387:1*/
+	} /*line quern_gen.go:7429:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -7428,45 +7470,45 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 		/*line :135:10000*/ switch {
 //line :136:10000
 		default:
-			/*line :240:10000*/ if width == 1 {
-				/*line :241:10000*/ for threadZ := range 1 {
-					/*line :242:10000*/ for threadY := range 1 {
+			/*line :260:10000*/ if width == 1 {
+				/*line :261:10000*/ for threadZ := range 1 {
+					/*line :262:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeFloatReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :247:10000*/ break
+				/*line :267:10000*/ break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
+				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :246:10000*/ for threadZ := range 1 {
-					/*line :247:10000*/ for threadY := range 1 {
+				/*line :266:10000*/ for threadZ := range 1 {
+					/*line :267:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeFloatReduceRows[T](r, actives, first5, vs, others, d, width, start, quernbound0)
 					}
 				}
 			}
-			/*line :254:10000*/ for threadZ := range 1 {
-				/*line :255:10000*/ for threadY := range 1 {
+			/*line :274:10000*/ for threadZ := range 1 {
+				/*line :275:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5ExtremeFloatReduceRows[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :261:10000*/ for threadZ := range 1 {
-			/*line :262:10000*/ for threadY := range 1 {
+		/*line :281:10000*/ for threadZ := range 1 {
+			/*line :282:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6ExtremeFloatReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:7469:1*/
+	} /*line quern_gen.go:7511:1*/
 }
 
 //go:noinline
@@ -7476,7 +7518,7 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:7479:1*/
+	} /*line quern_gen.go:7521:1*/
 }
 
 //go:noinline
@@ -7544,14 +7586,14 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:7547:1*/
+	} /*line quern_gen.go:7589:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7554:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7596:1*/
 }
 
 //go:noinline
@@ -7568,18 +7610,18 @@ func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives [
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
 		/*line operator.go:148:90000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7575:1*/
+	} /*line quern_gen.go:7617:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7582:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7624:1*/
 }
 
 //go:noinline
@@ -7594,7 +7636,7 @@ func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result6
 		}
-	} /*line quern_gen.go:7597:1*/
+	} /*line quern_gen.go:7639:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -7609,6 +7651,8 @@ func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
 	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
+	size := width % 4
+	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -7619,40 +7663,80 @@ func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeFloatReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, quernbound0, out, gridY, blockY, width2)
+				quernRow1ExtremeFloatReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, quernbound0, gridY, blockY, out, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base int, width int, blockZ int, gridZ int, n int, in []T, first int, last int, quernbound0 T, out []T, gridY int, blockY int, width2 int) {
+func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, size int, base int, vectors int, blockZ int, gridZ int, n int, width int, in []T, first int, last int, quernbound0 T, gridY int, blockY int, out []T, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:177:10000*/ if size == 0 {
+				/*line :179:10000*/ if x >= vectors {
+					break
+				}
+				/*line :182:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+					/*line :183:10000*/ if r.Halted() {
+						/*line :182:10000*/ r.Halt()
+					}
+					/*line :183:10000*/ at := (z*n+first)*vectors + x
+					/*line :20:10000*/ v := [4]T{}
+					/*line :22:10000*/ v[0] = in[at*4]
+					/*line :22:10000*/ v[1] = in[at*4+1]
+					/*line :22:10000*/ v[2] = in[at*4+2]
+					/*line :22:10000*/ v[3] = in[at*4+3]
+					/*line :184:10000*/ sum := v
+					/*line :186:10000*/ for y := 1; y < last-first; y++ {
+						/*line :187:10000*/ if r.Halted() {
+							/*line :186:10000*/ r.Halt()
+						}
+						/*line :187:10000*/ t6 := at + y*vectors
+						/*line :20:10000*/ v2 := [4]T{}
+						/*line :22:10000*/ v2[0] = in[t6*4]
+						/*line :22:10000*/ v2[1] = in[t6*4+1]
+						/*line :22:10000*/ v2[2] = in[t6*4+2]
+						/*line :22:10000*/ v2[3] = in[t6*4+3]
+						/*line :188:10000*/ for k := 0; k < 4; k++ {
+							quernv0 := sum[k]
+							/*line :189:10000*/ quernv1 := v2[k]
+							/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
+							/*line quern.dev/algo/internal/template/reduce.go:189*/ sum[k] = result
+						}
+					}
+					t9 := (z*gridY+blockY)*vectors + x
+					/*line :32:10000*/ out[t9*4] = sum[0]
+					/*line :32:10000*/ out[t9*4+1] = sum[1]
+					/*line :32:10000*/ out[t9*4+2] = sum[2]
+					/*line :32:10000*/ out[t9*4+3] = sum[3]
+				}
+				/*line :34:10000*/ break
+			}
+			/*line :196:10000*/ if x >= width {
 				break
 			}
-			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :180:10000*/ if r.Halted() {
-					/*line :179:10000*/ r.Halt()
+			/*line :199:10000*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
+				/*line :200:10000*/ if r.Halted() {
+					/*line :199:10000*/ r.Halt()
 				}
-				/*line :180:10000*/ t2 := (z*n+first)*width + x
-				/*line :180:10000*/ column := in[t2:]
-				sum := column[0]
-				/*line :183:10000*/ for y := 1; y < last-first; y++ {
-					/*line :184:10000*/ if r.Halted() {
-						/*line :183:10000*/ r.Halt()
+				/*line :200:10000*/ t11 := (z2*n+first)*width + x
+				/*line :200:10000*/ column := in[t11:]
+				sum2 := column[0]
+				/*line :203:10000*/ for y2 := 1; y2 < last-first; y2++ {
+					/*line :204:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line :184:10000*/ quernv1 := column[y*width]
-					/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
+					/*line :204:10000*/ quernv12 := column[y2*width]
+					/*line operator.go:146*/ sum2 = extremeFloat[T](sum2, quernv12, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
+				/*line quern.dev/algo/internal/template/reduce.go:206:10000*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:7655:1*/
+	} /*line quern_gen.go:7739:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -7682,7 +7766,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -7691,36 +7775,36 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
+				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :246:10000*/ for threadZ := range 1 {
-					/*line :247:10000*/ for threadY := range 1 {
+				/*line :266:10000*/ for threadZ := range 1 {
+					/*line :267:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeFloatReduceSegments[T](r, counts, first4, vs, others, d, group, start, quernbound0)
 					}
 				}
 			}
-			/*line :254:10000*/ for threadZ := range 1 {
-				/*line :255:10000*/ for threadY := range 1 {
+			/*line :274:10000*/ for threadZ := range 1 {
+				/*line :275:10000*/ for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 256
 					quernRow4ExtremeFloatReduceSegments[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :261:10000*/ for threadZ := range 1 {
-			/*line :262:10000*/ for threadY := range 1 {
+		/*line :281:10000*/ for threadZ := range 1 {
+			/*line :282:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow5ExtremeFloatReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:7723:1*/
+	} /*line quern_gen.go:7807:1*/
 }
 
 //go:noinline
@@ -7733,40 +7817,40 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
-		/*line :199:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
+		/*line :219:10000*/ first2 := 0
 		last := 0
-		/*line :200:10000*/ if segment < len(out) {
+		/*line :220:10000*/ if segment < len(out) {
 			first2 = int(ends[segment])
-			/*line :201:10000*/ last = int(ends[segment+1])
+			/*line :221:10000*/ last = int(ends[segment+1])
 		}
-//line :203:10000
+//line :223:10000
 		var sum T
-		/*line :204:10000*/ if first2+lane < last {
+		/*line :224:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :207:10000*/ if r.Halted() {
-					/*line :206:10000*/ r.Halt()
+			/*line :226:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :227:10000*/ if r.Halted() {
+					/*line :226:10000*/ r.Halt()
 				}
-				/*line :207:10000*/ quernv1 := in[j]
+				/*line :227:10000*/ quernv1 := in[j]
 				/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ count := min(last-first2, group)
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7762:1*/
+	} /*line quern_gen.go:7846:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7769:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7853:1*/
 }
 
 //go:noinline
@@ -7783,18 +7867,18 @@ func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, count
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
 		/*line operator.go:148:90000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7790:1*/
+	} /*line quern_gen.go:7874:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7797:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7881:1*/
 }
 
 //go:noinline
@@ -7810,14 +7894,14 @@ func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:7820:1*/
+	} /*line quern_gen.go:7904:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -8075,7 +8159,7 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				/*line :416:100000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:8078:1*/
+	} /*line quern_gen.go:8162:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -8116,7 +8200,7 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
 				/*line :270:110000*/ b := in[t4:t5]
@@ -8164,10 +8248,10 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 					quernv15 := in[i2]
 					/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv15, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:8170:1*/
+	} /*line quern_gen.go:8254:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -8196,11 +8280,11 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
+			/*line quern.dev/algo/internal/template/scan.go:297:110000*/ if base+threadX > 0 || len(before) < 2 {
 				break
 			}
-			sum := before[1]
-			if start {
+			/*line :300:110000*/ sum := before[1]
+			/*line :301:110000*/ if start {
 				before[0] = first
 				/*line operator.go:146*/ sum = extremeFloat[T](first, sum, quernbound0)
 				/*line quern.dev/algo/internal/template/scan.go:304*/ before[1] = sum
@@ -8211,7 +8295,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:8214:1*/
+	} /*line quern_gen.go:8298:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -8344,7 +8428,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:8347:1*/
+	} /*line quern_gen.go:8431:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -8406,7 +8490,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:8409:1*/
+	} /*line quern_gen.go:8493:1*/
 }
 
 func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8598,7 +8682,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:8601:1*/
+	} /*line quern_gen.go:8685:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8641,45 +8725,45 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 		/*line :135:10000*/ switch {
 //line :136:10000
 		default:
-			/*line :240:10000*/ if width == 1 {
-				/*line :241:10000*/ for threadZ := range 1 {
-					/*line :242:10000*/ for threadY := range 1 {
+			/*line :260:10000*/ if width == 1 {
+				/*line :261:10000*/ for threadZ := range 1 {
+					/*line :262:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3AddReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :247:10000*/ break
+				/*line :267:10000*/ break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
+				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :246:10000*/ for threadZ := range 1 {
-					/*line :247:10000*/ for threadY := range 1 {
+				/*line :266:10000*/ for threadZ := range 1 {
+					/*line :267:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4AddReduceRows[T](r, actives, first5, vs, others, d, width, start)
 					}
 				}
 			}
-			/*line :254:10000*/ for threadZ := range 1 {
-				/*line :255:10000*/ for threadY := range 1 {
+			/*line :274:10000*/ for threadZ := range 1 {
+				/*line :275:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5AddReduceRows[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :261:10000*/ for threadZ := range 1 {
-			/*line :262:10000*/ for threadY := range 1 {
+		/*line :281:10000*/ for threadZ := range 1 {
+			/*line :282:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6AddReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:8682:1*/
+	} /*line quern_gen.go:8766:1*/
 }
 
 //go:noinline
@@ -8689,7 +8773,7 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:8692:1*/
+	} /*line quern_gen.go:8776:1*/
 }
 
 //go:noinline
@@ -8757,14 +8841,14 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line :159:10000*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:8760:1*/
+	} /*line quern_gen.go:8844:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8767:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8851:1*/
 }
 
 //go:noinline
@@ -8781,18 +8865,18 @@ func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, ac
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8788:1*/
+	} /*line quern_gen.go:8872:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8795:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8879:1*/
 }
 
 //go:noinline
@@ -8807,7 +8891,7 @@ func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result
 		}
-	} /*line quern_gen.go:8810:1*/
+	} /*line quern_gen.go:8894:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8821,6 +8905,8 @@ func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run)
 	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
+	size := width % 4
+	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -8831,40 +8917,80 @@ func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, out, gridY, blockY, width2)
+				quernRow1AddReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, gridY, blockY, out, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, base int, width int, blockZ int, gridZ int, n int, in []T, first int, last int, out []T, gridY int, blockY int, width2 int) {
+func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, size int, base int, vectors int, blockZ int, gridZ int, n int, width int, in []T, first int, last int, gridY int, blockY int, out []T, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:177:10000*/ if size == 0 {
+				/*line :179:10000*/ if x >= vectors {
+					break
+				}
+				/*line :182:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+					/*line :183:10000*/ if r.Halted() {
+						/*line :182:10000*/ r.Halt()
+					}
+					/*line :183:10000*/ at := (z*n+first)*vectors + x
+					/*line :20:10000*/ v := [4]T{}
+					/*line :22:10000*/ v[0] = in[at*4]
+					/*line :22:10000*/ v[1] = in[at*4+1]
+					/*line :22:10000*/ v[2] = in[at*4+2]
+					/*line :22:10000*/ v[3] = in[at*4+3]
+					/*line :184:10000*/ sum := v
+					/*line :186:10000*/ for y := 1; y < last-first; y++ {
+						/*line :187:10000*/ if r.Halted() {
+							/*line :186:10000*/ r.Halt()
+						}
+						/*line :187:10000*/ t6 := at + y*vectors
+						/*line :20:10000*/ v2 := [4]T{}
+						/*line :22:10000*/ v2[0] = in[t6*4]
+						/*line :22:10000*/ v2[1] = in[t6*4+1]
+						/*line :22:10000*/ v2[2] = in[t6*4+2]
+						/*line :22:10000*/ v2[3] = in[t6*4+3]
+						/*line :188:10000*/ for k := 0; k < 4; k++ {
+							t8 := sum[k]
+							/*line :189:10000*/ t9 := v2[k]
+							/*line :189:10000*/ result0 := add[T](t8, t9)
+							/*line :189:10000*/ sum[k] = result0
+						}
+					}
+					/*line :192:10000*/ t12 := (z*gridY+blockY)*vectors + x
+					/*line :32:10000*/ out[t12*4] = sum[0]
+					/*line :32:10000*/ out[t12*4+1] = sum[1]
+					/*line :32:10000*/ out[t12*4+2] = sum[2]
+					/*line :32:10000*/ out[t12*4+3] = sum[3]
+				}
+				/*line :34:10000*/ break
+			}
+			/*line :196:10000*/ if x >= width {
 				break
 			}
-			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :180:10000*/ if r.Halted() {
-					/*line :179:10000*/ r.Halt()
+			/*line :199:10000*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
+				/*line :200:10000*/ if r.Halted() {
+					/*line :199:10000*/ r.Halt()
 				}
-				/*line :180:10000*/ t2 := (z*n+first)*width + x
-				/*line :180:10000*/ column := in[t2:]
-				sum := column[0]
-				/*line :183:10000*/ for y := 1; y < last-first; y++ {
-					/*line :184:10000*/ if r.Halted() {
-						/*line :183:10000*/ r.Halt()
+				/*line :200:10000*/ t14 := (z2*n+first)*width + x
+				/*line :200:10000*/ column := in[t14:]
+				sum2 := column[0]
+				/*line :203:10000*/ for y2 := 1; y2 < last-first; y2++ {
+					/*line :204:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line :184:10000*/ t4 := column[y*width]
-					/*line :184:10000*/ sum = add[T](sum, t4)
+					/*line :204:10000*/ t16 := column[y2*width]
+					/*line :204:10000*/ sum2 = add[T](sum2, t16)
 				}
-				/*line :186:10000*/ out[(z*gridY+blockY)*width+x] = sum
+				/*line :206:10000*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:8867:1*/
+	} /*line quern_gen.go:8993:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8893,7 +9019,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -8902,36 +9028,36 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				}
 				break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
+				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :246:10000*/ for threadZ := range 1 {
-					/*line :247:10000*/ for threadY := range 1 {
+				/*line :266:10000*/ for threadZ := range 1 {
+					/*line :267:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3AddReduceSegments[T](r, counts, first4, vs, others, d, group, start)
 					}
 				}
 			}
-			/*line :254:10000*/ for threadZ := range 1 {
-				/*line :255:10000*/ for threadY := range 1 {
+			/*line :274:10000*/ for threadZ := range 1 {
+				/*line :275:10000*/ for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 256
 					quernRow4AddReduceSegments[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :261:10000*/ for threadZ := range 1 {
-			/*line :262:10000*/ for threadY := range 1 {
+		/*line :281:10000*/ for threadZ := range 1 {
+			/*line :282:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow5AddReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:8934:1*/
+	} /*line quern_gen.go:9060:1*/
 }
 
 //go:noinline
@@ -8944,40 +9070,40 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
-		/*line :199:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
+		/*line :219:10000*/ first2 := 0
 		last := 0
-		/*line :200:10000*/ if segment < len(out) {
+		/*line :220:10000*/ if segment < len(out) {
 			first2 = int(ends[segment])
-			/*line :201:10000*/ last = int(ends[segment+1])
+			/*line :221:10000*/ last = int(ends[segment+1])
 		}
-//line :203:10000
+//line :223:10000
 		var sum T
-		/*line :204:10000*/ if first2+lane < last {
+		/*line :224:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :207:10000*/ if r.Halted() {
-					/*line :206:10000*/ r.Halt()
+			/*line :226:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :227:10000*/ if r.Halted() {
+					/*line :226:10000*/ r.Halt()
 				}
-				/*line :207:10000*/ t4 := in[j]
-				/*line :207:10000*/ sum = add[T](sum, t4)
+				/*line :227:10000*/ t4 := in[j]
+				/*line :227:10000*/ sum = add[T](sum, t4)
 			}
 		}
-		/*line :210:10000*/ count := min(last-first2, group)
+		/*line :230:10000*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:8973:1*/
+	} /*line quern_gen.go:9099:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8980:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9106:1*/
 }
 
 //go:noinline
@@ -8994,18 +9120,18 @@ func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:9001:1*/
+	} /*line quern_gen.go:9127:1*/
 }
 
 //go:noinline
 func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9008:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9134:1*/
 }
 
 //go:noinline
@@ -9021,14 +9147,14 @@ func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:9031:1*/
+	} /*line quern_gen.go:9157:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9285,7 +9411,7 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				/*line :416:100000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9288:1*/
+	} /*line quern_gen.go:9414:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9325,7 +9451,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
 				/*line :270:110000*/ b := in[t4:t5]
@@ -9376,7 +9502,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 				/*line :288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9379:1*/
+	} /*line quern_gen.go:9505:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9404,22 +9530,22 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
+			/*line quern.dev/algo/internal/template/scan.go:297:110000*/ if base+threadX > 0 || len(before) < 2 {
 				break
 			}
-			sum := before[1]
-			if start {
+			/*line :300:110000*/ sum := before[1]
+			/*line :301:110000*/ if start {
 				before[0] = first
 				sum = add[T](first, sum)
 				before[1] = sum
 			}
-			for i := 2; i < len(before); i++ {
+			/*line :306:110000*/ for i := 2; i < len(before); i++ {
 				t5 := before[i]
 				/*line :307:110000*/ sum = add[T](sum, t5)
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:9422:1*/
+	} /*line quern_gen.go:9548:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9551,7 +9677,7 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 				}
 			}
 		}
-	} /*line quern_gen.go:9554:1*/
+	} /*line quern_gen.go:9680:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9612,7 +9738,7 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 				/*line :419:110000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:9615:1*/
+	} /*line quern_gen.go:9741:1*/
 }
 
 func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9804,7 +9930,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:9807:1*/
+	} /*line quern_gen.go:9933:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9847,45 +9973,45 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line :135:10000*/ switch {
 //line :136:10000
 		default:
-			/*line :240:10000*/ if width == 1 {
-				/*line :241:10000*/ for threadZ := range 1 {
-					/*line :242:10000*/ for threadY := range 1 {
+			/*line :260:10000*/ if width == 1 {
+				/*line :261:10000*/ for threadZ := range 1 {
+					/*line :262:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MultiplyReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :247:10000*/ break
+				/*line :267:10000*/ break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
+				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :246:10000*/ for threadZ := range 1 {
-					/*line :247:10000*/ for threadY := range 1 {
+				/*line :266:10000*/ for threadZ := range 1 {
+					/*line :267:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MultiplyReduceRows[T](r, actives, first5, vs, others, d, width, start)
 					}
 				}
 			}
-			/*line :254:10000*/ for threadZ := range 1 {
-				/*line :255:10000*/ for threadY := range 1 {
+			/*line :274:10000*/ for threadZ := range 1 {
+				/*line :275:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5MultiplyReduceRows[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :261:10000*/ for threadZ := range 1 {
-			/*line :262:10000*/ for threadY := range 1 {
+		/*line :281:10000*/ for threadZ := range 1 {
+			/*line :282:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6MultiplyReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9888:1*/
+	} /*line quern_gen.go:10014:1*/
 }
 
 //go:noinline
@@ -9895,7 +10021,7 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9898:1*/
+	} /*line quern_gen.go:10024:1*/
 }
 
 //go:noinline
@@ -9963,14 +10089,14 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line :159:10000*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:9966:1*/
+	} /*line quern_gen.go:10092:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9973:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10099:1*/
 }
 
 //go:noinline
@@ -9987,18 +10113,18 @@ func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:9994:1*/
+	} /*line quern_gen.go:10120:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10001:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10127:1*/
 }
 
 //go:noinline
@@ -10013,7 +10139,7 @@ func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result
 		}
-	} /*line quern_gen.go:10016:1*/
+	} /*line quern_gen.go:10142:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10027,6 +10153,8 @@ func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
+	size := width % 4
+	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -10037,40 +10165,80 @@ func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, out, gridY, blockY, width2)
+				quernRow1MultiplyReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, gridY, blockY, out, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, base int, width int, blockZ int, gridZ int, n int, in []T, first int, last int, out []T, gridY int, blockY int, width2 int) {
+func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, size int, base int, vectors int, blockZ int, gridZ int, n int, width int, in []T, first int, last int, gridY int, blockY int, out []T, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:177:10000*/ if size == 0 {
+				/*line :179:10000*/ if x >= vectors {
+					break
+				}
+				/*line :182:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+					/*line :183:10000*/ if r.Halted() {
+						/*line :182:10000*/ r.Halt()
+					}
+					/*line :183:10000*/ at := (z*n+first)*vectors + x
+					/*line :20:10000*/ v := [4]T{}
+					/*line :22:10000*/ v[0] = in[at*4]
+					/*line :22:10000*/ v[1] = in[at*4+1]
+					/*line :22:10000*/ v[2] = in[at*4+2]
+					/*line :22:10000*/ v[3] = in[at*4+3]
+					/*line :184:10000*/ sum := v
+					/*line :186:10000*/ for y := 1; y < last-first; y++ {
+						/*line :187:10000*/ if r.Halted() {
+							/*line :186:10000*/ r.Halt()
+						}
+						/*line :187:10000*/ t6 := at + y*vectors
+						/*line :20:10000*/ v2 := [4]T{}
+						/*line :22:10000*/ v2[0] = in[t6*4]
+						/*line :22:10000*/ v2[1] = in[t6*4+1]
+						/*line :22:10000*/ v2[2] = in[t6*4+2]
+						/*line :22:10000*/ v2[3] = in[t6*4+3]
+						/*line :188:10000*/ for k := 0; k < 4; k++ {
+							t8 := sum[k]
+							/*line :189:10000*/ t9 := v2[k]
+							/*line :189:10000*/ result0 := multiply[T](t8, t9)
+							/*line :189:10000*/ sum[k] = result0
+						}
+					}
+					/*line :192:10000*/ t12 := (z*gridY+blockY)*vectors + x
+					/*line :32:10000*/ out[t12*4] = sum[0]
+					/*line :32:10000*/ out[t12*4+1] = sum[1]
+					/*line :32:10000*/ out[t12*4+2] = sum[2]
+					/*line :32:10000*/ out[t12*4+3] = sum[3]
+				}
+				/*line :34:10000*/ break
+			}
+			/*line :196:10000*/ if x >= width {
 				break
 			}
-			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :180:10000*/ if r.Halted() {
-					/*line :179:10000*/ r.Halt()
+			/*line :199:10000*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
+				/*line :200:10000*/ if r.Halted() {
+					/*line :199:10000*/ r.Halt()
 				}
-				/*line :180:10000*/ t2 := (z*n+first)*width + x
-				/*line :180:10000*/ column := in[t2:]
-				sum := column[0]
-				/*line :183:10000*/ for y := 1; y < last-first; y++ {
-					/*line :184:10000*/ if r.Halted() {
-						/*line :183:10000*/ r.Halt()
+				/*line :200:10000*/ t14 := (z2*n+first)*width + x
+				/*line :200:10000*/ column := in[t14:]
+				sum2 := column[0]
+				/*line :203:10000*/ for y2 := 1; y2 < last-first; y2++ {
+					/*line :204:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line :184:10000*/ t4 := column[y*width]
-					/*line :184:10000*/ sum = multiply[T](sum, t4)
+					/*line :204:10000*/ t16 := column[y2*width]
+					/*line :204:10000*/ sum2 = multiply[T](sum2, t16)
 				}
-				/*line :186:10000*/ out[(z*gridY+blockY)*width+x] = sum
+				/*line :206:10000*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:10073:1*/
+	} /*line quern_gen.go:10241:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10099,7 +10267,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -10108,36 +10276,36 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				}
 				break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
+				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :246:10000*/ for threadZ := range 1 {
-					/*line :247:10000*/ for threadY := range 1 {
+				/*line :266:10000*/ for threadZ := range 1 {
+					/*line :267:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MultiplyReduceSegments[T](r, counts, first4, vs, others, d, group, start)
 					}
 				}
 			}
-			/*line :254:10000*/ for threadZ := range 1 {
-				/*line :255:10000*/ for threadY := range 1 {
+			/*line :274:10000*/ for threadZ := range 1 {
+				/*line :275:10000*/ for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 256
 					quernRow4MultiplyReduceSegments[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :261:10000*/ for threadZ := range 1 {
-			/*line :262:10000*/ for threadY := range 1 {
+		/*line :281:10000*/ for threadZ := range 1 {
+			/*line :282:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow5MultiplyReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:10140:1*/
+	} /*line quern_gen.go:10308:1*/
 }
 
 //go:noinline
@@ -10150,40 +10318,40 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
-		/*line :199:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
+		/*line :219:10000*/ first2 := 0
 		last := 0
-		/*line :200:10000*/ if segment < len(out) {
+		/*line :220:10000*/ if segment < len(out) {
 			first2 = int(ends[segment])
-			/*line :201:10000*/ last = int(ends[segment+1])
+			/*line :221:10000*/ last = int(ends[segment+1])
 		}
-//line :203:10000
+//line :223:10000
 		var sum T
-		/*line :204:10000*/ if first2+lane < last {
+		/*line :224:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :207:10000*/ if r.Halted() {
-					/*line :206:10000*/ r.Halt()
+			/*line :226:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :227:10000*/ if r.Halted() {
+					/*line :226:10000*/ r.Halt()
 				}
-				/*line :207:10000*/ t4 := in[j]
-				/*line :207:10000*/ sum = multiply[T](sum, t4)
+				/*line :227:10000*/ t4 := in[j]
+				/*line :227:10000*/ sum = multiply[T](sum, t4)
 			}
 		}
-		/*line :210:10000*/ count := min(last-first2, group)
+		/*line :230:10000*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:10179:1*/
+	} /*line quern_gen.go:10347:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10186:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10354:1*/
 }
 
 //go:noinline
@@ -10200,18 +10368,18 @@ func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:10207:1*/
+	} /*line quern_gen.go:10375:1*/
 }
 
 //go:noinline
 func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10214:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10382:1*/
 }
 
 //go:noinline
@@ -10227,14 +10395,14 @@ func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:10237:1*/
+	} /*line quern_gen.go:10405:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10491,7 +10659,7 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				/*line :416:100000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:10494:1*/
+	} /*line quern_gen.go:10662:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10531,7 +10699,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
 				/*line :270:110000*/ b := in[t4:t5]
@@ -10582,7 +10750,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:10585:1*/
+	} /*line quern_gen.go:10753:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10610,22 +10778,22 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
+			/*line quern.dev/algo/internal/template/scan.go:297:110000*/ if base+threadX > 0 || len(before) < 2 {
 				break
 			}
-			sum := before[1]
-			if start {
+			/*line :300:110000*/ sum := before[1]
+			/*line :301:110000*/ if start {
 				before[0] = first
 				sum = multiply[T](first, sum)
 				before[1] = sum
 			}
-			for i := 2; i < len(before); i++ {
+			/*line :306:110000*/ for i := 2; i < len(before); i++ {
 				t5 := before[i]
 				/*line :307:110000*/ sum = multiply[T](sum, t5)
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10628:1*/
+	} /*line quern_gen.go:10796:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10757,7 +10925,7 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:10760:1*/
+	} /*line quern_gen.go:10928:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10818,7 +10986,7 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :419:110000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:10821:1*/
+	} /*line quern_gen.go:10989:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -10866,11 +11034,12 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 				V  T
 				At int
 			}
+//line :220:120000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			switch {
+			/*line :224:120000*/ switch {
 //line :225:120000
 			default:
 				/*line :32:120000*/ p2 := min(first, last-1)
@@ -11004,7 +11173,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 				}
 			}
 		}
-	} /*line quern_gen.go:11007:1*/
+	} /*line quern_gen.go:11176:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
@@ -11085,7 +11254,7 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 		/*line :55:30000*/ switch {
 //line :56:30000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group2 == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -11094,50 +11263,50 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 				}
 				break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow4OrderedIntegersExtremeLines[T](r, vs, first4, shuffleDowns, givens)
 					}
 				}
-				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow5OrderedIntegersExtremeLines[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
+				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
 				start2 := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :273:10000*/ for threadZ := range 1 {
+					/*line :274:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow6OrderedIntegersExtremeLines[T](r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
+			/*line :281:10000*/ for threadZ := range 1 {
+				/*line :282:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow7OrderedIntegersExtremeLines[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :268:10000*/ start3 := count * l.Parts
-		/*line :269:10000*/ for threadZ := range 1 {
-			/*line :270:10000*/ for threadY := range 1 {
+		/*line :288:10000*/ start3 := count * l.Parts
+		/*line :289:10000*/ for threadZ := range 1 {
+			/*line :290:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8OrderedIntegersExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:11140:1*/
+	} /*line quern_gen.go:11309:1*/
 }
 
 //go:noinline
@@ -11234,7 +11403,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 			}
 		}
 		/*line :81:30000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:11237:1*/
+	} /*line quern_gen.go:11406:1*/
 }
 
 //go:noinline
@@ -11283,7 +11452,7 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:11286:1*/
+	} /*line quern_gen.go:11455:1*/
 }
 
 //go:noinline
@@ -11302,7 +11471,7 @@ func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11305:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11474:1*/
 }
 
 //go:noinline
@@ -11324,7 +11493,7 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v2 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := struct {
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := struct {
 			V  T
 			At int
 		}{}
@@ -11345,26 +11514,27 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 		{
 			threadX := threadX + 2
 			v2 := vRow[threadX]
-			shuffleDown := struct {
+			/*line :285:10000*/ shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			given := v2.V
+			/*line :289:10000*/ given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
+//line :293:10000
 		{
 			threadX := threadX + 3
 			v2 := vRow[threadX]
-			shuffleDown := struct {
+			/*line :296:10000*/ shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			/*line :280:10000*/ given := v2.V
+			/*line :300:10000*/ given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:11367:1*/
+	} /*line quern_gen.go:11537:1*/
 }
 
 //go:noinline
@@ -11389,7 +11559,7 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 		v2 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.V = shuffleDown2
 		given2 := v2.At
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -11423,7 +11593,7 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:11426:1*/
+	} /*line quern_gen.go:11596:1*/
 }
 
 //go:noinline
@@ -11451,7 +11621,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.At = shuffleDown3
 		if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
 			var result struct {
 				V  T
@@ -11519,11 +11689,11 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 				}
 				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result = result4
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v2 = result
+			/*line quern.dev/algo/internal/template/reduce.go:266*/ v2 = result
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:11526:1*/
+	} /*line quern_gen.go:11696:1*/
 }
 
 //go:noinline
@@ -11542,7 +11712,7 @@ func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11545:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269:10000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11715:1*/
 }
 
 //go:noinline
@@ -11583,7 +11753,7 @@ func quernRow8OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		/*line :84:30000*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:11586:1*/
+	} /*line quern_gen.go:11756:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -11786,7 +11956,7 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:11789:1*/
+	} /*line quern_gen.go:11959:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -12004,7 +12174,7 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:12007:1*/
+	} /*line quern_gen.go:12177:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -12160,7 +12330,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12163:1*/
+	} /*line quern_gen.go:12333:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -12326,7 +12496,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12329:1*/
+	} /*line quern_gen.go:12499:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -12458,7 +12628,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				/*line :506:130000*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:12461:1*/
+	} /*line quern_gen.go:12631:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -12516,7 +12686,7 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:12519:1*/
+	} /*line quern_gen.go:12689:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -13147,7 +13317,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:13150:1*/
+	} /*line quern_gen.go:13320:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -13195,11 +13365,12 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 				V  T
 				At int
 			}
+//line :220:120000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			switch {
+			/*line :224:120000*/ switch {
 //line :225:120000
 			default:
 				/*line :32:120000*/ p2 := min(first, last-1)
@@ -13333,7 +13504,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 				}
 			}
 		}
-	} /*line quern_gen.go:13336:1*/
+	} /*line quern_gen.go:13507:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
@@ -13414,7 +13585,7 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 		/*line :55:30000*/ switch {
 //line :56:30000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group2 == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -13423,50 +13594,50 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow4OrderedFloatsExtremeLines[T](r, vs, first4, shuffleDowns, givens)
 					}
 				}
-				/*line :244:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
-				/*line :245:10000*/ for threadZ := range 1 {
-					/*line :246:10000*/ for threadY := range 1 {
+				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :265:10000*/ for threadZ := range 1 {
+					/*line :266:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow5OrderedFloatsExtremeLines[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :251:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
+				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
 				start2 := 2*d - 1
-				/*line :253:10000*/ for threadZ := range 1 {
-					/*line :254:10000*/ for threadY := range 1 {
+				/*line :273:10000*/ for threadZ := range 1 {
+					/*line :274:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow6OrderedFloatsExtremeLines[T](r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 					}
 				}
 			}
-			/*line :261:10000*/ for threadZ := range 1 {
-				/*line :262:10000*/ for threadY := range 1 {
+			/*line :281:10000*/ for threadZ := range 1 {
+				/*line :282:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow7OrderedFloatsExtremeLines[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :268:10000*/ start3 := count * l.Parts
-		/*line :269:10000*/ for threadZ := range 1 {
-			/*line :270:10000*/ for threadY := range 1 {
+		/*line :288:10000*/ start3 := count * l.Parts
+		/*line :289:10000*/ for threadZ := range 1 {
+			/*line :290:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8OrderedFloatsExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:13469:1*/
+	} /*line quern_gen.go:13640:1*/
 }
 
 //go:noinline
@@ -13563,7 +13734,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 			}
 		}
 		/*line :81:30000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:13566:1*/
+	} /*line quern_gen.go:13737:1*/
 }
 
 //go:noinline
@@ -13612,7 +13783,7 @@ func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:13615:1*/
+	} /*line quern_gen.go:13786:1*/
 }
 
 //go:noinline
@@ -13631,7 +13802,7 @@ func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13634:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13805:1*/
 }
 
 //go:noinline
@@ -13653,7 +13824,7 @@ func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v2 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := struct {
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := struct {
 			V  T
 			At int
 		}{}
@@ -13674,26 +13845,27 @@ func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 		{
 			threadX := threadX + 2
 			v2 := vRow[threadX]
-			shuffleDown := struct {
+			/*line :285:10000*/ shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			given := v2.V
+			/*line :289:10000*/ given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
+//line :293:10000
 		{
 			threadX := threadX + 3
 			v2 := vRow[threadX]
-			shuffleDown := struct {
+			/*line :296:10000*/ shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			/*line :280:10000*/ given := v2.V
+			/*line :300:10000*/ given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:13696:1*/
+	} /*line quern_gen.go:13868:1*/
 }
 
 //go:noinline
@@ -13718,7 +13890,7 @@ func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 		v2 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.V = shuffleDown2
 		given2 := v2.At
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -13752,7 +13924,7 @@ func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:13755:1*/
+	} /*line quern_gen.go:13927:1*/
 }
 
 //go:noinline
@@ -13780,7 +13952,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.At = shuffleDown3
 		if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
 			var result struct {
 				V  T
@@ -13848,11 +14020,11 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 				}
 				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result = result4
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v2 = result
+			/*line quern.dev/algo/internal/template/reduce.go:266*/ v2 = result
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:13855:1*/
+	} /*line quern_gen.go:14027:1*/
 }
 
 //go:noinline
@@ -13871,7 +14043,7 @@ func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13874:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269:10000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:14046:1*/
 }
 
 //go:noinline
@@ -13912,7 +14084,7 @@ func quernRow8OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		/*line :84:30000*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:13915:1*/
+	} /*line quern_gen.go:14087:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -14115,7 +14287,7 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14118:1*/
+	} /*line quern_gen.go:14290:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -14333,7 +14505,7 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14336:1*/
+	} /*line quern_gen.go:14508:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -14489,7 +14661,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14492:1*/
+	} /*line quern_gen.go:14664:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -14655,7 +14827,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14658:1*/
+	} /*line quern_gen.go:14830:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -14787,7 +14959,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				/*line :506:130000*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:14790:1*/
+	} /*line quern_gen.go:14962:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -14845,7 +15017,7 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:14848:1*/
+	} /*line quern_gen.go:15020:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -15476,7 +15648,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:15479:1*/
+	} /*line quern_gen.go:15651:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -15515,7 +15687,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			t5 := min(first+part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:223*/ if launch == 1 {
+				/*line quern.dev/algo/internal/template/runs.go:223:100000*/ if launch == 1 {
 					/*line :224:100000*/ if p > 0 {
 						break
 					}
@@ -15718,7 +15890,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 				/*line :281:100000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:15721:1*/
+	} /*line quern_gen.go:15893:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -15781,7 +15953,7 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 		/*line :111:30000*/ switch {
 //line :112:30000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group2 == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -15790,35 +15962,35 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				}
 				break
 			}
-			/*line :243:10000*/ d = 1
-			/*line :244:10000*/ for ; d < 32; d *= 2 {
-				/*line :245:10000*/ if r.Halted() {
-					/*line :243:10000*/ r.Halt()
+			/*line :263:10000*/ d = 1
+			/*line :264:10000*/ for ; d < 32; d *= 2 {
+				/*line :265:10000*/ if r.Halted() {
+					/*line :263:10000*/ r.Halt()
 				}
-				/*line :244:10000*/ host.ShuffleDown(others, vs, d)
+				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :246:10000*/ for threadZ := range 1 {
-					/*line :247:10000*/ for threadY := range 1 {
+				/*line :266:10000*/ for threadZ := range 1 {
+					/*line :267:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow4NonZeroCountLines[T](r, vs, first4, others, d, group2, count, start)
 					}
 				}
 			}
-			/*line :253:10000*/ for threadZ := range 1 {
-				/*line :254:10000*/ for threadY := range 1 {
+			/*line :273:10000*/ for threadZ := range 1 {
+				/*line :274:10000*/ for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 256
 					quernRow5NonZeroCountLines[T](r, vs, first5, results)
 				}
 			}
 		}
-		/*line :260:10000*/ for threadZ := range 1 {
-			/*line :261:10000*/ for threadY := range 1 {
+		/*line :280:10000*/ for threadZ := range 1 {
+			/*line :281:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow6NonZeroCountLines[T](r, ps, first6, results, c, l, base, size2, out)
 			}
 		}
-	} /*line quern_gen.go:15821:1*/
+	} /*line quern_gen.go:15993:1*/
 }
 
 //go:noinline
@@ -15890,21 +16062,21 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			}
 		}
 		/*line :104:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:15893:1*/
+	} /*line quern_gen.go:16065:1*/
 }
 
 //go:noinline
 func quernRow2NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, sums []int, first2 int, vs []int) {
 	sumRow := (*[256]int)(sums[first2:])
 	vRow := (*[256]int)(vs[first2:])
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:15900:1*/
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:16072:1*/
 }
 
 //go:noinline
 func quernRow3NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first3 int, results []int) {
 	vRow := (*[256]int)(vs[first3:])
 	resultRow := (*[256]int)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15907:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:16079:1*/
 }
 
 //go:noinline
@@ -15918,18 +16090,18 @@ func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
 			/*line quern.dev/algo/internal/template/lines.go:104*/ v += other
 		}
 		/*line :106:30000*/ vRow[threadX] = v
-	} /*line quern_gen.go:15925:1*/
+	} /*line quern_gen.go:16097:1*/
 }
 
 //go:noinline
 func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first5 int, results []int) {
 	vRow := (*[256]int)(vs[first5:])
 	resultRow := (*[256]int)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15932:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:16104:1*/
 }
 
 //go:noinline
@@ -15969,7 +16141,7 @@ func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :109:30000*/ out[p2.Line] = result
 			}
 		}
-	} /*line quern_gen.go:15972:1*/
+	} /*line quern_gen.go:16144:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16006,14 +16178,14 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				quernRow3NonZeroCountMatches[T](r, ns2, first3, count)
 			}
 		}
-	} /*line quern_gen.go:16009:1*/
+	} /*line quern_gen.go:16181:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:16016:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:16188:1*/
 }
 
 //go:noinline
@@ -16051,7 +16223,7 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:40000*/ nRow[threadX] = n
-	} /*line quern_gen.go:16054:1*/
+	} /*line quern_gen.go:16226:1*/
 }
 
 //go:noinline
@@ -16063,7 +16235,7 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		/*line quern.dev/algo/internal/template/select.go:151*/ if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:16066:1*/
+	} /*line quern_gen.go:16238:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16138,7 +16310,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :170:40000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:16141:1*/
+	} /*line quern_gen.go:16313:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16224,7 +16396,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:16227:1*/
+	} /*line quern_gen.go:16399:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16298,7 +16470,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:16301:1*/
+	} /*line quern_gen.go:16473:1*/
 }
 
 //line :215:40000

@@ -24,8 +24,8 @@ func (c *Combine[T]) scan(name string, s *gpu.Stream, exclusive, start bool, fir
 	if err := c.check(name); err != nil {
 		return err
 	}
-	if src == nil {
-		return invalid(name, "src", "the buffer is nil")
+	if err := present(name, "src", src); err != nil {
+		return err
 	}
 	n := src.Len()
 	if err := length(name, "dst", dst, n); err != nil {

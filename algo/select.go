@@ -85,8 +85,8 @@ func (c *selection) take(name string, s *gpu.Stream, tmp *gpu.Scratch, n int) er
 
 // arguments returns an error if the count or the lengths of a selection are wrong.
 func arguments[T, U any](name, arg string, dst *gpu.Buffer[T], count *gpu.Buffer[int], src *gpu.Buffer[U]) error {
-	if src == nil {
-		return invalid(name, "src", "the buffer is nil")
+	if err := present(name, "src", src); err != nil {
+		return err
 	}
 	if err := length(name, arg, dst, src.Len()); err != nil {
 		return err
@@ -309,8 +309,8 @@ func Count[T any](s *gpu.Stream, match Predicate[T], dst *gpu.Buffer[int], src *
 	if err := match.check(name); err != nil {
 		return err
 	}
-	if src == nil {
-		return invalid(name, "src", "the buffer is nil")
+	if err := present(name, "src", src); err != nil {
+		return err
 	}
 	if err := length(name, "dst", dst, 1); err != nil {
 		return err

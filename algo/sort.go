@@ -110,6 +110,9 @@ func orderOf[K Key, W word](name string, r Radix) (o digitOrder[W], passes int, 
 }
 
 func sortKeysOf[K Key](name string, s *gpu.Stream, r Radix, keys *gpu.Buffer[K], work []*gpu.Workspace) error {
+	if err := present(name, "keys", keys); err != nil {
+		return err
+	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return failed(name, err)
@@ -119,8 +122,8 @@ func sortKeysOf[K Key](name string, s *gpu.Stream, r Radix, keys *gpu.Buffer[K],
 }
 
 func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Buffer[K], values *gpu.Buffer[V], work []*gpu.Workspace) error {
-	if keys == nil {
-		return invalid(name, "keys", "the buffer is nil")
+	if err := present(name, "keys", keys); err != nil {
+		return err
 	}
 	if err := checkValues(name, keys, values); err != nil {
 		return err
@@ -195,9 +198,6 @@ func sortWords[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axi
 func sortShort[K Key, W uint8 | uint16](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[uint32],
 	widen func(*gpu.Stream, gpu.Grid, *gpu.Buffer[W], *gpu.Buffer[uint32]) error,
 	narrow func(*gpu.Stream, gpu.Grid, *gpu.Buffer[uint32], *gpu.Buffer[W]) error) error {
-	if keys == nil {
-		return invalid(name, "keys", "the buffer is nil")
-	}
 	n := axis.size()
 	p, err := planSort[K](name, s, tmp, r, axis, gpu.Take[uint32](tmp, n), values)
 	if err != nil {
@@ -220,9 +220,6 @@ func sortShort[K Key, W uint8 | uint16](name string, s *gpu.Stream, tmp *gpu.Scr
 // radixSort sorts keys of type K, whose bits are words of type W, with values unless that is
 // nil.
 func radixSort[K Key, W word, V uint32 | uint64](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K], values *gpu.Buffer[V]) error {
-	if keys == nil {
-		return invalid(name, "keys", "the buffer is nil")
-	}
 	p, err := planSort[K](name, s, tmp, r, axis, gpu.ViewAs[W](tmp, keys), values)
 	if err != nil {
 		return err

@@ -18,8 +18,8 @@ func TopK[K Key](s *gpu.Stream, r Radix, dst, src *gpu.Buffer[K], work ...*gpu.W
 // TopKIndices is [TopK], and writes to index where the elements are in src.
 func TopKIndices[K Key](s *gpu.Stream, r Radix, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K], work ...*gpu.Workspace) error {
 	const name = "TopKIndices"
-	if dst == nil {
-		return invalid(name, "dst", "the buffer is nil")
+	if err := present(name, "dst", dst); err != nil {
+		return err
 	}
 	if err := length(name, "index", index, dst.Len()); err != nil {
 		return err
@@ -28,11 +28,11 @@ func TopKIndices[K Key](s *gpu.Stream, r Radix, dst *gpu.Buffer[K], index *gpu.B
 }
 
 func topK[K Key](name string, s *gpu.Stream, r Radix, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K], work []*gpu.Workspace) error {
-	if dst == nil {
-		return invalid(name, "dst", "the buffer is nil")
+	if err := present(name, "dst", dst); err != nil {
+		return err
 	}
-	if src == nil {
-		return invalid(name, "src", "the buffer is nil")
+	if err := present(name, "src", src); err != nil {
+		return err
 	}
 	if dst.Len() > src.Len() {
 		return invalid(name, "dst", "%d elements, but src has %d", dst.Len(), src.Len())

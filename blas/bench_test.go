@@ -94,7 +94,7 @@ func benchPlan[T Float](b *testing.B, n int, kernel gemmKernel, parts int) {
 			lda: n, ldb: n, ldc: n, alpha: 1, a: x, b: x, c: c,
 		}
 		for b.Loop() {
-			if err := a.run(d.DefaultStream(), force[T](kernel, parts), nil); err != nil {
+			if err := a.run(d.DefaultStream(), force[T](kernel, 0, parts), nil); err != nil {
 				b.Fatal(err)
 			}
 		}

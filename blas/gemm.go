@@ -82,7 +82,7 @@ func product[T Float](op string, s *gpu.Stream, tA, tB Transpose, alpha T, a, b 
 }
 
 // run computes a product with the kernel and the number of parts that choose returns.
-func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, mostParts int) gemmPlan[T], work []*gpu.Workspace) error {
+func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k, batch, flags, mostParts int) gemmPlan[T], work []*gpu.Workspace) error {
 	scratch, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return err
@@ -97,13 +97,24 @@ func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k,
 		return err
 	}
 	x.bias, x.residual = cmp.Or(x.bias, x.c), cmp.Or(x.residual, x.c) // c: not read
-	p := choose(s.Device(), x.m, x.n, x.k, x.batch, math.MaxInt)
-	x.part = p.part
+	p := choose(s.Device(), x.m, x.n, x.k, x.batch, x.flags, math.MaxInt)
 	if p.parts == 1 {
 		if run, err := scratch.Ready(); !run {
 			return err
 		}
-		return p.launch(s, x)
+		return p.launch(s, x, x.c)
+	}
+	if g := gemmTiles[p.kernel]; g.packed {
+		divided := p.tiles - p.whole
+		partial := gpu.Take[T](scratch, divided*p.parts*g.rows*g.cols)
+		if run, err := scratch.Ready(); !run {
+			return err
+		}
+		if err := p.launch(s, x, partial); err != nil {
+			return err
+		}
+		return kernels.LaunchSumTiles(s, gpu.Linear(divided*g.rows*g.cols/4), x.m, x.n, p.whole, divided, p.parts, g.rows, g.cols, x.flags, x.offC, x.ldc, x.stepC,
+			x.alpha, x.beta, x.c, x.post, x.ldr, x.stepR, x.bias, x.residual, partial)
 	}
 	parts := x
 	parts.ldc = (x.n + 3) &^ 3
@@ -113,7 +124,7 @@ func (x gemmArguments[T]) run(s *gpu.Stream, choose func(d *gpu.Device, m, n, k,
 	if run, err := scratch.Ready(); !run {
 		return err
 	}
-	if err := p.launch(s, parts); err != nil {
+	if err := p.launch(s, parts, nil); err != nil {
 		return err
 	}
 	return kernels.LaunchSumParts(s, gpu.Linear(x.batch*x.m*parts.ldc/4), x.m, x.n, p.parts, x.batch, x.flags, parts.ldc, x.offC, x.ldc, x.stepC,

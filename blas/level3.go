@@ -202,9 +202,7 @@ func (e equations[T]) insert(known, rest [2]int, alpha T) error {
 		x.offC = rest[0]
 		x.flags = flagsOf(NoTrans, e.tA, x.lda%4 == 0 && x.offA%4 == 0, x.ldb%4 == 0 && x.offB%4 == 0, x.ldc%4 == 0 && x.offC%4 == 0)
 	}
-	p := plan[T](e.s.Device(), x.m, x.n, x.k, 1, 1)
-	x.part = p.part
-	return p.launch(e.s, x)
+	return plan[T](e.s.Device(), x.m, x.n, x.k, 1, x.flags, 1).launch(e.s, x, x.c)
 }
 
 // solveBlock solves n equations with a single launch.

@@ -11,12 +11,10 @@ import (
 	"quern.dev/gputest"
 )
 
-// force returns a choice of a kernel and a number of parts.
-func force[T Float](kernel gemmKernel, parts int) func(d *gpu.Device, m, n, k, batch, mostParts int) gemmPlan[T] {
-	return func(_ *gpu.Device, m, n, k, _, _ int) gemmPlan[T] {
-		g := gemmTiles[kernel]
-		part := max(divideUp(divideUp(k, parts), g.depth)*g.depth, 1)
-		return gemmPlan[T]{kernel, divideUp(m, g.side) * divideUp(n, g.side), max(divideUp(k, part), 1), part}
+// force returns a choice of a kernel and a number of parts of all but the first whole tiles.
+func force[T Float](kernel gemmKernel, whole, parts int) func(d *gpu.Device, m, n, k, batch, flags, mostParts int) gemmPlan[T] {
+	return func(_ *gpu.Device, m, n, k, batch, _, _ int) gemmPlan[T] {
+		return newPlan[T](kernel, m, n, k, batch, whole, parts)
 	}
 }
 
@@ -29,7 +27,7 @@ func TestGemmKernels(t *testing.T) {
 			testGemmKernels[float64](t, d, onCPU)
 			return
 		}
-		testGemmKernels[float32](t, d, small64, large128)
+		testGemmKernels[float32](t, d, aligned128, tile256, tile128, tile128x64, tile64, slices64, slices32)
 		testGemmKernels[float64](t, d, double64, tensor64, tensor128)
 	})
 }
@@ -62,6 +60,35 @@ func testGemmKernels[T Float](t *testing.T, d *gpu.Device, list ...gemmKernel) {
 			testGemmKernel[T](t, d, kernel, 1, [3]int{128, 128, 20}, transposed&1 != 0, transposed&2 != 0, 12+transposed%2*12)
 		}
 	}
+}
+
+// TestGemmOfRandomShapes multiplies matrices of shapes that fit no tile, with gaps between rows, by
+// each kernel.
+func TestGemmOfRandomShapes(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		rng := rand.New(rand.NewPCG(3, 3))
+		most, rounds := 300, 40
+		if d.Backend() == gpu.Sim {
+			most, rounds = 90, 3
+		}
+		for kernel, g := range gemmTiles {
+			if (d.Backend() == gpu.CPU) != (g.device == gpu.CPU) {
+				continue
+			}
+			for range rounds {
+				shape := [3]int{1 + rng.IntN(most), 1 + rng.IntN(most), 1 + rng.IntN(most)}
+				parts := 1 + rng.IntN(4)
+				if d.Backend() == gpu.CPU {
+					parts = 1
+				}
+				if variant := rng.IntN(24); g.float32 {
+					testGemmKernel[float32](t, d, gemmKernel(kernel), parts, shape, rng.IntN(2) == 0, rng.IntN(2) == 0, variant)
+				} else {
+					testGemmKernel[float64](t, d, gemmKernel(kernel), parts, shape, rng.IntN(2) == 0, rng.IntN(2) == 0, variant)
+				}
+			}
+		}
+	})
 }
 
 func testGemmKernel[T Float](t *testing.T, d *gpu.Device, kernel gemmKernel, parts int, shape [3]int, tA, tB bool, variant int) {
@@ -106,6 +133,10 @@ func testGemmKernel[T Float](t *testing.T, d *gpu.Device, kernel gemmKernel, par
 	} else if triangle == 2 {
 		flags |= kernels.Upper
 	}
+	whole := 0
+	if gemmTiles[kernel].packed {
+		whole = variant % 2
+	}
 	alpha, beta := T(0.5), T((variant+variant/4)%2)*0.25
 	before := append([]T(nil), c.data...)
 	x := gemmArguments[T]{
@@ -113,7 +144,7 @@ func testGemmKernel[T Float](t *testing.T, d *gpu.Device, kernel gemmKernel, par
 		stepA: da.Step, stepB: db.Step, stepC: dc.Step, alpha: alpha, beta: beta, a: da.Data, b: db.Data, c: dc.Data,
 		post: post, ldr: dr.Stride, stepR: dr.Step, bias: e.Bias.Data, residual: e.Residual.Data,
 	}
-	if err := x.run(d.DefaultStream(), force[T](kernel, parts), nil); err != nil {
+	if err := x.run(d.DefaultStream(), force[T](kernel, whole, parts), nil); err != nil {
 		t.Fatal(err)
 	}
 	got := gputest.Download(t, d, dc.Data)

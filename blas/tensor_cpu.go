@@ -24,12 +24,12 @@ func (x tensorArguments[A, B, C]) runOnCPU(s *gpu.Stream, scratch *gpu.Scratch) 
 		}
 	}
 	c := any(x.c).(Batch[float32])
-	return plan[float32](s.Device(), x.m, x.n, x.k, x.batch, 1).launch(s, gemmArguments[float32]{
+	return plan[float32](s.Device(), x.m, x.n, x.k, x.batch, 0, 1).launch(s, gemmArguments[float32]{
 		m: x.m, n: x.n, k: x.k, batch: x.batch, flags: flagsOf(x.tA, x.tB, false, false, false),
 		lda: a.Stride, ldb: b.Stride, ldc: c.Stride, stepA: a.Step, stepB: b.Step, stepC: c.Step,
 		alpha: float32(x.alpha), beta: float32(x.beta), a: a.Data, b: b.Data, c: c.Data,
 		post: x.post, ldr: x.ldr, stepR: x.stepR, bias: x.bias, residual: x.residual,
-	})
+	}, nil)
 }
 
 // gapless returns matrices of the same shape without gaps and without memory.

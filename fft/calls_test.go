@@ -138,6 +138,14 @@ func TestInvalidCallsWriteNothing(t *testing.T) {
 	if err := overlapping.Forward(s, y, x); err != nil {
 		t.Errorf("overlapping input: %v", err)
 	}
+	both := fft.Desc{Shape: []int{8}, Batch: 2, Signal: fft.Layout{Dist: 4}, Spectrum: fft.Layout{Dist: 3}}
+	_, err = fft.NewPlan[complex64](dev, both)
+	_, errReal := fft.NewRealPlan[float32, complex64](dev, both)
+	for _, err := range []error{err, errReal} {
+		if !errors.Is(err, gpu.ErrInvalid) || !strings.Contains(err.Error(), "Plan: Spectrum: elements of this layout overlap") {
+			t.Errorf("a plan that can write nothing: %v", err)
+		}
+	}
 }
 
 func TestTransformsInPlace(t *testing.T) {

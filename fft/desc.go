@@ -28,6 +28,10 @@ type Desc struct {
 // advanced interfaces do. Element (i, j, k) of transform b is at
 //
 //	b*Dist + ((i*Embed[1]+j)*Embed[2]+k)*Stride
+//
+// Several elements may be at the same place where a transform only reads them. A plan in which
+// those of Signal are has no Inverse, and a plan in which those of Spectrum are has no Forward: the
+// method returns an error. If those of both are, there is no plan.
 type Layout struct {
 	// Embed is the shape of the array that contains a transform, or nil if that is the
 	// shape of the transform. Embed[0] is used for the default of Dist only.
@@ -134,6 +138,14 @@ func (l Layout) resolve(op, arg string, shape []int, batch int) (arrays, error) 
 	}
 	a.overlaps = overlap(append([]level{{Count: batch, Out: a.dist}}, a.axes(-1)...))
 	return a, nil
+}
+
+// checkPlaces returns an error if neither direction has a place of its own for each result.
+func checkPlaces(op string, signal, spectrum arrays) error {
+	if signal.overlaps && spectrum.overlaps {
+		return invalid(op, "Spectrum", "elements of this layout overlap, and those of Signal do, so that neither direction can write its results")
+	}
+	return nil
 }
 
 // axes returns the dimensions but one as levels.

@@ -44,7 +44,8 @@
 //
 // Invalid arguments are an [*Error], which names the operation, the argument and the rule,
 // and matches gpu.ErrInvalid. Nothing is written then. Input and output of a call may be the
-// same elements only where the method says so; anything else that overlaps is refused.
+// same elements only where the method says so; anything else that overlaps is refused by the call:
+// a plan does not know the buffers.
 //
 // # Determinism and concurrency
 //

@@ -50,6 +50,9 @@ func newPlan[C Complex](b *builder, dev *gpu.Device, d Desc) (*Plan[C], error) {
 	if p.spectrum, err = d.Spectrum.resolve(op, "Spectrum", d.Shape, batch); err != nil {
 		return nil, err
 	}
+	if err := checkPlaces(op, p.signal, p.spectrum); err != nil {
+		return nil, err
+	}
 	forward := b.begin()
 	b.complex(p.signal, p.spectrum, false, d.Norm.scale(d.points(), false))
 	inverse := b.begin()

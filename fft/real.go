@@ -45,6 +45,9 @@ func NewRealPlan[R Float, C Complex](dev *gpu.Device, d Desc) (*RealPlan[R, C], 
 	if p.spectrum, err = d.Spectrum.resolve(op, "Spectrum", half, batch); err != nil {
 		return nil, err
 	}
+	if err := checkPlaces(op, p.signal, p.spectrum); err != nil {
+		return nil, err
+	}
 	b := newBuilder(dev, int(unsafe.Sizeof(c)))
 	forward := b.begin()
 	b.realForward(p.signal, p.spectrum, d.Norm.scale(d.points(), false))

@@ -277,6 +277,7 @@ func TestRefused(t *testing.T) {
 			{Resize(s, out, Image[uint8]{Channels: 3}, Linear), "filter: Resize: src: no pixels"},
 			{Rotate(s, out, src, nan, Linear, b), "filter: Rotate: matrix: element 0 is NaN"},
 			{Bilateral(s, out, src, 3, 0, 1, b), "filter: Bilateral: sigma: 0 pixels and 1, want standard deviations above 0"},
+			{Bilateral(s, out, src, 1000, 3, 1, b), "filter: Bilateral: radius: 1000, want 0 to 64"},
 			{ConvertColor(s, out, src, HSV, Lab), "filter: ConvertColor: space: Lab to HSV; convert to RGB first"},
 			{ConvertColor(s, out, src, Gray, RGB), "filter: ConvertColor: dst: 3 channels, but Gray has 1"},
 			{ConvertColor(s, out, one, HSV, RGB), "filter: ConvertColor: src: 1 channels, but RGB has 3 or 4"},

@@ -108,6 +108,11 @@ func (b *Buffer[T]) Close() error {
 	return b.mem.close()
 }
 
+// Err returns the error of each use of the buffer, or nil if it can be used: it is nil, the zero
+// value or a view outside of its array, or closed. A function that does nothing for an empty buffer
+// calls it, because all of these but the last have no elements.
+func (b *Buffer[T]) Err() error { return b.check(b.Device()) }
+
 // check returns an error if the buffer cannot be used with device d.
 func (b *Buffer[T]) check(d *Device) error {
 	switch {

@@ -209,3 +209,26 @@ func TestClosingADeviceReportsLeakedBuffers(t *testing.T) {
 		})
 	}
 }
+
+func TestErrTellsUnusableBuffersFromEmptyOnes(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) { testErr(t, d) })
+}
+
+func testErr(t *testing.T, d *Device) {
+	b, err := Alloc[float32](d, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]*Buffer[float32]{"nil": nil, "the zero value": {}, "a view of it": new(Buffer[float32]).Slice(0, 0), "a view outside of its array": b.Slice(2, 9)} {
+		if err := c.Err(); !errors.Is(err, ErrInvalid) || c.Len() != 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := errors.Join(b.Err(), b.Slice(2, 2).Err()); err != nil {
+		t.Error(err)
+	}
+	b.Close()
+	if err := b.Err(); !errors.Is(err, ErrClosed) {
+		t.Errorf("a closed buffer: %v", err)
+	}
+}

@@ -45,6 +45,8 @@ func check[T any](op string, s *gpu.Stream, src Source, dst *gpu.Buffer[T]) erro
 		return invalid(op, "s", "is nil")
 	case dst == nil:
 		return invalid(op, "dst", "is nil")
+	case dst.Err() != nil:
+		return fmt.Errorf("random: %s: dst: %w", op, dst.Err())
 	case src.Offset > maxIndex || uint64(dst.Len()) > maxIndex-src.Offset:
 		return invalid(op, "src", "has offset %d, which with the %d elements of dst exceeds 2^48 numbers; use another stream", src.Offset, dst.Len())
 	}

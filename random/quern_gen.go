@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "45fc01fc3e6f9ea15dbff79313010d81981f3c5bccb8d52e531ba919180149e4",
+	Sum:     "ff646e65c09f435d32e0a0293fe7f28d73f25b03ba925cc2f16ac8c6d708afa4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -638,13 +638,13 @@ func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32,
 		i := base + threadX
 		/*line exponential.go:20*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -783,13 +783,13 @@ func quernRow1FillExponential32_shift_0(r *host.Run, base int, shift2 int, dst [
 		i := base + threadX
 		/*line exponential.go:20*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -1433,13 +1433,13 @@ func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, siz
 		t19 := first + 3
 		/*line integers.go:12*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -1583,13 +1583,13 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []ui
 		t19 := first + 3
 		/*line integers.go:12*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -1824,13 +1824,13 @@ func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size u
 		t20 := first + 3
 		/*line integers.go:108*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c2<<16
 			c3 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c5) * uint64(c3) >> 32)
 			lo1 := c3 * 3449720151
@@ -1973,13 +1973,13 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []boo
 		t20 := first + 3
 		/*line integers.go:108*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c2<<16
 			c3 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c5) * uint64(c3) >> 32)
 			lo1 := c3 * 3449720151
@@ -2124,13 +2124,13 @@ func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size
 		i := base + threadX
 		/*line normal.go:55*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -2268,13 +2268,13 @@ func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []floa
 		i := base + threadX
 		/*line normal.go:55*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -3974,13 +3974,13 @@ func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size ui
 		i := base + threadX
 		/*line uniform.go:73:30000*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -4114,13 +4114,13 @@ func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32
 		i := base + threadX
 		/*line uniform.go:73:30000*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -4333,13 +4333,13 @@ func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, siz
 		i := base + threadX
 		/*line uniform.go:97*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -4480,13 +4480,13 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []flo
 		i := base + threadX
 		/*line uniform.go:97*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151

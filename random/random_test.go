@@ -485,6 +485,14 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 	if err := random.Normal(s, src, closed, 0, 1); !errors.Is(err, gpu.ErrClosed) || !strings.HasPrefix(err.Error(), "random: Normal: ") {
 		t.Errorf("a closed buffer: %v", err)
 	}
+	for name, b := range map[string]*gpu.Buffer[float32]{"the zero value": {}, "a view outside of its array": f32.Slice(3, 99)} {
+		if err := random.Normal(s, src, b, 0, 1); !errors.Is(err, gpu.ErrInvalid) || !strings.HasPrefix(err.Error(), "random: Normal: dst: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := random.Normal(s, src.At(7).At(math.MaxUint64-3), f32, 0, 1); !errors.Is(err, gpu.ErrInvalid) {
+		t.Errorf("an offset beyond uint64: %v", err)
+	}
 }
 
 func TestOffsets(t *testing.T) {
@@ -494,5 +502,8 @@ func TestOffsets(t *testing.T) {
 	var src random.Source
 	if src.At(2).At(3) != (random.Source{Offset: 5}) {
 		t.Error("At does not add offsets")
+	}
+	if src.At(2).At(math.MaxUint64-1).Offset != math.MaxUint64 {
+		t.Error("At returns to the start of the sequence")
 	}
 }

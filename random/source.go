@@ -1,6 +1,7 @@
 package random
 
 import (
+	"math"
 	"math/bits"
 
 	"quern.dev/kernel"
@@ -24,9 +25,15 @@ type Source struct {
 }
 
 // At returns the rest of the sequence from index n on. A program that divides an
-// array into parts fills the part that begins at element n from src.At(n).
+// array into parts fills the part that begins at element n from src.At(n). A
+// sequence has 2^48 numbers: functions that fill buffers refuse a part beyond them.
+// A sum of Offset and n that is not a uint64 is 2^64-1, which they refuse, too.
 func (s Source) At(n uint64) Source {
-	s.Offset += n
+	offset, carry := bits.Add64(s.Offset, n, 0)
+	if carry != 0 {
+		offset = math.MaxUint64
+	}
+	s.Offset = offset
 	return s
 }
 

@@ -41,7 +41,7 @@ func (a BSR[T]) check(op, arg string) error {
 	case a.Value.Len() != a.Index.Len()*a.Block*a.Block:
 		return invalid(op, arg, "has %d blocks of %d elements, and %d values", a.Index.Len(), a.Block*a.Block, a.Value.Len())
 	}
-	return nil
+	return usable(op, arg, a.Start.Err(), a.Index.Err(), a.Value.Err())
 }
 
 const maxBlock = 64

@@ -213,6 +213,12 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 	entries := func(row, col int32) error {
 		return none(sparse.UploadCSR(s, &sparse.Entries[float64]{Rows: 2, Cols: 3, Row: []int32{row}, Col: []int32{col}, Value: []float64{1}}))
 	}
+	far := func(row, col int) *sparse.Entries[float64] {
+		e := &sparse.Entries[float64]{Rows: 2, Cols: 3}
+		e.Add(row, col, 1)
+		return e
+	}
+	_, _, noMatrix := sparse.ReadMarket[float64](nil)
 	for want, err := range map[string]error{
 		"MulVec: x has 10 elements, but a has 9 columns":                       sparse.MulVec(s, false, 1, m.a, vec, 0, m.x),
 		"MulVec: y has 10 elements, but a has 9 rows":                          sparse.MulVec(s, false, 1, m.a, m.b, 0, vec),
@@ -286,12 +292,23 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 		"CG: x overlaps a;":                                                    none(sparse.CG(ctx, s, m.a, m.b, inMatrix, nil)),
 		"GMRES: x overlaps a;":                                                 none(sparse.GMRES(ctx, s, m.a, m.b, inMatrix, nil)),
 		"UploadCSR: e has entry 0 in row 2 and column 0, outside of the 2 x 3": entries(2, 0),
+		"UploadCSR: e is nil":                                                  none(sparse.UploadCSR[float64](s, nil)),
+		"UploadCOO: e is nil":                                                  none(sparse.UploadCOO[float64](s, nil)),
+		"UploadBSR: e is nil":                                                  none(sparse.UploadBSR[float64](s, nil, 2)),
+		"UploadCSR: e has entry 0 in row -1 and column 0,":                     none(sparse.UploadCSR(s, far(1<<40, 0))),
+		"UploadCOO: e has entry 0 in row 1 and column -1,":                     none(sparse.UploadCOO(s, far(1, 1<<32))),
+		"UploadBSR: e has entry 0 in row -1 and column 0,":                     none(sparse.UploadBSR(s, far(-1<<32, 0), 2)),
+		"ReadMarket: r is nil":                                                 noMatrix,
 		"UploadCSR: e has entry 0 in row 0 and column -1":                      entries(0, -1),
 	} {
 		var e *sparse.Error
 		if !errors.As(err, &e) || !errors.Is(err, gpu.ErrInvalid) || !strings.HasPrefix(err.Error(), "sparse: "+want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+	empty := sparse.COO[float64]{Rows: 9, Cols: 9, Row: new(gpu.Buffer[int32]), Col: new(gpu.Buffer[int32]), Value: new(gpu.Buffer[float64])}
+	if err := sparse.MulVecCOO(s, false, 1, empty, m.b, 0, m.x); !errors.Is(err, gpu.ErrInvalid) || !strings.HasPrefix(err.Error(), "sparse: MulVecCOO: a: ") {
+		t.Errorf("buffers that were not allocated: %v", err)
 	}
 	for i, v := range gputest.Download(t, dev, m.x) {
 		if v != 0 {

@@ -48,7 +48,7 @@ func (a ELL[T]) check(op, arg string) error {
 	case a.Index.Len() != a.Rows*a.Width || a.Value.Len() != a.Rows*a.Width:
 		return invalid(op, arg, "has %d indices and %d values; there must be %d rows of %d", a.Index.Len(), a.Value.Len(), a.Rows, a.Width)
 	}
-	return nil
+	return usable(op, arg, a.Index.Err(), a.Value.Err())
 }
 
 //quern:kernel instantiate=float32,float64

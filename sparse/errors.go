@@ -25,6 +25,16 @@ func invalid(op, arg, format string, args ...any) error {
 	return &Error{op, arg, fmt.Sprintf(format, args...)}
 }
 
+// usable returns an error if a buffer of an argument cannot be used: the first of the given ones.
+func usable(op, arg string, errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return fmt.Errorf("sparse: %s: %s: %w", op, arg, err)
+		}
+	}
+	return nil
+}
+
 // failed adds the function to an error of another package.
 func failed(op string, err error) error {
 	if err == nil {

@@ -115,7 +115,7 @@ func checkCompressed[T Float](op, arg, lines string, rows, cols, n int, start, i
 	case value.Len() > math.MaxInt32:
 		return invalid(op, arg, "has %d entries; at most 2^31-1 are possible", value.Len())
 	}
-	return nil
+	return usable(op, arg, start.Err(), index.Err(), value.Err())
 }
 
 func (a COO[T]) check(op, arg string) error {
@@ -129,7 +129,7 @@ func (a COO[T]) check(op, arg string) error {
 	case a.Value.Len() > math.MaxInt32:
 		return invalid(op, arg, "has %d entries; at most 2^31-1 are possible", a.Value.Len())
 	}
-	return nil
+	return usable(op, arg, a.Row.Err(), a.Col.Err(), a.Value.Err())
 }
 
 func (m Dense[T]) check(op, arg string) error {
@@ -154,13 +154,23 @@ type Entries[T any] struct {
 	Value      []T
 }
 
-// Add adds an entry.
+// Add adds an entry. It does not check that the row and the column are in the matrix: the functions
+// that upload entries do. Numbers that are not an int32 become -1, which is in no matrix.
 func (e *Entries[T]) Add(row, col int, value T) {
-	e.Row, e.Col, e.Value = append(e.Row, int32(row)), append(e.Col, int32(col)), append(e.Value, value)
+	e.Row, e.Col, e.Value = append(e.Row, narrow(row)), append(e.Col, narrow(col)), append(e.Value, value)
+}
+
+func narrow(i int) int32 {
+	if int(int32(i)) != i {
+		return -1
+	}
+	return int32(i)
 }
 
 func checkEntries[T Float](op string, e *Entries[T]) error {
 	switch {
+	case e == nil:
+		return invalid(op, "e", "is nil")
 	case e.Rows < 0 || e.Cols < 0 || e.Rows > math.MaxInt32-1 || e.Cols > math.MaxInt32-1:
 		return invalid(op, "e", "is %d x %d; sizes must not be negative, and less than 2^31-1", e.Rows, e.Cols)
 	case len(e.Row) != len(e.Value) || len(e.Col) != len(e.Value):

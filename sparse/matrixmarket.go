@@ -3,9 +3,11 @@ package sparse
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"math/cmplx"
 	"strconv"
 	"strings"
 
@@ -143,9 +145,14 @@ func (m *market) integer(at int, what string, low, high int) (int, error) {
 	return n, nil
 }
 
+// number reads a decimal number, an infinity or a NaN. Go's other forms, as 0x1p4 and 1_000, are
+// unknown to other programs.
 func (m *market) number(at int) (float64, error) {
 	v, err := strconv.ParseFloat(string(m.fields[at]), 64)
-	if err != nil && !math.IsInf(v, 0) { // an overflow is an infinity
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, m.fail("the number %s is beyond float64", m.fields[at])
+	case err != nil || bytes.ContainsAny(m.fields[at], "_xX"):
 		return 0, m.fail("%q is not a number", m.fields[at])
 	}
 	return v, nil
@@ -228,10 +235,13 @@ func (m *market) header() (h MarketHeader, err error) {
 // from 1; those of the result count from 0. Entries that the file leaves out because of
 // its symmetry are in the result, right after their counterparts. Elements of arrays
 // that are 0 are not. Complex numbers keep their real part only if T is real, which is an
-// error if a part is lost.
+// error if a part is lost. So is a number that T can only round to an infinity.
 //
 // A malformed file gives a [MarketError] with the line.
 func ReadMarket[T float32 | float64 | complex64 | complex128](r io.Reader) (*Entries[T], MarketHeader, error) {
+	if r == nil {
+		return nil, MarketHeader{}, invalid("ReadMarket", "r", "is nil")
+	}
 	m := &market{scanner: bufio.NewScanner(r)}
 	m.scanner.Buffer(make([]byte, 4096), maxMarketLine)
 	h, err := m.header()
@@ -255,6 +265,16 @@ func ReadMarket[T float32 | float64 | complex64 | complex128](r io.Reader) (*Ent
 		case float32, float64:
 			if imag(v) != 0 {
 				return m.fail("the number %v is complex; read the file with complex numbers", v)
+			}
+		}
+		switch x := any(x).(type) {
+		case float32:
+			if math.IsInf(float64(x), 0) && !math.IsInf(real(v), 0) {
+				return m.fail("the number %v is beyond float32", real(v))
+			}
+		case complex64:
+			if cmplx.IsInf(complex128(x)) && !cmplx.IsInf(v) {
+				return m.fail("the number %v is beyond complex64", v)
 			}
 		}
 		if len(e.Value) >= math.MaxInt32 {

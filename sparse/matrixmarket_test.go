@@ -35,7 +35,7 @@ func TestReadMarket(t *testing.T) {
 		"a symmetric array":                         {"%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n", "2x2: (0,0)=1 (1,0)=2 (0,1)=2 (1,1)=3"},
 		"a skew-symmetric array has no diagonal":    {"%%MatrixMarket matrix array real skew-symmetric\n2 2\n5\n", "2x2: (1,0)=5 (0,1)=-5"},
 		"complex numbers whose imaginary part is 0": {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 0\n", "1x1: (0,0)=2"},
-		"numbers beyond float64":                    {"%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 1e999\n1 2 1e-999\n", "1x2: (0,0)=+Inf (0,1)=0"},
+		"infinity, and a number that rounds to 0":   {"%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 inf\n1 2 1e-999\n", "1x2: (0,0)=+Inf (0,1)=0"},
 	} {
 		e, _, err := sparse.ReadMarket[float64](strings.NewReader(c.file))
 		if err != nil {
@@ -79,6 +79,11 @@ func TestMalformedMarketFiles(t *testing.T) {
 		coordinate + "2 2 1\n1 1\n":                                            "line 3: 2 fields for entry 1 of 1, which has 3",
 		coordinate + "2 2 1\n1 1 5 6\n":                                        "line 3: 4 fields for entry 1 of 1",
 		coordinate + "2 2 1\n1 1 five\n":                                       `line 3: "five" is not a number`,
+		coordinate + "2 2 1\n1 1 1_0\n":                                        `line 3: "1_0" is not a number`,
+		coordinate + "2 2 1\n1 1 0x1p4\n":                                      `line 3: "0x1p4" is not a number`,
+		coordinate + "2 2 1\n% c\n1 1 -1e999\n":                                "line 4: the number -1e999 is beyond float64",
+		coordinate + "2 2 1\n1_0 1 5\n":                                        `line 3: row is "1_0", which is not an integer`,
+		"%%MatrixMarket matrix array integer general\n1 1\n1_0\n":              `line 3: "1_0" is not a number`,
 		coordinate + "2 2 1\n1 1 5\n1 2 5\n":                                   "line 4: there are more numbers than the size allows",
 		coordinate + "0 0 1\n1 1 5\n":                                          "line 3: row 1 is not from 1 to 0",
 		coordinate + strings.Repeat(" ", 70000):                                "line 2: the line is longer than 65536 bytes",
@@ -94,6 +99,16 @@ func TestMalformedMarketFiles(t *testing.T) {
 		var e *sparse.MarketError
 		if !errors.As(err, &e) || !errors.Is(err, gpu.ErrInvalid) || !strings.HasPrefix(err.Error(), "sparse: MatrixMarket file: "+want) {
 			t.Errorf("%.60q: got %v, want %s", file, err, want)
+		}
+	}
+	for _, file := range []string{"array real general\n1 1\n1e39\n", "array complex general\n1 1\n0 1e39\n"} {
+		_, _, real := sparse.ReadMarket[float32](strings.NewReader("%%MatrixMarket matrix " + file))
+		_, _, both := sparse.ReadMarket[complex64](strings.NewReader("%%MatrixMarket matrix " + file))
+		for _, err := range []error{real, both} {
+			var e *sparse.MarketError
+			if !errors.As(err, &e) || e.Line != 3 {
+				t.Errorf("%q: got %v, want an error of line 3", file, err)
+			}
 		}
 	}
 	broken := errors.New("broken")

@@ -40,6 +40,18 @@ var gemmCases = []gemmCase{
 
 func (c gemmCase) name() string { return fmt.Sprintf("gemm %s %d, batch %d", c.elements, c.n, c.batch) }
 
+// oddProducts are products of float32 whose sides are no multiples of a tile, or are very different:
+// rows and columns of C, and the elements that each is the sum of. Neither factor is transposed.
+// peers_blas.py has the same list.
+var oddProducts = [][3]int{
+	{100, 100, 100}, {181, 181, 181}, {256, 256, 256}, {362, 362, 362}, {500, 500, 500}, {724, 724, 724}, {777, 1333, 555},
+	{1000, 1000, 1000}, {1023, 1023, 1023}, {1024, 1024, 1024}, {1025, 1025, 1025}, {1234, 2345, 345}, {1448, 1448, 1448}, {1500, 1500, 1500},
+	{2000, 2000, 2000}, {2049, 2049, 2049}, {2896, 2896, 2896}, {3000, 3000, 3000}, {3333, 1111, 2222}, {4095, 4095, 4095}, {5000, 5000, 5000}, {8191, 8191, 8191},
+	{8192, 64, 8192}, {64, 8192, 64}, {8192, 8192, 64}, {64, 64, 8192}, {64, 8192, 8192}, {10000, 33, 1000}, {17, 4096, 4096}, {3000, 3000, 15}, {300, 300, 20000},
+}
+
+func oddName(p [3]int) string { return fmt.Sprintf("gemm float32 %dx%dx%d", p[0], p[1], p[2]) }
+
 // measureBLAS prints time and speed relative to cuBLAS: products with B transposed, as in a
 // layer of a network, which all types take without a copy, and operations on vectors.
 func measureBLAS(ctx context.Context, dev *gpu.Device) error {
@@ -65,6 +77,13 @@ func measureBLAS(ctx context.Context, dev *gpu.Device) error {
 		}
 		n := float64(c.n)
 		line(c.name(), seconds, 2*n*n*n*float64(c.batch)/seconds/1e12, c.goal, vendor(dev, seconds, func() (float64, error) { return measureGemm(ctx, dev, c) }))
+	}
+	for _, p := range oddProducts {
+		seconds, err := measureOddProduct(ctx, dev, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", oddName(p), err)
+		}
+		line(oddName(p), seconds, 2*float64(p[0])*float64(p[1])*float64(p[2])/seconds/1e12, 0.9, vendor(dev, seconds, func() (float64, error) { return measureOddProduct(ctx, dev, p) }))
 	}
 	fmt.Printf("%-36s %10s %8s\n", "", "us", "GB/s")
 	return measureBLASVectors(ctx, dev, func(name string, seconds, bytes float64) { line(name, seconds, bytes/seconds/1e9, 0, "") })
@@ -95,6 +114,23 @@ func measureGemm(ctx context.Context, dev *gpu.Device, c gemmCase) (float64, err
 			return blas.GemmInteger(s, blas.NoTrans, blas.Trans, 1, a, b, 0, to)
 		})
 	}
+}
+
+func measureOddProduct(ctx context.Context, dev *gpu.Device, p [3]int) (float64, error) {
+	s := dev.DefaultStream()
+	var m [3]blas.General[float32]
+	for i, shape := range [][2]int{{p[0], p[2]}, {p[2], p[1]}, {p[0], p[1]}} {
+		b, err := gpu.Alloc[float32](dev, shape[0]*shape[1])
+		if err != nil {
+			return 0, err
+		}
+		defer b.Close()
+		if err := gpu.Zero(s, b); err != nil {
+			return 0, err
+		}
+		m[i] = blas.General[float32]{Rows: shape[0], Cols: shape[1], Stride: shape[1], Data: b}
+	}
+	return measure(ctx, s, func() error { return blas.Gemm(s, blas.NoTrans, blas.NoTrans, 1, m[0], m[1], 0, m[2]) })
 }
 
 func tensorProduct[T blas.TensorElement](s *gpu.Stream, a, b blas.Batch[T], c blas.Batch[float32]) error {

@@ -10,6 +10,12 @@ CASES = [
     ("float32", 64, 4096), ("float64", 1024, 1), ("float64", 4096, 1), ("tf32", 4096, 1), ("float16", 8192, 1),
     ("bfloat16", 1024, 1), ("bfloat16", 4096, 1), ("bfloat16", 8192, 1), ("int8", 4096, 1), ("float8_e4m3fn", 4096, 1), ("float8_e4m3fn", 8192, 1),
 ]  # cuBLAS does not multiply two matrices of float8_e5m2
+ODD = [
+    (100, 100, 100), (181, 181, 181), (256, 256, 256), (362, 362, 362), (500, 500, 500), (724, 724, 724), (777, 1333, 555),
+    (1000, 1000, 1000), (1023, 1023, 1023), (1024, 1024, 1024), (1025, 1025, 1025), (1234, 2345, 345), (1448, 1448, 1448), (1500, 1500, 1500),
+    (2000, 2000, 2000), (2049, 2049, 2049), (2896, 2896, 2896), (3000, 3000, 3000), (3333, 1111, 2222), (4095, 4095, 4095), (5000, 5000, 5000), (8191, 8191, 8191),
+    (8192, 64, 8192), (64, 8192, 64), (8192, 8192, 64), (64, 64, 8192), (64, 8192, 8192), (10000, 33, 1000), (17, 4096, 4096), (3000, 3000, 15), (300, 300, 20000),
+]
 TYPES = {"tf32": torch.float32, "int8": torch.int8}
 
 
@@ -53,6 +59,17 @@ def report(name, make):
 
 for elements, n, batch in CASES:
     report(f"gemm {elements} {n}, batch {batch}", lambda: product(elements, n, batch))
+
+torch.backends.cuda.matmul.allow_tf32 = False
+
+
+def odd(m, n, k):
+    a, b, out = torch.zeros((m, k), device="cuda"), torch.zeros((k, n), device="cuda"), torch.empty((m, n), device="cuda")
+    return lambda: torch.matmul(a, b, out=out)
+
+
+for m, n, k in ODD:
+    report(f"gemm float32 {m}x{n}x{k}", lambda: odd(m, n, k))
 
 N, SIDE = 1 << 26, 1 << 13
 x, y = torch.zeros(N, device="cuda"), torch.zeros(N, device="cuda")

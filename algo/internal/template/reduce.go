@@ -165,17 +165,37 @@ func ReduceRows[T any](t kernel.Thread, combine func(a, b T) T, n, parts, part, 
 // ReduceColumns combines the elements of columns. A plane has n rows of width elements, and
 // begins at a multiple of n*width. Columns are divided into parts of part rows; the result of
 // part p of column x of plane z is out[(z*parts+p)*width+x]. The grid has width threads along
-// X, parts along Y, and planes along Z; if there are more planes, a thread has several.
+// X, parts along Y, and planes along Z; if there are more planes, a thread has several. If width
+// is a multiple of Vector, a thread has Vector columns, and there are fewer threads along X.
 //
 //quern:template Combine
 //quern:unchecked
 func ReduceColumns[T any](t kernel.Thread, combine func(a, b T) T, n, width, part int, in, out []T) {
 	x, p := t.Global(), t.BlockIdx.Y
+	first := p * part
+	last := min(first+part, n)
+	if width%Vector == 0 {
+		vectors := width / Vector
+		if x >= vectors {
+			return
+		}
+		for z := t.BlockIdx.Z; z*n*width < len(in); z += t.GridDim.Z {
+			at := (z*n+first)*vectors + x
+			sum := loadVector(in, at)
+			//quern:unroll 8
+			for y := 1; y < last-first; y++ {
+				v := loadVector(in, at+y*vectors)
+				for k := range Vector {
+					sum[k] = combine(sum[k], v[k])
+				}
+			}
+			storeVector(out, (z*t.GridDim.Y+p)*vectors+x, sum)
+		}
+		return
+	}
 	if x >= width {
 		return
 	}
-	first := p * part
-	last := min(first+part, n)
 	for z := t.BlockIdx.Z; z*n*width < len(in); z += t.GridDim.Z {
 		column := in[(z*n+first)*width+x:]
 		sum := column[0]

@@ -31,7 +31,7 @@ const totals = rows * warps // of warps, in a tile: as many as a warp has lanes
 // A block waits for some cycles before it looks at the sums of earlier tiles, unless there are only
 // few of them: whoever looks too early delays those who write them.
 const (
-	lookBackDelay = 1500
+	lookBackDelay = 2500
 	crowd         = 1024 // tiles
 )
 

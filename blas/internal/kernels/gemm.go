@@ -23,7 +23,7 @@ const (
 type quad[T Float] [4]T
 
 // gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
-// thread. See gemmTile.
+// thread, for whole tiles of aligned matrices. See gemmTile.
 //
 //quern:kernel block=128 minblocks=2 unchecked only=gpu
 func gemmLarge(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual []float32) {
@@ -31,16 +31,6 @@ func gemmLarge(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb
 	sa := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
 	sb := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
 	gemmTile(t, side, 4, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
-}
-
-// gemmSmall computes tiles of 64x64 elements of C, and 8x8 elements per thread.
-//
-//quern:kernel block=64 minblocks=6 unchecked only=gpu
-func gemmSmall(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual []float32) {
-	const side = 64
-	sa := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
-	sb := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
-	gemmTile(t, side, 2, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
 // gemmDouble computes tiles of 64x64 elements of C in float64, and 4x8 elements per thread.

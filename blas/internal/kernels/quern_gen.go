@@ -18,14 +18,13 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "12758cb61ec3c2cd2062af6b372ca53fd799f5a918b44364603a80f0f22e021c",
+	Sum:     "be28348ddc9763d7bd291b18ced02ce5c0de0efeff821e24dab46654eb33f899",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 
 type quern_gen_is_stale__run_go_generate__gemmLarge func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__gemmSmall func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__gemmDouble func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float64, float64, []float64, []float64, []float64, int, int, int, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__sumParts_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__gemmCPU_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
@@ -50,6 +49,14 @@ type quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8
 type quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int32, int32, []kernel.TileMap, []uint8, []uint8, []int32)
 type quern_gen_is_stale__run_go_generate__roundRows func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__absLines_float32 func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product128 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product128x64 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product64 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product64x4 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product32x4 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product128b func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product256 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__sumTiles_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__dot_float32 func(kernel.Thread, int, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__dot_float64 func(kernel.Thread, int, int, int, int, []float64, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__asum_float32 func(kernel.Thread, int, int, int, []float32, []float32)
@@ -114,7 +121,6 @@ type quern_gen_is_stale__run_go_generate__rot_float32 func(kernel.Thread, int, i
 type quern_gen_is_stale__run_go_generate__axpyCPU_float32 func(kernel.Thread, int, float32, []float32, []float32)
 
 var quern_gemmLarge quern_gen_is_stale__run_go_generate__gemmLarge = gemmLarge
-var quern_gemmSmall quern_gen_is_stale__run_go_generate__gemmSmall = gemmSmall
 var quern_gemmDouble quern_gen_is_stale__run_go_generate__gemmDouble = gemmDouble
 var quern_sumParts_float32 quern_gen_is_stale__run_go_generate__sumParts_float32 = sumParts[float32]
 var quern_gemmCPU_float32 quern_gen_is_stale__run_go_generate__gemmCPU_float32 = gemmCPU[float32]
@@ -139,6 +145,14 @@ var quern_groupInteger_int8_int8_16_int8_16_int8 quern_gen_is_stale__run_go_gene
 var quern_groupInteger_uint8_uint8_16_uint8_16_uint8 quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 = groupInteger[uint8, uint8, [16]uint8, [16]uint8]
 var quern_roundRows quern_gen_is_stale__run_go_generate__roundRows = roundRows
 var quern_absLines_float32 quern_gen_is_stale__run_go_generate__absLines_float32 = absLines[float32]
+var quern_product128 quern_gen_is_stale__run_go_generate__product128 = product128
+var quern_product128x64 quern_gen_is_stale__run_go_generate__product128x64 = product128x64
+var quern_product64 quern_gen_is_stale__run_go_generate__product64 = product64
+var quern_product64x4 quern_gen_is_stale__run_go_generate__product64x4 = product64x4
+var quern_product32x4 quern_gen_is_stale__run_go_generate__product32x4 = product32x4
+var quern_product128b quern_gen_is_stale__run_go_generate__product128b = product128b
+var quern_product256 quern_gen_is_stale__run_go_generate__product256 = product256
+var quern_sumTiles_float32 quern_gen_is_stale__run_go_generate__sumTiles_float32 = sumTiles[float32]
 var quern_dot_float32 quern_gen_is_stale__run_go_generate__dot_float32 = dot[float32]
 var quern_dot_float64 quern_gen_is_stale__run_go_generate__dot_float64 = dot[float64]
 var quern_asum_float32 quern_gen_is_stale__run_go_generate__asum_float32 = asum[float32]
@@ -192,46 +206,9 @@ var quernGemmLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmLarge
 // LaunchGemmLarge runs gemmLarge on the grid g.
 //
 // gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
-// thread. See gemmTile.
+// thread, for whole tiles of aligned matrices. See gemmTile.
 func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmLarge.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	return l.End()
-}
-
-var quernGemmSmall = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmSmall", Code: &quernPTX}}
-
-// LaunchGemmSmall runs gemmSmall on the grid g.
-//
-// gemmSmall computes tiles of 64x64 elements of C, and 8x8 elements per thread.
-func LaunchGemmSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
-	l, err := quernGemmSmall.Begin(s, g)
 	if err != nil {
 		return err
 	}
@@ -801,6 +778,330 @@ func LaunchAbsLines[T float32 | float64](s *gpu.Stream, g gpu.Grid, lines, n, pa
 	gpu.Arg(l, largest)
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, to)
+	return l.End()
+}
+
+var quernProduct128 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128", Code: &quernPTX}}
+
+// LaunchProduct128 runs product128 on the grid g.
+//
+// product128 computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
+// thread. See productTile.
+func LaunchProduct128(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct128.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernProduct128x64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128x64", Code: &quernPTX}}
+
+// LaunchProduct128x64 runs product128x64 on the grid g.
+//
+// product128x64 computes tiles of 128x64 elements of C, and 8x8 elements per thread.
+func LaunchProduct128x64(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct128x64.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernProduct64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product64", Code: &quernPTX}}
+
+// LaunchProduct64 runs product64 on the grid g.
+//
+// product64 computes tiles of 64x64 elements of C, and 8x8 elements per thread.
+func LaunchProduct64(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct64.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernProduct64x4 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product64x4", Code: &quernPTX}}
+
+// LaunchProduct64x4 runs product64x4 on the grid g.
+//
+// product64x4 is product64 with four slices.
+func LaunchProduct64x4(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct64x4.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernProduct32x4 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product32x4", Code: &quernPTX}}
+
+// LaunchProduct32x4 runs product32x4 on the grid g.
+//
+// product32x4 computes tiles of 32x64 elements of C with four slices, and 4x8 elements per
+// thread.
+func LaunchProduct32x4(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct32x4.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernProduct128b = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128b", Code: &quernPTX}}
+
+// LaunchProduct128b runs product128b on the grid g.
+//
+// product128b is product128 with 8x8 elements per thread.
+func LaunchProduct128b(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct128b.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernProduct256 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product256", Code: &quernPTX}}
+
+// LaunchProduct256 runs product256 on the grid g.
+//
+// product256 computes tiles of 256x128 elements of C, and 16x8 elements per thread.
+func LaunchProduct256(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct256.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernSumTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumTiles[float32]", Code: &quernPTX, Host: quernHostSumTiles[float32], Plain: quernPlainSumTiles[float32]}}
+var quernSumTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumTiles[float64]", Code: &quernPTX, Host: quernHostSumTiles[float64], Plain: quernPlainSumTiles[float64]}}
+
+// LaunchSumTiles runs sumTiles on the grid g.
+//
+// sumTiles adds up the parts of the tiles that productTile has not completed, in order, and
+// completes them. The grid is linear over the quads of these tiles.
+func LaunchSumTiles[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, whole, tiles, parts, sideM, sideN, flags, offC, ldc, stepC int, alpha, beta T, c *gpu.Buffer[T], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernSumTiles_float32
+	case *float64:
+		k = quernSumTiles_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, tiles)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, sideM)
+	gpu.Arg(l, sideN)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
 	return l.End()
 }
 
@@ -1860,75 +2161,75 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, qua
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line gemm.go:265*/ r2 := host.Div(i, quads)
-			/*line gemm.go:265*/ left := host.Rem(i, quads) * 4
+			/*line gemm.go:255*/ r2 := host.Div(i, quads)
+			/*line gemm.go:255*/ left := host.Rem(i, quads) * 4
 			t5 := host.Rem(r2, m)
-			/*line gemm.go:266*/ matrix := host.Div(r2, m)
+			/*line gemm.go:256*/ matrix := host.Div(r2, m)
 			r2 = t5
-			/*line gemm.go:267*/ sum := quad[T]{}
+			/*line gemm.go:257*/ sum := quad[T]{}
 			base2 := (matrix*parts*m+r2)*quads*4 + left
 			whole := flags&96 == 0 && left+4 <= n
 			if whole {
-				/*line gemm.go:272*/ for p := 0; p < parts; p++ {
+				/*line gemm.go:262*/ for p := 0; p < parts; p++ {
 					if r.Halted() {
-						/*line gemm.go:272*/ r.Halt()
+						/*line gemm.go:262*/ r.Halt()
 					}
-					/*line gemm.go:273*/ at := (base2/4 + p*m*quads) * 4
-					/*line gemm.go:275*/ sum[0] += partial[at]
-					/*line gemm.go:275*/ sum[1] += partial[at+1]
-					/*line gemm.go:275*/ sum[2] += partial[at+2]
-					/*line gemm.go:275*/ sum[3] += partial[at+3]
+					/*line gemm.go:263*/ at := (base2/4 + p*m*quads) * 4
+					/*line gemm.go:265*/ sum[0] += partial[at]
+					/*line gemm.go:265*/ sum[1] += partial[at+1]
+					/*line gemm.go:265*/ sum[2] += partial[at+2]
+					/*line gemm.go:265*/ sum[3] += partial[at+3]
 				}
 			} else {
-				/*line gemm.go:279*/ for j := 0; j < 4; j++ {
+				/*line gemm.go:269*/ for j := 0; j < 4; j++ {
 					t12 := left+j < n
 					if t12 {
 						t10 := left + j
-						/*line gemm.go:280*/ t12 = inTriangle(flags, r2, t10)
+						/*line gemm.go:270*/ t12 = inTriangle(flags, r2, t10)
 					}
 					if t12 {
-						/*line gemm.go:281*/ for p2 := 0; p2 < parts; p2++ {
+						/*line gemm.go:271*/ for p2 := 0; p2 < parts; p2++ {
 							if r.Halted() {
-								/*line gemm.go:281*/ r.Halt()
+								/*line gemm.go:271*/ r.Halt()
 							}
-							/*line gemm.go:282*/ sum[j] += partial[base2+p2*m*ldp+j]
+							/*line gemm.go:272*/ sum[j] += partial[base2+p2*m*ldp+j]
 						}
 					}
 				}
 			}
 			if whole && post == 0 && flags&16 != 0 {
 				at2 := (size2+matrix*size3+r2*size4)*4 + left
-				/*line gemm.go:290*/ sum[0] *= alpha
+				/*line gemm.go:280*/ sum[0] *= alpha
 				sum[1] *= alpha
 				sum[2] *= alpha
 				sum[3] *= alpha
-				/*line gemm.go:292*/ if beta != 0 {
-					/*line gemm.go:294*/ sum[0] += beta * c[at2]
-					/*line gemm.go:294*/ sum[1] += beta * c[at2+1]
-					/*line gemm.go:294*/ sum[2] += beta * c[at2+2]
-					/*line gemm.go:294*/ sum[3] += beta * c[at2+3]
+				/*line gemm.go:282*/ if beta != 0 {
+					/*line gemm.go:284*/ sum[0] += beta * c[at2]
+					/*line gemm.go:284*/ sum[1] += beta * c[at2+1]
+					/*line gemm.go:284*/ sum[2] += beta * c[at2+2]
+					/*line gemm.go:284*/ sum[3] += beta * c[at2+3]
 				}
-				/*line gemm.go:298*/ c[at2] = sum[0]
-				/*line gemm.go:298*/ c[at2+1] = sum[1]
-				/*line gemm.go:298*/ c[at2+2] = sum[2]
-				/*line gemm.go:298*/ c[at2+3] = sum[3]
-				/*line gemm.go:300*/ continue
+				/*line gemm.go:288*/ c[at2] = sum[0]
+				/*line gemm.go:288*/ c[at2+1] = sum[1]
+				/*line gemm.go:288*/ c[at2+2] = sum[2]
+				/*line gemm.go:288*/ c[at2+3] = sum[3]
+				/*line gemm.go:290*/ continue
 			}
 			for j2 := 0; j2 < 4; j2++ {
 				q := left + j2
 				t18 := q < n
 				if t18 {
-					/*line gemm.go:303*/ t18 = inTriangle(flags, r2, q)
+					/*line gemm.go:293*/ t18 = inTriangle(flags, r2, q)
 				}
 				if t18 {
-					/*line gemm.go:304*/ at3 := offC + matrix*stepC + r2*ldc + q
+					/*line gemm.go:294*/ at3 := offC + matrix*stepC + r2*ldc + q
 					v := alpha * sum[j2]
 					if beta != 0 {
 						v += beta * c[at3]
 					}
 					t23 := matrix*stepR + r2*ldr + q
-					/*line gemm.go:309*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
-					/*line gemm.go:309*/ c[at3] = result0
+					/*line gemm.go:299*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
+					/*line gemm.go:299*/ c[at3] = result0
 				}
 			}
 		}
@@ -1937,81 +2238,81 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, qua
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line gemm.go:262*/ if i >= size {
+		/*line gemm.go:252*/ if i >= size {
 			continue
 		}
 		r2 := host.Div(i, quads)
-		/*line gemm.go:265*/ left := host.Rem(i, quads) * 4
+		/*line gemm.go:255*/ left := host.Rem(i, quads) * 4
 		t5 := host.Rem(r2, m)
-		/*line gemm.go:266*/ matrix := host.Div(r2, m)
+		/*line gemm.go:256*/ matrix := host.Div(r2, m)
 		r2 = t5
-		/*line gemm.go:267*/ sum := quad[T]{}
+		/*line gemm.go:257*/ sum := quad[T]{}
 		base2 := (matrix*parts*m+r2)*quads*4 + left
 		whole := flags&96 == 0 && left+4 <= n
 		if whole {
-			/*line gemm.go:272*/ for p := 0; p < parts; p++ {
+			/*line gemm.go:262*/ for p := 0; p < parts; p++ {
 				if r.Halted() {
-					/*line gemm.go:272*/ r.Halt()
+					/*line gemm.go:262*/ r.Halt()
 				}
-				/*line gemm.go:273*/ at := (base2/4 + p*m*quads) * 4
-				/*line gemm.go:275*/ sum[0] += partial[at]
-				/*line gemm.go:275*/ sum[1] += partial[at+1]
-				/*line gemm.go:275*/ sum[2] += partial[at+2]
-				/*line gemm.go:275*/ sum[3] += partial[at+3]
+				/*line gemm.go:263*/ at := (base2/4 + p*m*quads) * 4
+				/*line gemm.go:265*/ sum[0] += partial[at]
+				/*line gemm.go:265*/ sum[1] += partial[at+1]
+				/*line gemm.go:265*/ sum[2] += partial[at+2]
+				/*line gemm.go:265*/ sum[3] += partial[at+3]
 			}
 		} else {
-			/*line gemm.go:279*/ for j := 0; j < 4; j++ {
+			/*line gemm.go:269*/ for j := 0; j < 4; j++ {
 				t12 := left+j < n
 				if t12 {
 					t10 := left + j
-					/*line gemm.go:280*/ t12 = inTriangle(flags, r2, t10)
+					/*line gemm.go:270*/ t12 = inTriangle(flags, r2, t10)
 				}
 				if t12 {
-					/*line gemm.go:281*/ for p2 := 0; p2 < parts; p2++ {
+					/*line gemm.go:271*/ for p2 := 0; p2 < parts; p2++ {
 						if r.Halted() {
-							/*line gemm.go:281*/ r.Halt()
+							/*line gemm.go:271*/ r.Halt()
 						}
-						/*line gemm.go:282*/ sum[j] += partial[base2+p2*m*ldp+j]
+						/*line gemm.go:272*/ sum[j] += partial[base2+p2*m*ldp+j]
 					}
 				}
 			}
 		}
 		if whole && post == 0 && flags&16 != 0 {
 			at2 := (size2+matrix*size3+r2*size4)*4 + left
-			/*line gemm.go:290*/ sum[0] *= alpha
+			/*line gemm.go:280*/ sum[0] *= alpha
 			sum[1] *= alpha
 			sum[2] *= alpha
 			sum[3] *= alpha
-			/*line gemm.go:292*/ if beta != 0 {
-				/*line gemm.go:294*/ sum[0] += beta * c[at2]
-				/*line gemm.go:294*/ sum[1] += beta * c[at2+1]
-				/*line gemm.go:294*/ sum[2] += beta * c[at2+2]
-				/*line gemm.go:294*/ sum[3] += beta * c[at2+3]
+			/*line gemm.go:282*/ if beta != 0 {
+				/*line gemm.go:284*/ sum[0] += beta * c[at2]
+				/*line gemm.go:284*/ sum[1] += beta * c[at2+1]
+				/*line gemm.go:284*/ sum[2] += beta * c[at2+2]
+				/*line gemm.go:284*/ sum[3] += beta * c[at2+3]
 			}
-			/*line gemm.go:298*/ c[at2] = sum[0]
-			/*line gemm.go:298*/ c[at2+1] = sum[1]
-			/*line gemm.go:298*/ c[at2+2] = sum[2]
-			/*line gemm.go:298*/ c[at2+3] = sum[3]
-			/*line gemm.go:300*/ continue
+			/*line gemm.go:288*/ c[at2] = sum[0]
+			/*line gemm.go:288*/ c[at2+1] = sum[1]
+			/*line gemm.go:288*/ c[at2+2] = sum[2]
+			/*line gemm.go:288*/ c[at2+3] = sum[3]
+			/*line gemm.go:290*/ continue
 		}
 		for j2 := 0; j2 < 4; j2++ {
 			q := left + j2
 			t18 := q < n
 			if t18 {
-				/*line gemm.go:303*/ t18 = inTriangle(flags, r2, q)
+				/*line gemm.go:293*/ t18 = inTriangle(flags, r2, q)
 			}
 			if t18 {
-				/*line gemm.go:304*/ at3 := offC + matrix*stepC + r2*ldc + q
+				/*line gemm.go:294*/ at3 := offC + matrix*stepC + r2*ldc + q
 				v := alpha * sum[j2]
 				if beta != 0 {
 					v += beta * c[at3]
 				}
 				t23 := matrix*stepR + r2*ldr + q
-				/*line gemm.go:309*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
-				/*line gemm.go:309*/ c[at3] = result0
+				/*line gemm.go:299*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
+				/*line gemm.go:299*/ c[at3] = result0
 			}
 		}
-	} /*line quern_gen.go:2014:1*/
+	} /*line quern_gen.go:2315:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2288,7 +2589,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2291:1*/
+	} /*line quern_gen.go:2592:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2341,7 +2642,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2344:1*/
+	} /*line quern_gen.go:2645:1*/
 }
 
 //go:noinline
@@ -2363,7 +2664,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2366:1*/
+	} /*line quern_gen.go:2667:1*/
 }
 
 //go:noinline
@@ -2402,7 +2703,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2405:1*/
+	} /*line quern_gen.go:2706:1*/
 }
 
 //go:noinline
@@ -2432,7 +2733,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2435:1*/
+	} /*line quern_gen.go:2736:1*/
 }
 
 //go:noinline
@@ -2461,7 +2762,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:107*/ result0 := place(i, n, incY)
 			/*line gemv.go:107*/ put[T](y, result0, alpha, beta, total)
 		}
-	} /*line quern_gen.go:2464:1*/
+	} /*line quern_gen.go:2765:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2505,7 +2806,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2508:1*/
+	} /*line quern_gen.go:2809:1*/
 }
 
 //go:noinline
@@ -2535,7 +2836,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2538:1*/
+	} /*line quern_gen.go:2839:1*/
 }
 
 //go:noinline
@@ -2566,7 +2867,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2569:1*/
+	} /*line quern_gen.go:2870:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2637,7 +2938,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			/*line gemv.go:149*/ result04 := dotOf[T](t42, t45)
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, result04)
 		}
-	} /*line quern_gen.go:2640:1*/
+	} /*line quern_gen.go:2941:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2737,7 +3038,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2740:1*/
+	} /*line quern_gen.go:3041:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2804,7 +3105,7 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2807:1*/
+	} /*line quern_gen.go:3108:1*/
 }
 
 func quernPlainAbsLines[T float32 | float64](r *host.Run) {
@@ -2905,7 +3206,7 @@ func quernRow1AbsLines_float32(r *host.Run, base int, size int, to []float32, pa
 			/*line norm.go:34:30000*/ at += size2
 		}
 		/*line norm.go:36*/ to[i] = v
-	} /*line quern_gen.go:2908:1*/
+	} /*line quern_gen.go:3209:1*/
 }
 
 func quernHostAbsLines_float64(r *host.Run) {
@@ -3001,7 +3302,126 @@ func quernRow1AbsLines_float64(r *host.Run, base int, size int, to []float64, pa
 			/*line norm.go:34:30000*/ at += size2
 		}
 		/*line norm.go:36*/ to[i] = v
-	} /*line quern_gen.go:3004:1*/
+	} /*line quern_gen.go:3305:1*/
+}
+
+func quernPlainSumTiles[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[T](r, 11), host.Value[T](r, 12), host.Slice[T](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Slice[T](r, 17), host.Slice[T](r, 18), host.Slice[T](r, 19)
+	host.Plain(r, func(t kernel.Thread) {
+		sumTiles[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
+	})
+}
+
+func quernHostSumTiles[T float32 | float64](r *host.Run) {
+	m := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	whole := host.Value[int](r, 2)
+	tiles := host.Value[int](r, 3)
+	parts := host.Value[int](r, 4)
+	sideM := host.Value[int](r, 5)
+	sideN := host.Value[int](r, 6)
+	flags := host.Value[int](r, 7)
+	offC := host.Value[int](r, 8)
+	ldc := host.Value[int](r, 9)
+	stepC := host.Value[int](r, 10)
+	alpha := host.Value[T](r, 11)
+	beta := host.Value[T](r, 12)
+	c := host.Slice[T](r, 13)
+	post := host.Value[int](r, 14)
+	ldr := host.Value[int](r, 15)
+	stepR := host.Value[int](r, 16)
+	bias := host.Slice[T](r, 17)
+	residual := host.Slice[T](r, 18)
+	partial := host.Slice[T](r, 19)
+	quads := int32(sideM * sideN / 4)
+	size := m + sideM - 1
+	size2 := n + sideN - 1
+	size3 := int32(sideN / 4)
+	size4 := offC / 4
+	size5 := stepC / 4
+	size6 := ldc / 4
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1SumTiles[T](r, base, quads, tiles, parts, size, sideM, size2, sideN, whole, size3, m, n, flags, partial, post, size4, size5, size6, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SumTiles[T float32 | float64](r *host.Run, base int, quads int32, tiles int, parts int, size int, sideM int, size2 int, sideN int, whole int, size3 int32, m int, n int, flags int, partial []T, post int, size4 int, size5 int, size6 int, alpha T, beta T, c []T, offC int, stepC int, ldc int, stepR int, ldr int, bias []T, residual []T, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := int32(base + threadX)
+		/*line product.go:391*/ tile := i / quads
+		/*line product.go:391*/ at := i % quads
+		if tile >= int32(tiles) {
+			continue
+		}
+		first := int(tile)*parts*int(quads) + int(at)
+		tilesM := int32(host.Div(size, sideM))
+		/*line product.go:396*/ tilesN := int32(host.Div(size2, sideN))
+		tile += int32(whole)
+		batch := int(tile / (tilesM * tilesN))
+		t5 := tile % (tilesM * tilesN)
+		/*line product.go:399*/ tileRow, tileColumn := placeOf(t5, tilesM, tilesN)
+		row := int(tileRow)*sideM + int(at/size3)
+		/*line product.go:400*/ column := int(tileColumn)*sideN + int(at%size3)*4
+		if row >= m || column >= n || flags&32 != 0 && column > row || flags&64 != 0 && row >= column+4 {
+			continue
+		}
+		sum := quad[T]{}
+		/*line product.go:406*/ for p := 0; p < parts; p++ {
+			if r.Halted() {
+				/*line product.go:406*/ r.Halt()
+			}
+			/*line product.go:407*/ from := (first + p*int(quads)) * 4
+			/*line product.go:409*/ sum[0] += partial[from]
+			/*line product.go:409*/ sum[1] += partial[from+1]
+			/*line product.go:409*/ sum[2] += partial[from+2]
+			/*line product.go:409*/ sum[3] += partial[from+3]
+		}
+		/*line product.go:412*/ if post == 0 && flags&96 == 0 && flags&16 != 0 && column+4 <= n {
+			to := (size4+batch*size5+row*size6)*4 + column
+			/*line product.go:415*/ sum[0] *= alpha
+			sum[1] *= alpha
+			sum[2] *= alpha
+			sum[3] *= alpha
+			/*line product.go:417*/ if beta != 0 {
+				/*line product.go:419*/ sum[0] += beta * c[to]
+				/*line product.go:419*/ sum[1] += beta * c[to+1]
+				/*line product.go:419*/ sum[2] += beta * c[to+2]
+				/*line product.go:419*/ sum[3] += beta * c[to+3]
+			}
+			/*line product.go:423*/ c[to] = sum[0]
+			/*line product.go:423*/ c[to+1] = sum[1]
+			/*line product.go:423*/ c[to+2] = sum[2]
+			/*line product.go:423*/ c[to+3] = sum[3]
+			/*line product.go:425*/ continue
+		}
+		base2 := offC + batch*stepC + row*ldc + column
+		for j := 0; j < 4; j++ {
+			t17 := column+j < n
+			if t17 {
+				t15 := column + j
+				/*line product.go:429*/ t17 = inTriangle(flags, row, t15)
+			}
+			if t17 {
+				/*line product.go:430*/ v := alpha * sum[j]
+				if beta != 0 {
+					v += beta * c[base2+j]
+				}
+				t20 := column + j
+				t22 := batch*stepR + row*ldr + column + j
+				/*line product.go:434*/ result0 := finish[T](v, row, t20, post, t22, bias, residual)
+				/*line product.go:434*/ c[base2+j] = result0
+			}
+		}
+	} /*line quern_gen.go:3424:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -3099,14 +3519,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 				quernRow5Sum[T](r, out, total)
 			}
 		}
-	} /*line quern_gen.go:3102:1*/
+	} /*line quern_gen.go:3522:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:3109:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:3529:1*/
 }
 
 //go:noinline
@@ -3135,7 +3555,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		/*line reduce.go:83*/ sum += x[at2+threadX]
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3138:1*/
+	} /*line quern_gen.go:3558:1*/
 }
 
 //go:noinline
@@ -3164,7 +3584,7 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 			sum += x[iFirst2+threadX]
 		}
 		/*line reduce.go:85:40000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3167:1*/
+	} /*line quern_gen.go:3587:1*/
 }
 
 //go:noinline
@@ -3175,7 +3595,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, vs []T, first4 int, warps *[
 		/*line reduce.go:94*/ if threadX&31 == 0 {
 			warps[threadX>>5] = v
 		}
-	} /*line quern_gen.go:3178:1*/
+	} /*line quern_gen.go:3598:1*/
 }
 
 //go:noinline
@@ -3196,7 +3616,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, out []T, total T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total
 		}
-	} /*line quern_gen.go:3199:1*/
+	} /*line quern_gen.go:3619:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -3230,7 +3650,7 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:3233:1*/
+	} /*line quern_gen.go:3653:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3263,7 +3683,7 @@ func quernHostDotCPU[T float32 | float64](r *host.Run) {
 func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T, from int, to int, y []T, partial []T, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:306:40000*/ if incX == 1 && incY == 1 {
+		/*line reduce.go:306*/ if incX == 1 && incY == 1 {
 			t7 := x[from:to]
 			/*line reduce.go:307*/ t10 := y[from:to]
 			/*line reduce.go:307*/ result0 := dotOf[T](t7, t10)
@@ -3280,7 +3700,7 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3283:1*/
+	} /*line quern_gen.go:3703:1*/
 }
 
 func quernPlainAsumCPU[T float32 | float64](r *host.Run) {
@@ -3341,7 +3761,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3344:1*/
+	} /*line quern_gen.go:3764:1*/
 }
 
 func quernHostAsumCPU_float64(r *host.Run) {
@@ -3397,7 +3817,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3400:1*/
+	} /*line quern_gen.go:3820:1*/
 }
 
 func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
@@ -3430,7 +3850,7 @@ func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T
 			best.take(l)
 		}
 		out[0] = best.Index
-	} /*line quern_gen.go:3433:1*/
+	} /*line quern_gen.go:3853:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3479,7 +3899,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3482:1*/
+	} /*line quern_gen.go:3902:1*/
 }
 
 func quernPlainLargestCPU[T float32 | float64](r *host.Run) {
@@ -3512,10 +3932,10 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 		r.ThreadIdx.X = threadX
 		/*line reduce.go:410*/ best := Largest[float32]{Index: -1}
 		for i := from; i < to; i++ {
-			if r.Halted() {
+			/*line reduce.go:412:40000*/ if r.Halted() {
 				/*line reduce.go:411*/ r.Halt()
 			}
-			/*line reduce.go:412*/ result0 := place(i, n, inc)
+			/*line reduce.go:412:40000*/ result0 := place(i, n, inc)
 			/*line reduce.go:412*/ a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
 				/*line reduce.go:413*/ t9 := Largest[float32]{Magnitude: a, Index: i}
@@ -3523,7 +3943,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3526:1*/
+	} /*line quern_gen.go:3946:1*/
 }
 
 func quernHostLargestCPU_float64(r *host.Run) {
@@ -3551,10 +3971,10 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 		r.ThreadIdx.X = threadX
 		/*line reduce.go:410*/ best := Largest[float64]{Index: -1}
 		for i := from; i < to; i++ {
-			if r.Halted() {
+			/*line reduce.go:412:40000*/ if r.Halted() {
 				/*line reduce.go:411*/ r.Halt()
 			}
-			/*line reduce.go:412*/ result0 := place(i, n, inc)
+			/*line reduce.go:412:40000*/ result0 := place(i, n, inc)
 			/*line reduce.go:412*/ a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
 				/*line reduce.go:413*/ t9 := Largest[float64]{Magnitude: a, Index: i}
@@ -3562,7 +3982,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3565:1*/
+	} /*line quern_gen.go:3985:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3621,7 +4041,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		row := host.Div(i, columns)
 		/*line tensor.go:367*/ column := host.Rem(i, columns)
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3624:1*/
+	} /*line quern_gen.go:4044:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3692,7 +4112,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3695:1*/
+	} /*line quern_gen.go:4115:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3763,7 +4183,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3766:1*/
+	} /*line quern_gen.go:4186:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -3836,7 +4256,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3839:1*/
+	} /*line quern_gen.go:4259:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -3909,7 +4329,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3912:1*/
+	} /*line quern_gen.go:4332:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -4020,7 +4440,7 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:4023:1*/
+	} /*line quern_gen.go:4443:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4068,7 +4488,7 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow4Transpose[T](r, firstTos, iFirst2, column, columns, row, rows, to, strideTo, tile)
 		}
-	} /*line quern_gen.go:4071:1*/
+	} /*line quern_gen.go:4491:1*/
 }
 
 //go:noinline
@@ -4103,7 +4523,7 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, matrice
 				}
 			}
 		}
-	} /*line quern_gen.go:4106:1*/
+	} /*line quern_gen.go:4526:1*/
 }
 
 //go:noinline
@@ -4127,7 +4547,7 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFr
 				}
 			}
 		}
-	} /*line quern_gen.go:4130:1*/
+	} /*line quern_gen.go:4550:1*/
 }
 
 //go:noinline
@@ -4174,7 +4594,7 @@ func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFr
 				}
 			}
 		}
-	} /*line quern_gen.go:4177:1*/
+	} /*line quern_gen.go:4597:1*/
 }
 
 //go:noinline
@@ -4221,7 +4641,7 @@ func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTo
 				}
 			}
 		}
-	} /*line quern_gen.go:4224:1*/
+	} /*line quern_gen.go:4644:1*/
 }
 
 func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4269,7 +4689,7 @@ func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Ax
 		/*line transpose.go:85:60000*/ for i := base2 + threadX; i < width; i += size {
 			to[start+i] = from[first+i*stride]
 		}
-	} /*line quern_gen.go:4272:1*/
+	} /*line quern_gen.go:4692:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4313,7 +4733,7 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		/*line transpose.go:117:60000*/ for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4316:1*/
+	} /*line quern_gen.go:4736:1*/
 }
 
 //go:noinline
@@ -4388,7 +4808,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4391:1*/
+	} /*line quern_gen.go:4811:1*/
 }
 
 //go:noinline
@@ -4468,7 +4888,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4471:1*/
+	} /*line quern_gen.go:4891:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4509,7 +4929,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	} /*line quern_gen.go:4512:1*/
+	} /*line quern_gen.go:4932:1*/
 }
 
 //go:noinline
@@ -4550,7 +4970,7 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			}
 			/*line trsm.go:28:70000*/ m[i][j] = v
 		}
-	} /*line quern_gen.go:4553:1*/
+	} /*line quern_gen.go:4973:1*/
 }
 
 //go:noinline
@@ -4614,7 +5034,7 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 				b[at+i4*rowB] = x[i4]
 			}
 		}
-	} /*line quern_gen.go:4617:1*/
+	} /*line quern_gen.go:5037:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4668,7 +5088,7 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4671:1*/
+	} /*line quern_gen.go:5091:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4717,7 +5137,7 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4720:1*/
+	} /*line quern_gen.go:5140:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -4777,7 +5197,7 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4780:1*/
+	} /*line quern_gen.go:5200:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4832,7 +5252,7 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4835:1*/
+	} /*line quern_gen.go:5255:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -4885,7 +5305,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4888:1*/
+	} /*line quern_gen.go:5308:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4933,7 +5353,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4936:1*/
+	} /*line quern_gen.go:5356:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -4996,7 +5416,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[at] = t15
 			/*line vector.go:53*/ y[to] = t16
 		}
-	} /*line quern_gen.go:4999:1*/
+	} /*line quern_gen.go:5419:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -5065,7 +5485,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[at] = t17
 			/*line vector.go:64*/ y[to] = t18
 		}
-	} /*line quern_gen.go:5068:1*/
+	} /*line quern_gen.go:5488:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -5098,7 +5518,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:5101:1*/
+	} /*line quern_gen.go:5521:1*/
 }
 
 //line vector.go:80
