@@ -50,6 +50,32 @@ func draw(t kernel.Thread, m Map, lattice []int64, table []int32, pages []uint32
 	at := m.Start + y*m.Stride + x
 	lastX, lastY := px+dx*int64(n-1), py+dy*int64(n-1)
 	inside := min(px, lastX) >= int64(m.Left) && max(px, lastX) <= int64(m.Right) && min(py, lastY) >= int64(m.Top) && max(py, lastY) <= int64(m.Down)
+	const page = FractionBits + PageShift
+	if inside && !m.Nearest && px>>page == lastX>>page && py>>page == lastY>>page {
+		first := int(table[int(py>>page)*m.Across+int(px>>page)])
+		out := dst[at : at+n]
+		// The same as bilinear, which is too large for Go to inline.
+		for i := range n {
+			fx, fy := uint64(px>>(FractionBits-8)&0xff), uint64(py>>(FractionBits-8)&0xff)
+			from := first + int(py>>FractionBits&(PageSize-1))*PageStride + int(px>>FractionBits&(PageSize-1))
+			p := pages[from : from+PageStride+2]
+			a, b, c, d := p[0], p[1], p[PageStride], p[PageStride+1]
+			w := (fx*fy + 128) >> 8
+			sum := spread(a)*(256-fx-fy+w) + spread(b)*(fx-w) + spread(c)*(fy-w) + spread(d)*w
+			sum = (sum + 0x0080_0080_0080_0080) >> 8 & 0x00ff_00ff_00ff_00ff
+			color := uint32(sum) | uint32(sum>>24)
+			if a&b&c&d < 0xff000000 {
+				color = edge(a, b, c, d, fx, fy, color)
+			}
+			if m.First || color >= 0xff000000 {
+				out[i] = color
+			} else {
+				put(&m, dst, at+i, color)
+			}
+			px, py = px+dx, py+dy
+		}
+		return
+	}
 	for i := range n {
 		var c uint32
 		if inside || px >= int64(m.Left) && px <= int64(m.Right) && py >= int64(m.Top) && py <= int64(m.Down) {
@@ -125,19 +151,26 @@ func sample(m *Map, table []int32, pages []uint32, x, y int) uint32 {
 	x, y = x>>FractionBits, y>>FractionBits
 	at := int(table[(y>>PageShift)*m.Across+x>>PageShift]) + (y&(PageSize-1))*PageStride + x&(PageSize-1)
 	if m.Nearest {
-		at += int(fx>>7) + int(fy>>7)*PageStride
-		return divide(pages[at])
+		return divide(pages[at+int(fx>>7)+int(fy>>7)*PageStride])
 	}
-	a, b, c, d := pages[at], pages[at+1], pages[at+PageStride], pages[at+PageStride+1]
-	// Weights add up to 256.
+	return bilinear(pages[at], pages[at+1], pages[at+PageStride], pages[at+PageStride+1], fx, fy)
+}
+
+// bilinear interpolates between four colors, with the weights fx/256 of the right ones and fy/256 of the lower ones.
+func bilinear(a, b, c, d uint32, fx, fy uint64) uint32 {
+	// The weights add up to 256.
 	w := (fx*fy + 128) >> 8
 	sum := spread(a)*(256-fx-fy+w) + spread(b)*(fx-w) + spread(c)*(fy-w) + spread(d)*w
 	sum = (sum + 0x0080_0080_0080_0080) >> 8 & 0x00ff_00ff_00ff_00ff
 	color := uint32(sum) | uint32(sum>>24)
-	if a&b&c&d >= 0xff000000 {
-		return color
+	if a&b&c&d < 0xff000000 {
+		return edge(a, b, c, d, fx, fy, color)
 	}
-	// What is opaque has a sharp edge: alpha is that of the nearest pixel.
+	return color
+}
+
+// edge gives what is opaque a sharp edge: alpha is that of the nearest pixel.
+func edge(a, b, c, d uint32, fx, fy uint64, color uint32) uint32 {
 	near := a
 	switch {
 	case fx >= 128 && fy >= 128:

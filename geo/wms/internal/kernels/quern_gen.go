@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/wms/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "cc80c6f1104f0eae07a64234053be52b595cb59408d9f9263be005c410f0b576",
+	Sum:     "7ea3b8cf219baa6027951b293066329a7f4ebe0975fa9a8c842da992e711bd3a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -257,14 +257,14 @@ func quernHostDraw(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				quernRow1Draw(r, &m, base, y, c, lattice, table, pages, dst, width)
+				quernRow1Draw(r, &m, base, y, c, lattice, table, dst, pages, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Draw(r *host.Run, m *Map, base int, y int, c int, lattice []int64, table []int32, pages []uint32, dst []uint32, width int) {
+func quernRow1Draw(r *host.Run, m *Map, base int, y int, c int, lattice []int64, table []int32, dst []uint32, pages []uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		part := base + threadX
@@ -293,21 +293,58 @@ func quernRow1Draw(r *host.Run, m *Map, base int, y int, c int, lattice []int64,
 		lastX := px + dx*int64(n-1)
 		lastY := py + dy*int64(n-1)
 		/*line draw.go:52*/ inside := min(px, lastX) >= int64(m2.Left) && max(px, lastX) <= int64(m2.Right) && min(py, lastY) >= int64(m2.Top) && max(py, lastY) <= int64(m2.Down)
-		for i := 0; i < n; i++ {
-			var c2 uint32
-			if inside || px >= int64(m2.Left) && px <= int64(m2.Right) && py >= int64(m2.Top) && py <= int64(m2.Down) {
-				t12 := &m2
-				t15 := int(px)
-				t16 := int(py)
-				/*line draw.go:56*/ c2 = sample(t12, table, pages, t15, t16)
+		/*line draw.go:54*/ if inside && !m2.Nearest && px>>24 == lastX>>24 && py>>24 == lastY>>24 {
+			first := int(table[int(py>>24)*m2.Across+int(px>>24)])
+			t12 := at + n
+			/*line draw.go:56*/ out := dst[at:t12]
+			/*line draw.go:58*/ for i := 0; i < n; i++ {
+				fx := uint64(px >> 8 & 255)
+				fy := uint64(py >> 8 & 255)
+				/*line draw.go:60*/ from := first + int(py>>16&255)*257 + int(px>>16&255)
+				t17 := from + 257 + 2
+				/*line draw.go:61*/ p := pages[from:t17]
+				a := p[0]
+				/*line draw.go:62*/ b := p[1]
+				/*line draw.go:62*/ c2 := p[257]
+				/*line draw.go:62*/ d := p[258]
+				w := (fx*fy + 128) >> 8
+				result0 := spread(a)
+				/*line draw.go:64*/ result02 := spread(b)
+				/*line draw.go:64*/ result03 := spread(c2)
+				/*line draw.go:64*/ result04 := spread(d)
+				sum := result0*(256-fx-fy+w) + result02*(fx-w) + result03*(fy-w) + result04*w
+				/*line draw.go:65*/ sum = (sum + 36029346783166592) >> 8 & 71777214294589695
+				color := uint32(sum) | uint32(sum>>24)
+				if a&b&c2&d < 4278190080 {
+					color = edge(a, b, c2, d, fx, fy, color)
+				}
+				if m2.First || color >= 4278190080 {
+					out[i] = color
+				} else {
+					t38 := &m2
+					t40 := at + i
+					/*line draw.go:73*/ put(t38, dst, t40, color)
+				}
+				px += dx
+				py += dy
 			}
-			t18 := &m2
-			t20 := at + i
-			/*line draw.go:58*/ put(t18, dst, t20, c2)
+			/*line draw.go:77*/ continue
+		}
+		for i2 := 0; i2 < n; i2++ {
+			var c3 uint32
+			if inside || px >= int64(m2.Left) && px <= int64(m2.Right) && py >= int64(m2.Top) && py <= int64(m2.Down) {
+				t45 := &m2
+				t48 := int(px)
+				t49 := int(py)
+				/*line draw.go:82*/ c3 = sample(t45, table, pages, t48, t49)
+			}
+			t51 := &m2
+			t53 := at + i2
+			/*line draw.go:84*/ put(t51, dst, t53, c3)
 			px += dx
 			py += dy
 		}
-	} /*line quern_gen.go:310:1*/
+	} /*line quern_gen.go:347:1*/
 }
 
 func quernPlainCoordinates(r *host.Run) {
@@ -354,13 +391,13 @@ func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, hei
 			r.ThreadIdx.X = threadX
 			x := base + threadX
 			t5 := float64(x0+x) + 0.5
-			/*line draw.go:74*/ a2 := a
-			/*line draw.go:76*/ if x >= width || y >= height {
+			/*line draw.go:100*/ a2 := a
+			/*line draw.go:102*/ if x >= width || y >= height {
 				continue
 			}
-			/*line draw.go:80*/ _ = row[threadX]
-			/*line draw.go:80*/ _ = row2[threadX]
-			/*line draw.go:80*/ result0, result1 := a2.Apply(t5, t6)
+			/*line draw.go:106*/ _ = row[threadX]
+			/*line draw.go:106*/ _ = row2[threadX]
+			/*line draw.go:106*/ result0, result1 := a2.Apply(t5, t6)
 			row[threadX] = result0
 			row2[threadX] = result1
 		}
@@ -371,16 +408,16 @@ func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, hei
 		x := base + threadX
 		i := start + x
 		t5 := float64(x0+x) + 0.5
-		/*line draw.go:74*/ a2 := a
-		/*line draw.go:76*/ if x >= width || y >= height {
+		/*line draw.go:100*/ a2 := a
+		/*line draw.go:102*/ if x >= width || y >= height {
 			continue
 		}
-		/*line draw.go:80*/ _ = xs[i]
-		/*line draw.go:80*/ _ = ys[i]
-		/*line draw.go:80*/ result0, result1 := a2.Apply(t5, t6)
-		/*line draw.go:80*/ xs[i] = result0
-		/*line draw.go:80*/ ys[i] = result1
-	} /*line quern_gen.go:383:1*/
+		/*line draw.go:106*/ _ = xs[i]
+		/*line draw.go:106*/ _ = ys[i]
+		/*line draw.go:106*/ result0, result1 := a2.Apply(t5, t6)
+		/*line draw.go:106*/ xs[i] = result0
+		/*line draw.go:106*/ ys[i] = result1
+	} /*line quern_gen.go:420:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -419,18 +456,18 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line draw.go:87*/ a2 := a
-			/*line draw.go:89*/ if i >= len(xs) {
+			/*line draw.go:113*/ a2 := a
+			/*line draw.go:115*/ if i >= len(xs) {
 				continue
 			}
 			t1 := row[threadX]
 			t2 := row2[threadX]
-			/*line draw.go:92*/ x, y := a2.Apply(t1, t2)
+			/*line draw.go:118*/ x, y := a2.Apply(t1, t2)
 			_ = row[threadX]
-			/*line draw.go:93*/ _ = row2[threadX]
+			/*line draw.go:119*/ _ = row2[threadX]
 			row[threadX] = x
 			row2[threadX] = y
-			/*line draw.go:94*/ if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
+			/*line draw.go:120*/ if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
 				kernel.AtomicMin(&box[0], host.Narrow[int32](x))
 				kernel.AtomicMin(&box[1], host.Narrow[int32](y))
 				kernel.AtomicMax(&box[2], host.Narrow[int32](x))
@@ -442,24 +479,24 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line draw.go:87*/ a2 := a
-		/*line draw.go:89*/ if i >= len(xs) {
+		/*line draw.go:113*/ a2 := a
+		/*line draw.go:115*/ if i >= len(xs) {
 			continue
 		}
 		t1 := xs[i]
-		/*line draw.go:92*/ t2 := ys[i]
-		/*line draw.go:92*/ x, y := a2.Apply(t1, t2)
+		/*line draw.go:118*/ t2 := ys[i]
+		/*line draw.go:118*/ x, y := a2.Apply(t1, t2)
 		_ = xs[i]
-		/*line draw.go:93*/ _ = ys[i]
-		/*line draw.go:93*/ xs[i] = x
-		/*line draw.go:93*/ ys[i] = y
+		/*line draw.go:119*/ _ = ys[i]
+		/*line draw.go:119*/ xs[i] = x
+		/*line draw.go:119*/ ys[i] = y
 		if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
 			kernel.AtomicMin(&box[0], host.Narrow[int32](x))
 			kernel.AtomicMin(&box[1], host.Narrow[int32](y))
 			kernel.AtomicMax(&box[2], host.Narrow[int32](x))
 			kernel.AtomicMax(&box[3], host.Narrow[int32](y))
 		}
-	} /*line quern_gen.go:462:1*/
+	} /*line quern_gen.go:499:1*/
 }
 
 func quernPlainExact(r *host.Run) {
@@ -501,24 +538,24 @@ func quernRow1Exact(r *host.Run, m *Map, base int, y int, xs []float64, scaleX f
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line draw.go:106*/ m2 := *m
-		/*line draw.go:108*/ if x >= m2.Width || y >= m2.Height {
+		/*line draw.go:132*/ m2 := *m
+		/*line draw.go:134*/ if x >= m2.Width || y >= m2.Height {
 			continue
 		}
 		i := y*m2.Width + x
 		var c uint32
 		px := float64((float64(xs[i]*scaleX) - originX) * 65536)
-		/*line draw.go:113*/ py := float64((float64(ys[i]*scaleY) - originY) * 65536)
+		/*line draw.go:139*/ py := float64((float64(ys[i]*scaleY) - originY) * 65536)
 		if px >= float64(m2.Left) && px <= float64(m2.Right) && py >= float64(m2.Top) && py <= float64(m2.Down) {
 			t3 := &m2
 			t6 := host.Int64[int](px)
 			t7 := host.Int64[int](py)
-			/*line draw.go:115*/ c = sample(t3, table, pages, t6, t7)
+			/*line draw.go:141*/ c = sample(t3, table, pages, t6, t7)
 		}
 		t9 := &m2
 		t11 := m2.Start + y*m2.Stride + x
-		/*line draw.go:117*/ put(t9, dst, t11, c)
-	} /*line quern_gen.go:521:1*/
+		/*line draw.go:143*/ put(t9, dst, t11, c)
+	} /*line quern_gen.go:558:1*/
 }
 
 func quernPlainPaint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -566,14 +603,15 @@ func quernRow1Paint_uint8(r *host.Run, p *Paint, base int, y int, src []uint8, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:569:1*/
+	} /*line quern_gen.go:606:1*/
 }
 
 // quernFunc1Paint_uint8 is kernels.color.
 func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
+//line page.go:57
 	var alpha float64 = 1
 	/*line page.go:58:10000*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
@@ -592,28 +630,28 @@ func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, p
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:70:10000*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		if v != v {
+		/*line page.go:74*/ if v != v {
 			continue
 		}
-		none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	if none || first != first {
+	/*line page.go:83*/ if none || first != first {
 		return 0
 	}
-	/*line page.go:86:10000*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:616:1*/
+	return result02 /*line quern_gen.go:654:1*/
 }
 
 func quernHostPaint_int8(r *host.Run) {
@@ -656,14 +694,15 @@ func quernRow1Paint_int8(r *host.Run, p *Paint, base int, y int, src []int8, mas
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:659:1*/
+	} /*line quern_gen.go:697:1*/
 }
 
 // quernFunc1Paint_int8 is kernels.color.
 func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
+//line page.go:57
 	var alpha float64 = 1
 	/*line page.go:58:10000*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
@@ -682,28 +721,28 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:70:10000*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		if v != v {
+		/*line page.go:74*/ if v != v {
 			continue
 		}
-		none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	if none || first != first {
+	/*line page.go:83*/ if none || first != first {
 		return 0
 	}
-	/*line page.go:86:10000*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:706:1*/
+	return result02 /*line quern_gen.go:745:1*/
 }
 
 func quernHostPaint_uint16(r *host.Run) {
@@ -746,14 +785,15 @@ func quernRow1Paint_uint16(r *host.Run, p *Paint, base int, y int, src []uint16,
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:749:1*/
+	} /*line quern_gen.go:788:1*/
 }
 
 // quernFunc1Paint_uint16 is kernels.color.
 func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
+//line page.go:57
 	var alpha float64 = 1
 	/*line page.go:58:10000*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
@@ -772,28 +812,28 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:70:10000*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		if v != v {
+		/*line page.go:74*/ if v != v {
 			continue
 		}
-		none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	if none || first != first {
+	/*line page.go:83*/ if none || first != first {
 		return 0
 	}
-	/*line page.go:86:10000*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:796:1*/
+	return result02 /*line quern_gen.go:836:1*/
 }
 
 func quernHostPaint_int16(r *host.Run) {
@@ -836,14 +876,15 @@ func quernRow1Paint_int16(r *host.Run, p *Paint, base int, y int, src []int16, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:839:1*/
+	} /*line quern_gen.go:879:1*/
 }
 
 // quernFunc1Paint_int16 is kernels.color.
 func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
+//line page.go:57
 	var alpha float64 = 1
 	/*line page.go:58:10000*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
@@ -862,28 +903,28 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:70:10000*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		if v != v {
+		/*line page.go:74*/ if v != v {
 			continue
 		}
-		none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	if none || first != first {
+	/*line page.go:83*/ if none || first != first {
 		return 0
 	}
-	/*line page.go:86:10000*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:886:1*/
+	return result02 /*line quern_gen.go:927:1*/
 }
 
 func quernHostPaint_uint32(r *host.Run) {
@@ -926,14 +967,15 @@ func quernRow1Paint_uint32(r *host.Run, p *Paint, base int, y int, src []uint32,
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:929:1*/
+	} /*line quern_gen.go:970:1*/
 }
 
 // quernFunc1Paint_uint32 is kernels.color.
 func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
+//line page.go:57
 	var alpha float64 = 1
 	/*line page.go:58:10000*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
@@ -952,28 +994,28 @@ func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32,
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:70:10000*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		if v != v {
+		/*line page.go:74*/ if v != v {
 			continue
 		}
-		none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	if none || first != first {
+	/*line page.go:83*/ if none || first != first {
 		return 0
 	}
-	/*line page.go:86:10000*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:976:1*/
+	return result02 /*line quern_gen.go:1018:1*/
 }
 
 func quernHostPaint_int32(r *host.Run) {
@@ -1016,14 +1058,15 @@ func quernRow1Paint_int32(r *host.Run, p *Paint, base int, y int, src []int32, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1019:1*/
+	} /*line quern_gen.go:1061:1*/
 }
 
 // quernFunc1Paint_int32 is kernels.color.
 func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
+//line page.go:57
 	var alpha float64 = 1
 	/*line page.go:58:10000*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
@@ -1042,28 +1085,28 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:70:10000*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		if v != v {
+		/*line page.go:74*/ if v != v {
 			continue
 		}
-		none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	if none || first != first {
+	/*line page.go:83*/ if none || first != first {
 		return 0
 	}
-	/*line page.go:86:10000*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1066:1*/
+	return result02 /*line quern_gen.go:1109:1*/
 }
 
 func quernHostPaint_float32(r *host.Run) {
@@ -1106,14 +1149,15 @@ func quernRow1Paint_float32(r *host.Run, p *Paint, base int, y int, src []float3
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1109:1*/
+	} /*line quern_gen.go:1152:1*/
 }
 
 // quernFunc1Paint_float32 is kernels.color.
 func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
+//line page.go:57
 	var alpha float64 = 1
 	/*line page.go:58:10000*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
@@ -1132,28 +1176,28 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:70:10000*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		if v != v {
+		/*line page.go:74*/ if v != v {
 			continue
 		}
-		none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	if none || first != first {
+	/*line page.go:83*/ if none || first != first {
 		return 0
 	}
-	/*line page.go:86:10000*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1156:1*/
+	return result02 /*line quern_gen.go:1200:1*/
 }
 
 func quernHostPaint_float64(r *host.Run) {
@@ -1196,14 +1240,15 @@ func quernRow1Paint_float64(r *host.Run, p *Paint, base int, y int, src []float6
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float64(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1199:1*/
+	} /*line quern_gen.go:1243:1*/
 }
 
 // quernFunc1Paint_float64 is kernels.color.
 func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
+//line page.go:57
 	var alpha float64 = 1
 	/*line page.go:58:10000*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
@@ -1222,28 +1267,28 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:70:10000*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		if v != v {
+		/*line page.go:74*/ if v != v {
 			continue
 		}
-		none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	if none || first != first {
+	/*line page.go:83*/ if none || first != first {
 		return 0
 	}
-	/*line page.go:86:10000*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1246:1*/
+	return result02 /*line quern_gen.go:1291:1*/
 }
 
 func quernPlainHalve(r *host.Run) {
@@ -1335,13 +1380,13 @@ func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages [
 			return
 		}
 	}
-	for threadX := range width {
+	/*line page.go:129:10000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:112*/ if x >= 257 || y >= 257 {
+		/*line page.go:112:10000*/ if x >= 257 || y >= 257 {
 			continue
 		}
-		column := min(max(h.X+x, 0), h.Width-1)
+		/*line page.go:115:10000*/ column := min(max(h.X+x, 0), h.Width-1)
 		var even uint32
 		var odd uint32
 		c := min(column*2, h.Wide-1) + 1
@@ -1367,7 +1412,7 @@ func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages [
 		even = (even + 131074) >> 2 & 16711935
 		odd = (odd + 131074) >> 2 & 16711935
 		/*line page.go:124*/ pages[start9+x] = even | odd<<8
-	} /*line quern_gen.go:1370:1*/
+	} /*line quern_gen.go:1415:1*/
 }
 
-//line page.go:127
+//line page.go:127:10000
