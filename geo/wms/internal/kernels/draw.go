@@ -10,7 +10,7 @@ const (
 )
 
 // Run is how many pixels of a row a thread of draw writes.
-const Run = 8
+const Run = 16
 
 // Map says what draw writes.
 type Map struct {
@@ -73,6 +73,16 @@ func draw(t kernel.Thread, m Map, lattice []int64, table []int32, pages []uint32
 				put(&m, dst, at+i, color)
 			}
 			px, py = px+dx, py+dy
+		}
+		return
+	}
+	outside := max(px, lastX) < int64(m.Left) || min(px, lastX) > int64(m.Right) || max(py, lastY) < int64(m.Top) || min(py, lastY) > int64(m.Down)
+	if outside {
+		if m.First {
+			out := dst[at : at+n]
+			for i := range n {
+				out[i] = 0
+			}
 		}
 		return
 	}

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/wms/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "7ea3b8cf219baa6027951b293066329a7f4ebe0975fa9a8c842da992e711bd3a",
+	Sum:     "b5ea2a4497daab14cd28fc5e92b853cda9e987923dd6a35651673e09e6e35c5c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -268,7 +268,7 @@ func quernRow1Draw(r *host.Run, m *Map, base int, y int, c int, lattice []int64,
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		part := base + threadX
-		x := part * 8
+		x := part * 16
 		/*line draw.go:31*/ m2 := *m
 		/*line draw.go:34*/ if x >= m2.Width || y >= m2.Height {
 			continue
@@ -288,7 +288,7 @@ func quernRow1Draw(r *host.Run, m *Map, base int, y int, c int, lattice []int64,
 		py := y0 + dy*right>>uint(m2.Shift)
 		/*line draw.go:48*/ dx >>= uint(m2.Shift)
 		dy >>= uint(m2.Shift)
-		/*line draw.go:49*/ n := min(8, m2.Width-x)
+		/*line draw.go:49*/ n := min(16, m2.Width-x)
 		at := m2.Start + y*m2.Stride + x
 		lastX := px + dx*int64(n-1)
 		lastY := py + dy*int64(n-1)
@@ -330,21 +330,32 @@ func quernRow1Draw(r *host.Run, m *Map, base int, y int, c int, lattice []int64,
 			}
 			/*line draw.go:77*/ continue
 		}
-		for i2 := 0; i2 < n; i2++ {
+		outside := max(px, lastX) < int64(m2.Left) || min(px, lastX) > int64(m2.Right) || max(py, lastY) < int64(m2.Top) || min(py, lastY) > int64(m2.Down)
+		if outside {
+			if m2.First {
+				t45 := at + n
+				/*line draw.go:82*/ out2 := dst[at:t45]
+				for i2 := 0; i2 < n; i2++ {
+					out2[i2] = 0
+				}
+			}
+			continue
+		}
+		for i3 := 0; i3 < n; i3++ {
 			var c3 uint32
 			if inside || px >= int64(m2.Left) && px <= int64(m2.Right) && py >= int64(m2.Top) && py <= int64(m2.Down) {
-				t45 := &m2
-				t48 := int(px)
-				t49 := int(py)
-				/*line draw.go:82*/ c3 = sample(t45, table, pages, t48, t49)
+				t48 := &m2
+				t51 := int(px)
+				t52 := int(py)
+				/*line draw.go:92*/ c3 = sample(t48, table, pages, t51, t52)
 			}
-			t51 := &m2
-			t53 := at + i2
-			/*line draw.go:84*/ put(t51, dst, t53, c3)
+			t54 := &m2
+			t56 := at + i3
+			/*line draw.go:94*/ put(t54, dst, t56, c3)
 			px += dx
 			py += dy
 		}
-	} /*line quern_gen.go:347:1*/
+	} /*line quern_gen.go:358:1*/
 }
 
 func quernPlainCoordinates(r *host.Run) {
@@ -391,13 +402,13 @@ func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, hei
 			r.ThreadIdx.X = threadX
 			x := base + threadX
 			t5 := float64(x0+x) + 0.5
-			/*line draw.go:100*/ a2 := a
-			/*line draw.go:102*/ if x >= width || y >= height {
+			/*line draw.go:110*/ a2 := a
+			/*line draw.go:112*/ if x >= width || y >= height {
 				continue
 			}
-			/*line draw.go:106*/ _ = row[threadX]
-			/*line draw.go:106*/ _ = row2[threadX]
-			/*line draw.go:106*/ result0, result1 := a2.Apply(t5, t6)
+			/*line draw.go:116*/ _ = row[threadX]
+			/*line draw.go:116*/ _ = row2[threadX]
+			/*line draw.go:116*/ result0, result1 := a2.Apply(t5, t6)
 			row[threadX] = result0
 			row2[threadX] = result1
 		}
@@ -408,16 +419,16 @@ func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, hei
 		x := base + threadX
 		i := start + x
 		t5 := float64(x0+x) + 0.5
-		/*line draw.go:100*/ a2 := a
-		/*line draw.go:102*/ if x >= width || y >= height {
+		/*line draw.go:110*/ a2 := a
+		/*line draw.go:112*/ if x >= width || y >= height {
 			continue
 		}
-		/*line draw.go:106*/ _ = xs[i]
-		/*line draw.go:106*/ _ = ys[i]
-		/*line draw.go:106*/ result0, result1 := a2.Apply(t5, t6)
-		/*line draw.go:106*/ xs[i] = result0
-		/*line draw.go:106*/ ys[i] = result1
-	} /*line quern_gen.go:420:1*/
+		/*line draw.go:116*/ _ = xs[i]
+		/*line draw.go:116*/ _ = ys[i]
+		/*line draw.go:116*/ result0, result1 := a2.Apply(t5, t6)
+		/*line draw.go:116*/ xs[i] = result0
+		/*line draw.go:116*/ ys[i] = result1
+	} /*line quern_gen.go:431:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -456,18 +467,18 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line draw.go:113*/ a2 := a
-			/*line draw.go:115*/ if i >= len(xs) {
+			/*line draw.go:123*/ a2 := a
+			/*line draw.go:125*/ if i >= len(xs) {
 				continue
 			}
 			t1 := row[threadX]
 			t2 := row2[threadX]
-			/*line draw.go:118*/ x, y := a2.Apply(t1, t2)
+			/*line draw.go:128*/ x, y := a2.Apply(t1, t2)
 			_ = row[threadX]
-			/*line draw.go:119*/ _ = row2[threadX]
+			/*line draw.go:129*/ _ = row2[threadX]
 			row[threadX] = x
 			row2[threadX] = y
-			/*line draw.go:120*/ if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
+			/*line draw.go:130*/ if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
 				kernel.AtomicMin(&box[0], host.Narrow[int32](x))
 				kernel.AtomicMin(&box[1], host.Narrow[int32](y))
 				kernel.AtomicMax(&box[2], host.Narrow[int32](x))
@@ -479,24 +490,24 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line draw.go:113*/ a2 := a
-		/*line draw.go:115*/ if i >= len(xs) {
+		/*line draw.go:123*/ a2 := a
+		/*line draw.go:125*/ if i >= len(xs) {
 			continue
 		}
 		t1 := xs[i]
-		/*line draw.go:118*/ t2 := ys[i]
-		/*line draw.go:118*/ x, y := a2.Apply(t1, t2)
+		/*line draw.go:128*/ t2 := ys[i]
+		/*line draw.go:128*/ x, y := a2.Apply(t1, t2)
 		_ = xs[i]
-		/*line draw.go:119*/ _ = ys[i]
-		/*line draw.go:119*/ xs[i] = x
-		/*line draw.go:119*/ ys[i] = y
+		/*line draw.go:129*/ _ = ys[i]
+		/*line draw.go:129*/ xs[i] = x
+		/*line draw.go:129*/ ys[i] = y
 		if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
 			kernel.AtomicMin(&box[0], host.Narrow[int32](x))
 			kernel.AtomicMin(&box[1], host.Narrow[int32](y))
 			kernel.AtomicMax(&box[2], host.Narrow[int32](x))
 			kernel.AtomicMax(&box[3], host.Narrow[int32](y))
 		}
-	} /*line quern_gen.go:499:1*/
+	} /*line quern_gen.go:510:1*/
 }
 
 func quernPlainExact(r *host.Run) {
@@ -538,24 +549,24 @@ func quernRow1Exact(r *host.Run, m *Map, base int, y int, xs []float64, scaleX f
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line draw.go:132*/ m2 := *m
-		/*line draw.go:134*/ if x >= m2.Width || y >= m2.Height {
+		/*line draw.go:142*/ m2 := *m
+		/*line draw.go:144*/ if x >= m2.Width || y >= m2.Height {
 			continue
 		}
 		i := y*m2.Width + x
 		var c uint32
 		px := float64((float64(xs[i]*scaleX) - originX) * 65536)
-		/*line draw.go:139*/ py := float64((float64(ys[i]*scaleY) - originY) * 65536)
+		/*line draw.go:149*/ py := float64((float64(ys[i]*scaleY) - originY) * 65536)
 		if px >= float64(m2.Left) && px <= float64(m2.Right) && py >= float64(m2.Top) && py <= float64(m2.Down) {
 			t3 := &m2
 			t6 := host.Int64[int](px)
 			t7 := host.Int64[int](py)
-			/*line draw.go:141*/ c = sample(t3, table, pages, t6, t7)
+			/*line draw.go:151*/ c = sample(t3, table, pages, t6, t7)
 		}
 		t9 := &m2
 		t11 := m2.Start + y*m2.Stride + x
-		/*line draw.go:143*/ put(t9, dst, t11, c)
-	} /*line quern_gen.go:558:1*/
+		/*line draw.go:153*/ put(t9, dst, t11, c)
+	} /*line quern_gen.go:569:1*/
 }
 
 func quernPlainPaint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -603,7 +614,7 @@ func quernRow1Paint_uint8(r *host.Run, p *Paint, base int, y int, src []uint8, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:606:1*/
+	} /*line quern_gen.go:617:1*/
 }
 
 // quernFunc1Paint_uint8 is kernels.color.
@@ -643,15 +654,15 @@ func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, p
 		}
 		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83*/ if none || first != first {
+	/*line page.go:83:10000*/ if none || first != first {
 		return 0
 	}
-	t6 := level[0]
+	/*line page.go:86*/ t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:654:1*/
+	return result02 /*line quern_gen.go:665:1*/
 }
 
 func quernHostPaint_int8(r *host.Run) {
@@ -694,7 +705,7 @@ func quernRow1Paint_int8(r *host.Run, p *Paint, base int, y int, src []int8, mas
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:697:1*/
+	} /*line quern_gen.go:708:1*/
 }
 
 // quernFunc1Paint_int8 is kernels.color.
@@ -734,15 +745,15 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 		}
 		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83*/ if none || first != first {
+	/*line page.go:83:10000*/ if none || first != first {
 		return 0
 	}
-	t6 := level[0]
+	/*line page.go:86*/ t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:745:1*/
+	return result02 /*line quern_gen.go:756:1*/
 }
 
 func quernHostPaint_uint16(r *host.Run) {
@@ -785,7 +796,7 @@ func quernRow1Paint_uint16(r *host.Run, p *Paint, base int, y int, src []uint16,
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:788:1*/
+	} /*line quern_gen.go:799:1*/
 }
 
 // quernFunc1Paint_uint16 is kernels.color.
@@ -825,15 +836,15 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 		}
 		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83*/ if none || first != first {
+	/*line page.go:83:10000*/ if none || first != first {
 		return 0
 	}
-	t6 := level[0]
+	/*line page.go:86*/ t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:836:1*/
+	return result02 /*line quern_gen.go:847:1*/
 }
 
 func quernHostPaint_int16(r *host.Run) {
@@ -876,7 +887,7 @@ func quernRow1Paint_int16(r *host.Run, p *Paint, base int, y int, src []int16, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:879:1*/
+	} /*line quern_gen.go:890:1*/
 }
 
 // quernFunc1Paint_int16 is kernels.color.
@@ -916,15 +927,15 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 		}
 		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83*/ if none || first != first {
+	/*line page.go:83:10000*/ if none || first != first {
 		return 0
 	}
-	t6 := level[0]
+	/*line page.go:86*/ t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:927:1*/
+	return result02 /*line quern_gen.go:938:1*/
 }
 
 func quernHostPaint_uint32(r *host.Run) {
@@ -967,7 +978,7 @@ func quernRow1Paint_uint32(r *host.Run, p *Paint, base int, y int, src []uint32,
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:970:1*/
+	} /*line quern_gen.go:981:1*/
 }
 
 // quernFunc1Paint_uint32 is kernels.color.
@@ -1007,15 +1018,15 @@ func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32,
 		}
 		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83*/ if none || first != first {
+	/*line page.go:83:10000*/ if none || first != first {
 		return 0
 	}
-	t6 := level[0]
+	/*line page.go:86*/ t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1018:1*/
+	return result02 /*line quern_gen.go:1029:1*/
 }
 
 func quernHostPaint_int32(r *host.Run) {
@@ -1058,7 +1069,7 @@ func quernRow1Paint_int32(r *host.Run, p *Paint, base int, y int, src []int32, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1061:1*/
+	} /*line quern_gen.go:1072:1*/
 }
 
 // quernFunc1Paint_int32 is kernels.color.
@@ -1098,15 +1109,15 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 		}
 		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83*/ if none || first != first {
+	/*line page.go:83:10000*/ if none || first != first {
 		return 0
 	}
-	t6 := level[0]
+	/*line page.go:86*/ t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1109:1*/
+	return result02 /*line quern_gen.go:1120:1*/
 }
 
 func quernHostPaint_float32(r *host.Run) {
@@ -1149,7 +1160,7 @@ func quernRow1Paint_float32(r *host.Run, p *Paint, base int, y int, src []float3
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1152:1*/
+	} /*line quern_gen.go:1163:1*/
 }
 
 // quernFunc1Paint_float32 is kernels.color.
@@ -1189,15 +1200,15 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 		}
 		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83*/ if none || first != first {
+	/*line page.go:83:10000*/ if none || first != first {
 		return 0
 	}
-	t6 := level[0]
+	/*line page.go:86*/ t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1200:1*/
+	return result02 /*line quern_gen.go:1211:1*/
 }
 
 func quernHostPaint_float64(r *host.Run) {
@@ -1240,7 +1251,7 @@ func quernRow1Paint_float64(r *host.Run, p *Paint, base int, y int, src []float6
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float64(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1243:1*/
+	} /*line quern_gen.go:1254:1*/
 }
 
 // quernFunc1Paint_float64 is kernels.color.
@@ -1280,15 +1291,15 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 		}
 		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83*/ if none || first != first {
+	/*line page.go:83:10000*/ if none || first != first {
 		return 0
 	}
-	t6 := level[0]
+	/*line page.go:86*/ t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1291:1*/
+	return result02 /*line quern_gen.go:1302:1*/
 }
 
 func quernPlainHalve(r *host.Run) {
@@ -1380,13 +1391,13 @@ func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages [
 			return
 		}
 	}
-	/*line page.go:129:10000*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		/*line page.go:112:10000*/ if x >= 257 || y >= 257 {
 			continue
 		}
-		/*line page.go:115:10000*/ column := min(max(h.X+x, 0), h.Width-1)
+		/*line page.go:115*/ column := min(max(h.X+x, 0), h.Width-1)
 		var even uint32
 		var odd uint32
 		c := min(column*2, h.Wide-1) + 1
@@ -1412,7 +1423,7 @@ func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages [
 		even = (even + 131074) >> 2 & 16711935
 		odd = (odd + 131074) >> 2 & 16711935
 		/*line page.go:124*/ pages[start9+x] = even | odd<<8
-	} /*line quern_gen.go:1415:1*/
+	} /*line quern_gen.go:1426:1*/
 }
 
-//line page.go:127:10000
+//line page.go:127

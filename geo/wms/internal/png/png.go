@@ -9,6 +9,7 @@ import (
 // Encoder keeps memory between images. It is not safe for concurrent use.
 type Encoder struct {
 	filtered []byte
+	blank    []uint32
 	code     huffman
 }
 
@@ -68,17 +69,17 @@ func classify(pixels []uint32) (kind byte, channels int) {
 	return gray, 1
 }
 
-// The four bytes of a word at a time.
+// The eight bytes of a word at a time.
 const (
-	low  = 0x7f7f7f7f
-	high = 0x80808080
+	low  = 0x7f7f7f7f_7f7f7f7f
+	high = 0x80808080_80808080
 )
 
 // difference subtracts bytes.
-func difference(a, b uint32) uint32 { return (a | high) - b&low ^ (a^^b)&high }
+func difference(a, b uint64) uint64 { return (a | high) - b&low ^ (a^^b)&high }
 
 // mean is the mean of bytes, rounded down.
-func mean(a, b uint32) uint32 { return a&b + (a^b)>>1&low }
+func mean(a, b uint64) uint64 { return a&b + (a^b)>>1&low }
 
 const (
 	filterUp      = 2
@@ -93,40 +94,55 @@ func (e *Encoder) filter(pixels []uint32, width, height, channels int) {
 	}
 	e.filtered = e.filtered[:size+4]
 	up := flat(pixels, width)
-	at := 0
+	if cap(e.blank) < width {
+		e.blank = make([]uint32, width)
+	}
+	above := e.blank[:width]
 	for y := range height {
 		row := pixels[y*width:][:width]
-		above := row
-		if y > 0 {
-			above = pixels[(y-1)*width:][:width]
-		}
-		out := e.filtered[at:]
-		at += 1 + width*channels
+		out := e.filtered[y*(1+width*channels):]
 		out[0] = filterAverage
 		if up {
 			out[0] = filterUp
 		}
-		out = out[1:]
-		left := uint32(0)
-		for x, p := range row {
-			b := above[x]
-			if y == 0 {
-				b = 0
-			}
-			d := difference(p, b)
-			if !up {
-				d = difference(p, mean(left, b))
-			}
-			left = p
-			// The bytes beyond the pixel are overwritten by the next one.
-			if channels == 1 {
-				out[x] = byte(d)
-			} else {
-				binary.LittleEndian.PutUint32(out[x*channels:], d)
-			}
-		}
+		filterRow(out[1:], row, above, channels, up)
+		above = row
 	}
 	e.filtered = e.filtered[:size]
+}
+
+// filterRow writes the differences of a row, and up to four bytes more.
+func filterRow(out []byte, row, above []uint32, channels int, up bool) {
+	above = above[:len(row)]
+	left, x := uint64(0), 0
+	// Two pixels at a time.
+	for ; x+2 <= len(row); x += 2 {
+		p, b := uint64(row[x])|uint64(row[x+1])<<32, uint64(above[x])|uint64(above[x+1])<<32
+		d := b
+		if !up {
+			d = mean(p<<32|left, b)
+		}
+		d = difference(p, d)
+		left = p >> 32
+		switch channels {
+		case 1:
+			out[x], out[x+1] = byte(d), byte(d>>32)
+		case 3:
+			binary.LittleEndian.PutUint64(out[x*3:], d&0xffffff|d>>8&0xffffff000000)
+		default:
+			binary.LittleEndian.PutUint64(out[x*4:], d)
+		}
+	}
+	if x < len(row) {
+		p, b := uint64(row[x]), uint64(above[x])
+		if !up {
+			b = mean(left, b)
+		}
+		d := difference(p, b)
+		for k := range channels {
+			out[x*channels+k] = byte(d >> (8 * k))
+		}
+	}
 }
 
 // flat reports whether most pixels of an image equal the ones above.

@@ -183,7 +183,7 @@ const (
 	// MaxError is how far an interpolated position may be from the exact one, in pixels of the level of the source.
 	MaxError = 1.0 / 16
 
-	mostShift, leastShift = 7, 3
+	mostShift, leastShift = 7, 4
 	smallest              = 64 // pixels of a side of a window that is no longer divided because of its positions
 )
 
