@@ -53,27 +53,7 @@ func draw(t kernel.Thread, m Map, lattice []int64, table []int32, pages []uint32
 	const page = FractionBits + PageShift
 	if inside && !m.Nearest && px>>page == lastX>>page && py>>page == lastY>>page {
 		first := int(table[int(py>>page)*m.Across+int(px>>page)])
-		out := dst[at : at+n]
-		// The same as bilinear, which is too large for Go to inline.
-		for i := range n {
-			fx, fy := uint64(px>>(FractionBits-8)&0xff), uint64(py>>(FractionBits-8)&0xff)
-			from := first + int(py>>FractionBits&(PageSize-1))*PageStride + int(px>>FractionBits&(PageSize-1))
-			p := pages[from : from+PageStride+2]
-			a, b, c, d := p[0], p[1], p[PageStride], p[PageStride+1]
-			w := (fx*fy + 128) >> 8
-			sum := spread(a)*(256-fx-fy+w) + spread(b)*(fx-w) + spread(c)*(fy-w) + spread(d)*w
-			sum = (sum + 0x0080_0080_0080_0080) >> 8 & 0x00ff_00ff_00ff_00ff
-			color := uint32(sum) | uint32(sum>>24)
-			if a&b&c&d < 0xff000000 {
-				color = edge(a, b, c, d, fx, fy, color)
-			}
-			if m.First || color >= 0xff000000 {
-				out[i] = color
-			} else {
-				put(&m, dst, at+i, color)
-			}
-			px, py = px+dx, py+dy
-		}
+		span(dst[at:at+n], pages[first:first+PagePixels], px, py, dx, dy, m.First)
 		return
 	}
 	outside := max(px, lastX) < int64(m.Left) || min(px, lastX) > int64(m.Right) || max(py, lastY) < int64(m.Top) || min(py, lastY) > int64(m.Down)
@@ -89,9 +69,39 @@ func draw(t kernel.Thread, m Map, lattice []int64, table []int32, pages []uint32
 	for i := range n {
 		var c uint32
 		if inside || px >= int64(m.Left) && px <= int64(m.Right) && py >= int64(m.Top) && py <= int64(m.Down) {
-			c = sample(&m, table, pages, int(px), int(py))
+			c = sample(m.Across, m.Nearest, table, pages, int(px), int(py))
 		}
-		put(&m, dst, at+i, c)
+		if !m.First {
+			c = over(c, dst[at+i])
+		}
+		dst[at+i] = c
+		px, py = px+dx, py+dy
+	}
+}
+
+// span writes up to Run pixels of a row whose positions are in one page, as bilinear does. The constant bound lets it be a
+// function of its own on CPUs, where draw has too many variables for the registers.
+func span(out, page []uint32, px, py, dx, dy int64, first bool) {
+	//quern:nounroll
+	for i := 0; i < Run; i++ {
+		if i >= len(out) {
+			return
+		}
+		fx, fy := uint64(px>>(FractionBits-8)&0xff), uint64(py>>(FractionBits-8)&0xff)
+		from := int(py>>FractionBits&(PageSize-1))*PageStride + int(px>>FractionBits&(PageSize-1))
+		p := page[from : from+PageStride+2]
+		a, b, c, d := p[0], p[1], p[PageStride], p[PageStride+1]
+		w := (fx*fy + 128) >> 8
+		sum := spread(a)*(256-fx-fy+w) + spread(b)*(fx-w) + spread(c)*(fy-w) + spread(d)*w
+		sum = (sum + 0x0080_0080_0080_0080) >> 8 & 0x00ff_00ff_00ff_00ff
+		color := uint32(sum) | uint32(sum>>24)
+		if a&b&c&d < 0xff000000 {
+			color = edge(a, b, c, d, fx, fy, color)
+			if !first {
+				color = over(color, out[i])
+			}
+		}
+		out[i] = color
 		px, py = px+dx, py+dy
 	}
 }
@@ -148,19 +158,23 @@ func exact(t kernel.Thread, m Map, scaleX, scaleY, originX, originY float64, xs,
 	var c uint32
 	px, py := float64((float64(xs[i]*scaleX)-originX)*One), float64((float64(ys[i]*scaleY)-originY)*One)
 	if px >= float64(m.Left) && px <= float64(m.Right) && py >= float64(m.Top) && py <= float64(m.Down) {
-		c = sample(&m, table, pages, int(px), int(py))
+		c = sample(m.Across, m.Nearest, table, pages, int(px), int(py))
 	}
-	put(&m, dst, m.Start+y*m.Stride+x, c)
+	at := m.Start + y*m.Stride + x
+	if !m.First {
+		c = over(c, dst[at])
+	}
+	dst[at] = c
 }
 
 // sample returns the color at a position inside the image, not multiplied with alpha.
 //
 //quern:unchecked
-func sample(m *Map, table []int32, pages []uint32, x, y int) uint32 {
+func sample(across int, nearest bool, table []int32, pages []uint32, x, y int) uint32 {
 	fx, fy := uint64(x>>(FractionBits-8)&0xff), uint64(y>>(FractionBits-8)&0xff)
 	x, y = x>>FractionBits, y>>FractionBits
-	at := int(table[(y>>PageShift)*m.Across+x>>PageShift]) + (y&(PageSize-1))*PageStride + x&(PageSize-1)
-	if m.Nearest {
+	at := int(table[(y>>PageShift)*across+x>>PageShift]) + (y&(PageSize-1))*PageStride + x&(PageSize-1)
+	if nearest {
 		return divide(pages[at+int(fx>>7)+int(fy>>7)*PageStride])
 	}
 	return bilinear(pages[at], pages[at+1], pages[at+PageStride], pages[at+PageStride+1], fx, fy)
@@ -212,22 +226,21 @@ func divide(c uint32) uint32 {
 	return r | g<<8 | b<<16 | a<<24
 }
 
-// put draws a color over a pixel of the map.
-func put(m *Map, dst []uint32, i int, c uint32) {
+// over returns a color over another one.
+func over(c, under uint32) uint32 {
 	a := c >> 24
-	switch {
-	case m.First || a == 255:
-		dst[i] = c
-	case a == 0:
-	default:
-		under := dst[i]
-		rest := under >> 24 * (255 - a) // of 255
-		sum := a*255 + rest
-		var out uint32
-		for shift := uint32(0); shift < 24; shift += 8 {
-			v := (c>>shift&0xff)*a*255 + (under>>shift&0xff)*rest
-			out |= (v + sum/2) / sum << shift
-		}
-		dst[i] = out | (sum+127)/255<<24
+	if a == 255 {
+		return c
 	}
+	if a == 0 {
+		return under
+	}
+	rest := under >> 24 * (255 - a) // of 255
+	sum := a*255 + rest
+	var out uint32
+	for shift := uint32(0); shift < 24; shift += 8 {
+		v := (c>>shift&0xff)*a*255 + (under>>shift&0xff)*rest
+		out |= (v + sum/2) / sum << shift
+	}
+	return out | (sum+127)/255<<24
 }

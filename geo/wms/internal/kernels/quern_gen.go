@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/wms/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "b5ea2a4497daab14cd28fc5e92b853cda9e987923dd6a35651673e09e6e35c5c",
+	Sum:     "82fd019a2e0dd2b82f5ff96459e2ddb032cf0810fdadd3aafd3d0e28c14a93b1",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -296,66 +296,39 @@ func quernRow1Draw(r *host.Run, m *Map, base int, y int, c int, lattice []int64,
 		/*line draw.go:54*/ if inside && !m2.Nearest && px>>24 == lastX>>24 && py>>24 == lastY>>24 {
 			first := int(table[int(py>>24)*m2.Across+int(px>>24)])
 			t12 := at + n
-			/*line draw.go:56*/ out := dst[at:t12]
-			/*line draw.go:58*/ for i := 0; i < n; i++ {
-				fx := uint64(px >> 8 & 255)
-				fy := uint64(py >> 8 & 255)
-				/*line draw.go:60*/ from := first + int(py>>16&255)*257 + int(px>>16&255)
-				t17 := from + 257 + 2
-				/*line draw.go:61*/ p := pages[from:t17]
-				a := p[0]
-				/*line draw.go:62*/ b := p[1]
-				/*line draw.go:62*/ c2 := p[257]
-				/*line draw.go:62*/ d := p[258]
-				w := (fx*fy + 128) >> 8
-				result0 := spread(a)
-				/*line draw.go:64*/ result02 := spread(b)
-				/*line draw.go:64*/ result03 := spread(c2)
-				/*line draw.go:64*/ result04 := spread(d)
-				sum := result0*(256-fx-fy+w) + result02*(fx-w) + result03*(fy-w) + result04*w
-				/*line draw.go:65*/ sum = (sum + 36029346783166592) >> 8 & 71777214294589695
-				color := uint32(sum) | uint32(sum>>24)
-				if a&b&c2&d < 4278190080 {
-					color = edge(a, b, c2, d, fx, fy, color)
-				}
-				if m2.First || color >= 4278190080 {
-					out[i] = color
-				} else {
-					t38 := &m2
-					t40 := at + i
-					/*line draw.go:73*/ put(t38, dst, t40, color)
-				}
-				px += dx
-				py += dy
-			}
-			/*line draw.go:77*/ continue
+			/*line draw.go:56*/ t13 := dst[at:t12]
+			t15 := first + 66049
+			/*line draw.go:56*/ t16 := pages[first:t15]
+			t21 := m2.First
+			/*line draw.go:56*/ span(t13, t16, px, py, dx, dy, t21)
+			continue
 		}
 		outside := max(px, lastX) < int64(m2.Left) || min(px, lastX) > int64(m2.Right) || max(py, lastY) < int64(m2.Top) || min(py, lastY) > int64(m2.Down)
 		if outside {
 			if m2.First {
-				t45 := at + n
-				/*line draw.go:82*/ out2 := dst[at:t45]
-				for i2 := 0; i2 < n; i2++ {
-					out2[i2] = 0
+				t23 := at + n
+				/*line draw.go:62*/ out := dst[at:t23]
+				for i := 0; i < n; i++ {
+					out[i] = 0
 				}
 			}
 			continue
 		}
-		for i3 := 0; i3 < n; i3++ {
-			var c3 uint32
+		for i2 := 0; i2 < n; i2++ {
+			var c2 uint32
 			if inside || px >= int64(m2.Left) && px <= int64(m2.Right) && py >= int64(m2.Top) && py <= int64(m2.Down) {
-				t48 := &m2
-				t51 := int(px)
-				t52 := int(py)
-				/*line draw.go:92*/ c3 = sample(t48, table, pages, t51, t52)
+				t26 := &m2
+				t29 := int(px)
+				t30 := int(py)
+				/*line draw.go:72*/ c2 = sample(t26, table, pages, t29, t30)
 			}
-			t54 := &m2
-			t56 := at + i3
-			/*line draw.go:94*/ put(t54, dst, t56, c3)
+			t32 := &m2
+			t34 := at + i2
+			/*line draw.go:74*/ put(t32, dst, t34, c2)
 			px += dx
 			py += dy
 		}
-	} /*line quern_gen.go:358:1*/
+	} /*line quern_gen.go:331:1*/
 }
 
 func quernPlainCoordinates(r *host.Run) {
@@ -402,13 +375,13 @@ func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, hei
 			r.ThreadIdx.X = threadX
 			x := base + threadX
 			t5 := float64(x0+x) + 0.5
-			/*line draw.go:110*/ a2 := a
-			/*line draw.go:112*/ if x >= width || y >= height {
+			/*line draw.go:117*/ a2 := a
+			/*line draw.go:119*/ if x >= width || y >= height {
 				continue
 			}
-			/*line draw.go:116*/ _ = row[threadX]
-			/*line draw.go:116*/ _ = row2[threadX]
-			/*line draw.go:116*/ result0, result1 := a2.Apply(t5, t6)
+			/*line draw.go:123*/ _ = row[threadX]
+			/*line draw.go:123*/ _ = row2[threadX]
+			/*line draw.go:123*/ result0, result1 := a2.Apply(t5, t6)
 			row[threadX] = result0
 			row2[threadX] = result1
 		}
@@ -419,16 +392,16 @@ func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, hei
 		x := base + threadX
 		i := start + x
 		t5 := float64(x0+x) + 0.5
-		/*line draw.go:110*/ a2 := a
-		/*line draw.go:112*/ if x >= width || y >= height {
+		/*line draw.go:117*/ a2 := a
+		/*line draw.go:119*/ if x >= width || y >= height {
 			continue
 		}
-		/*line draw.go:116*/ _ = xs[i]
-		/*line draw.go:116*/ _ = ys[i]
-		/*line draw.go:116*/ result0, result1 := a2.Apply(t5, t6)
-		/*line draw.go:116*/ xs[i] = result0
-		/*line draw.go:116*/ ys[i] = result1
-	} /*line quern_gen.go:431:1*/
+		/*line draw.go:123*/ _ = xs[i]
+		/*line draw.go:123*/ _ = ys[i]
+		/*line draw.go:123*/ result0, result1 := a2.Apply(t5, t6)
+		/*line draw.go:123*/ xs[i] = result0
+		/*line draw.go:123*/ ys[i] = result1
+	} /*line quern_gen.go:404:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -467,18 +440,18 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line draw.go:123*/ a2 := a
-			/*line draw.go:125*/ if i >= len(xs) {
+			/*line draw.go:130*/ a2 := a
+			/*line draw.go:132*/ if i >= len(xs) {
 				continue
 			}
 			t1 := row[threadX]
 			t2 := row2[threadX]
-			/*line draw.go:128*/ x, y := a2.Apply(t1, t2)
+			/*line draw.go:135*/ x, y := a2.Apply(t1, t2)
 			_ = row[threadX]
-			/*line draw.go:129*/ _ = row2[threadX]
+			/*line draw.go:136*/ _ = row2[threadX]
 			row[threadX] = x
 			row2[threadX] = y
-			/*line draw.go:130*/ if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
+			/*line draw.go:137*/ if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
 				kernel.AtomicMin(&box[0], host.Narrow[int32](x))
 				kernel.AtomicMin(&box[1], host.Narrow[int32](y))
 				kernel.AtomicMax(&box[2], host.Narrow[int32](x))
@@ -490,24 +463,24 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line draw.go:123*/ a2 := a
-		/*line draw.go:125*/ if i >= len(xs) {
+		/*line draw.go:130*/ a2 := a
+		/*line draw.go:132*/ if i >= len(xs) {
 			continue
 		}
 		t1 := xs[i]
-		/*line draw.go:128*/ t2 := ys[i]
-		/*line draw.go:128*/ x, y := a2.Apply(t1, t2)
+		/*line draw.go:135*/ t2 := ys[i]
+		/*line draw.go:135*/ x, y := a2.Apply(t1, t2)
 		_ = xs[i]
-		/*line draw.go:129*/ _ = ys[i]
-		/*line draw.go:129*/ xs[i] = x
-		/*line draw.go:129*/ ys[i] = y
+		/*line draw.go:136*/ _ = ys[i]
+		/*line draw.go:136*/ xs[i] = x
+		/*line draw.go:136*/ ys[i] = y
 		if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
 			kernel.AtomicMin(&box[0], host.Narrow[int32](x))
 			kernel.AtomicMin(&box[1], host.Narrow[int32](y))
 			kernel.AtomicMax(&box[2], host.Narrow[int32](x))
 			kernel.AtomicMax(&box[3], host.Narrow[int32](y))
 		}
-	} /*line quern_gen.go:510:1*/
+	} /*line quern_gen.go:483:1*/
 }
 
 func quernPlainExact(r *host.Run) {
@@ -549,24 +522,24 @@ func quernRow1Exact(r *host.Run, m *Map, base int, y int, xs []float64, scaleX f
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line draw.go:142*/ m2 := *m
-		/*line draw.go:144*/ if x >= m2.Width || y >= m2.Height {
+		/*line draw.go:149*/ m2 := *m
+		/*line draw.go:151*/ if x >= m2.Width || y >= m2.Height {
 			continue
 		}
 		i := y*m2.Width + x
 		var c uint32
 		px := float64((float64(xs[i]*scaleX) - originX) * 65536)
-		/*line draw.go:149*/ py := float64((float64(ys[i]*scaleY) - originY) * 65536)
+		/*line draw.go:156*/ py := float64((float64(ys[i]*scaleY) - originY) * 65536)
 		if px >= float64(m2.Left) && px <= float64(m2.Right) && py >= float64(m2.Top) && py <= float64(m2.Down) {
 			t3 := &m2
 			t6 := host.Int64[int](px)
 			t7 := host.Int64[int](py)
-			/*line draw.go:151*/ c = sample(t3, table, pages, t6, t7)
+			/*line draw.go:158*/ c = sample(t3, table, pages, t6, t7)
 		}
 		t9 := &m2
 		t11 := m2.Start + y*m2.Stride + x
-		/*line draw.go:153*/ put(t9, dst, t11, c)
-	} /*line quern_gen.go:569:1*/
+		/*line draw.go:160*/ put(t9, dst, t11, c)
+	} /*line quern_gen.go:542:1*/
 }
 
 func quernPlainPaint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -614,7 +587,7 @@ func quernRow1Paint_uint8(r *host.Run, p *Paint, base int, y int, src []uint8, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:617:1*/
+	} /*line quern_gen.go:590:1*/
 }
 
 // quernFunc1Paint_uint8 is kernels.color.
@@ -624,15 +597,15 @@ func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, p
 	}
 //line page.go:57
 	var alpha float64 = 1
-	/*line page.go:58:10000*/ if p.Alpha >= 0 {
+	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	if p.Ramp > 0 {
-		if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:62*/ if p.Ramp > 0 {
+		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -641,28 +614,28 @@ func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, p
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70:10000*/ level := [3]uint32{}
+	/*line page.go:70*/ level := [3]uint32{}
 	none := true
-	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
+	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74*/ if v != v {
+		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		/*line page.go:77*/ none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83:10000*/ if none || first != first {
+	if none || first != first {
 		return 0
 	}
-	/*line page.go:86*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:665:1*/
+	return result02 /*line quern_gen.go:638:1*/
 }
 
 func quernHostPaint_int8(r *host.Run) {
@@ -705,7 +678,7 @@ func quernRow1Paint_int8(r *host.Run, p *Paint, base int, y int, src []int8, mas
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:708:1*/
+	} /*line quern_gen.go:681:1*/
 }
 
 // quernFunc1Paint_int8 is kernels.color.
@@ -715,15 +688,15 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 	}
 //line page.go:57
 	var alpha float64 = 1
-	/*line page.go:58:10000*/ if p.Alpha >= 0 {
+	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	if p.Ramp > 0 {
-		if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:62*/ if p.Ramp > 0 {
+		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -732,28 +705,28 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70:10000*/ level := [3]uint32{}
+	/*line page.go:70*/ level := [3]uint32{}
 	none := true
-	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
+	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74*/ if v != v {
+		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		/*line page.go:77*/ none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83:10000*/ if none || first != first {
+	if none || first != first {
 		return 0
 	}
-	/*line page.go:86*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:756:1*/
+	return result02 /*line quern_gen.go:729:1*/
 }
 
 func quernHostPaint_uint16(r *host.Run) {
@@ -796,7 +769,7 @@ func quernRow1Paint_uint16(r *host.Run, p *Paint, base int, y int, src []uint16,
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:799:1*/
+	} /*line quern_gen.go:772:1*/
 }
 
 // quernFunc1Paint_uint16 is kernels.color.
@@ -806,15 +779,15 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 	}
 //line page.go:57
 	var alpha float64 = 1
-	/*line page.go:58:10000*/ if p.Alpha >= 0 {
+	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	if p.Ramp > 0 {
-		if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:62*/ if p.Ramp > 0 {
+		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -823,28 +796,28 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70:10000*/ level := [3]uint32{}
+	/*line page.go:70*/ level := [3]uint32{}
 	none := true
-	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
+	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74*/ if v != v {
+		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		/*line page.go:77*/ none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83:10000*/ if none || first != first {
+	if none || first != first {
 		return 0
 	}
-	/*line page.go:86*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:847:1*/
+	return result02 /*line quern_gen.go:820:1*/
 }
 
 func quernHostPaint_int16(r *host.Run) {
@@ -887,7 +860,7 @@ func quernRow1Paint_int16(r *host.Run, p *Paint, base int, y int, src []int16, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:890:1*/
+	} /*line quern_gen.go:863:1*/
 }
 
 // quernFunc1Paint_int16 is kernels.color.
@@ -897,15 +870,15 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 	}
 //line page.go:57
 	var alpha float64 = 1
-	/*line page.go:58:10000*/ if p.Alpha >= 0 {
+	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	if p.Ramp > 0 {
-		if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:62*/ if p.Ramp > 0 {
+		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -914,28 +887,28 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70:10000*/ level := [3]uint32{}
+	/*line page.go:70*/ level := [3]uint32{}
 	none := true
-	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
+	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74*/ if v != v {
+		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		/*line page.go:77*/ none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83:10000*/ if none || first != first {
+	if none || first != first {
 		return 0
 	}
-	/*line page.go:86*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:938:1*/
+	return result02 /*line quern_gen.go:911:1*/
 }
 
 func quernHostPaint_uint32(r *host.Run) {
@@ -978,7 +951,7 @@ func quernRow1Paint_uint32(r *host.Run, p *Paint, base int, y int, src []uint32,
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:981:1*/
+	} /*line quern_gen.go:954:1*/
 }
 
 // quernFunc1Paint_uint32 is kernels.color.
@@ -988,15 +961,15 @@ func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32,
 	}
 //line page.go:57
 	var alpha float64 = 1
-	/*line page.go:58:10000*/ if p.Alpha >= 0 {
+	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	if p.Ramp > 0 {
-		if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:62*/ if p.Ramp > 0 {
+		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -1005,28 +978,28 @@ func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32,
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70:10000*/ level := [3]uint32{}
+	/*line page.go:70*/ level := [3]uint32{}
 	none := true
-	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
+	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74*/ if v != v {
+		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		/*line page.go:77*/ none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83:10000*/ if none || first != first {
+	if none || first != first {
 		return 0
 	}
-	/*line page.go:86*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1029:1*/
+	return result02 /*line quern_gen.go:1002:1*/
 }
 
 func quernHostPaint_int32(r *host.Run) {
@@ -1069,7 +1042,7 @@ func quernRow1Paint_int32(r *host.Run, p *Paint, base int, y int, src []int32, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1072:1*/
+	} /*line quern_gen.go:1045:1*/
 }
 
 // quernFunc1Paint_int32 is kernels.color.
@@ -1079,15 +1052,15 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 	}
 //line page.go:57
 	var alpha float64 = 1
-	/*line page.go:58:10000*/ if p.Alpha >= 0 {
+	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	if p.Ramp > 0 {
-		if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:62*/ if p.Ramp > 0 {
+		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -1096,28 +1069,28 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70:10000*/ level := [3]uint32{}
+	/*line page.go:70*/ level := [3]uint32{}
 	none := true
-	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
+	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74*/ if v != v {
+		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		/*line page.go:77*/ none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83:10000*/ if none || first != first {
+	if none || first != first {
 		return 0
 	}
-	/*line page.go:86*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1120:1*/
+	return result02 /*line quern_gen.go:1093:1*/
 }
 
 func quernHostPaint_float32(r *host.Run) {
@@ -1160,7 +1133,7 @@ func quernRow1Paint_float32(r *host.Run, p *Paint, base int, y int, src []float3
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1163:1*/
+	} /*line quern_gen.go:1136:1*/
 }
 
 // quernFunc1Paint_float32 is kernels.color.
@@ -1170,15 +1143,15 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 	}
 //line page.go:57
 	var alpha float64 = 1
-	/*line page.go:58:10000*/ if p.Alpha >= 0 {
+	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	if p.Ramp > 0 {
-		if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:62*/ if p.Ramp > 0 {
+		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -1187,28 +1160,28 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70:10000*/ level := [3]uint32{}
+	/*line page.go:70*/ level := [3]uint32{}
 	none := true
-	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
+	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74*/ if v != v {
+		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		/*line page.go:77*/ none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83:10000*/ if none || first != first {
+	if none || first != first {
 		return 0
 	}
-	/*line page.go:86*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1211:1*/
+	return result02 /*line quern_gen.go:1184:1*/
 }
 
 func quernHostPaint_float64(r *host.Run) {
@@ -1251,7 +1224,7 @@ func quernRow1Paint_float64(r *host.Run, p *Paint, base int, y int, src []float6
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float64(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1254:1*/
+	} /*line quern_gen.go:1227:1*/
 }
 
 // quernFunc1Paint_float64 is kernels.color.
@@ -1261,15 +1234,15 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 	}
 //line page.go:57
 	var alpha float64 = 1
-	/*line page.go:58:10000*/ if p.Alpha >= 0 {
+	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	if p.Ramp > 0 {
-		if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:62*/ if p.Ramp > 0 {
+		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -1278,28 +1251,28 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70:10000*/ level := [3]uint32{}
+	/*line page.go:70*/ level := [3]uint32{}
 	none := true
-	/*line page.go:72:10000*/ for i := 0; i < 3; i++ {
+	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74*/ if v != v {
+		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		/*line page.go:77*/ none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
-		/*line page.go:81:10000*/ level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
 	}
-	/*line page.go:83:10000*/ if none || first != first {
+	if none || first != first {
 		return 0
 	}
-	/*line page.go:86*/ t6 := level[0]
+	t6 := level[0]
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1302:1*/
+	return result02 /*line quern_gen.go:1275:1*/
 }
 
 func quernPlainHalve(r *host.Run) {
@@ -1391,13 +1364,13 @@ func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages [
 			return
 		}
 	}
-	for threadX := range width {
+	/*line page.go:129:10000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:112:10000*/ if x >= 257 || y >= 257 {
+		/*line page.go:112*/ if x >= 257 || y >= 257 {
 			continue
 		}
-		/*line page.go:115*/ column := min(max(h.X+x, 0), h.Width-1)
+		column := min(max(h.X+x, 0), h.Width-1)
 		var even uint32
 		var odd uint32
 		c := min(column*2, h.Wide-1) + 1
@@ -1423,7 +1396,7 @@ func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages [
 		even = (even + 131074) >> 2 & 16711935
 		odd = (odd + 131074) >> 2 & 16711935
 		/*line page.go:124*/ pages[start9+x] = even | odd<<8
-	} /*line quern_gen.go:1426:1*/
+	} /*line quern_gen.go:1399:1*/
 }
 
-//line page.go:127
+//line page.go:127:10000
