@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/wms/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "82fd019a2e0dd2b82f5ff96459e2ddb032cf0810fdadd3aafd3d0e28c14a93b1",
+	Sum:     "bf9522627c68a7f31f76fe560f1aee6597c503a67dd4e18a1925a35bd1a0c5aa",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -247,7 +247,12 @@ func quernHostDraw(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	size := 2 * m.Columns
 	c := int(1)
+	size2 := c << uint(m.Shift)
+	t21 := m.First
+	t26 := m.Across
+	t27 := m.Nearest
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -257,55 +262,54 @@ func quernHostDraw(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				quernRow1Draw(r, &m, base, y, c, lattice, table, dst, pages, width)
+				start := y >> uint(m.Shift) * m.Columns
+				down := int64(y & (size2 - 1))
+				start2 := m.Start + y*m.Stride
+				quernRow1Draw(r, base, &m, y, start, size, lattice, down, size2, start2, table, dst, pages, t21, t26, t27, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Draw(r *host.Run, m *Map, base int, y int, c int, lattice []int64, table []int32, dst []uint32, pages []uint32, width int) {
+func quernRow1Draw(r *host.Run, base int, m *Map, y int, start int, size int, lattice []int64, down int64, size2 int, start2 int, table []int32, dst []uint32, pages []uint32, t21 bool, t26 int, t27 bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		part := base + threadX
 		x := part * 16
-		/*line draw.go:31*/ m2 := *m
-		/*line draw.go:34*/ if x >= m2.Width || y >= m2.Height {
+		right := int64(x & (size2 - 1))
+		n := min(16, m.Width-x)
+		/*line draw.go:34*/ if x >= m.Width || y >= m.Height {
 			continue
 		}
-		size := c << uint(m2.Shift)
-		node := 2 * (y>>uint(m2.Shift)*m2.Columns + x>>uint(m2.Shift))
-		below := node + 2*m2.Columns
-		down := int64(y & (size - 1))
-		right := int64(x & (size - 1))
-		x0 := lattice[node] + (lattice[below]-lattice[node])*down>>uint(m2.Shift)
-		y0 := lattice[node+1] + (lattice[below+1]-lattice[node+1])*down>>uint(m2.Shift)
-		x1 := lattice[node+2] + (lattice[below+2]-lattice[node+2])*down>>uint(m2.Shift)
-		y1 := lattice[node+3] + (lattice[below+3]-lattice[node+3])*down>>uint(m2.Shift)
+		/*line draw.go:38*/ node := 2 * (start + x>>uint(m.Shift))
+		below := node + size
+		/*line draw.go:42*/ x0 := lattice[node] + (lattice[below]-lattice[node])*down>>uint(m.Shift)
+		y0 := lattice[node+1] + (lattice[below+1]-lattice[node+1])*down>>uint(m.Shift)
+		x1 := lattice[node+2] + (lattice[below+2]-lattice[node+2])*down>>uint(m.Shift)
+		y1 := lattice[node+3] + (lattice[below+3]-lattice[node+3])*down>>uint(m.Shift)
 		dx := x1 - x0
 		dy := y1 - y0
-		/*line draw.go:47*/ px := x0 + dx*right>>uint(m2.Shift)
-		py := y0 + dy*right>>uint(m2.Shift)
-		/*line draw.go:48*/ dx >>= uint(m2.Shift)
-		dy >>= uint(m2.Shift)
-		/*line draw.go:49*/ n := min(16, m2.Width-x)
-		at := m2.Start + y*m2.Stride + x
+		/*line draw.go:47*/ px := x0 + dx*right>>uint(m.Shift)
+		py := y0 + dy*right>>uint(m.Shift)
+		/*line draw.go:48*/ dx >>= uint(m.Shift)
+		dy >>= uint(m.Shift)
+		at := start2 + x
 		lastX := px + dx*int64(n-1)
 		lastY := py + dy*int64(n-1)
-		/*line draw.go:52*/ inside := min(px, lastX) >= int64(m2.Left) && max(px, lastX) <= int64(m2.Right) && min(py, lastY) >= int64(m2.Top) && max(py, lastY) <= int64(m2.Down)
-		/*line draw.go:54*/ if inside && !m2.Nearest && px>>24 == lastX>>24 && py>>24 == lastY>>24 {
-			first := int(table[int(py>>24)*m2.Across+int(px>>24)])
+		/*line draw.go:52*/ inside := min(px, lastX) >= int64(m.Left) && max(px, lastX) <= int64(m.Right) && min(py, lastY) >= int64(m.Top) && max(py, lastY) <= int64(m.Down)
+		/*line draw.go:54*/ if inside && !m.Nearest && px>>24 == lastX>>24 && py>>24 == lastY>>24 {
+			first := int(table[int(py>>24)*m.Across+int(px>>24)])
 			t12 := at + n
 			/*line draw.go:56*/ t13 := dst[at:t12]
 			t15 := first + 66049
 			/*line draw.go:56*/ t16 := pages[first:t15]
-			t21 := m2.First
 			/*line draw.go:56*/ span(t13, t16, px, py, dx, dy, t21)
 			continue
 		}
-		outside := max(px, lastX) < int64(m2.Left) || min(px, lastX) > int64(m2.Right) || max(py, lastY) < int64(m2.Top) || min(py, lastY) > int64(m2.Down)
+		outside := max(px, lastX) < int64(m.Left) || min(px, lastX) > int64(m.Right) || max(py, lastY) < int64(m.Top) || min(py, lastY) > int64(m.Down)
 		if outside {
-			if m2.First {
+			if m.First {
 				t23 := at + n
 				/*line draw.go:62*/ out := dst[at:t23]
 				for i := 0; i < n; i++ {
@@ -316,19 +320,20 @@ func quernRow1Draw(r *host.Run, m *Map, base int, y int, c int, lattice []int64,
 		}
 		for i2 := 0; i2 < n; i2++ {
 			var c2 uint32
-			if inside || px >= int64(m2.Left) && px <= int64(m2.Right) && py >= int64(m2.Top) && py <= int64(m2.Down) {
-				t26 := &m2
-				t29 := int(px)
-				t30 := int(py)
-				/*line draw.go:72*/ c2 = sample(t26, table, pages, t29, t30)
+			if inside || px >= int64(m.Left) && px <= int64(m.Right) && py >= int64(m.Top) && py <= int64(m.Down) {
+				t30 := int(px)
+				t31 := int(py)
+				/*line draw.go:72*/ c2 = sample(t26, t27, table, pages, t30, t31)
 			}
-			t32 := &m2
-			t34 := at + i2
-			/*line draw.go:74*/ put(t32, dst, t34, c2)
+			if !m.First {
+				t34 := dst[at+i2]
+				/*line draw.go:75*/ c2 = over(c2, t34)
+			}
+			dst[at+i2] = c2
 			px += dx
 			py += dy
 		}
-	} /*line quern_gen.go:331:1*/
+	} /*line quern_gen.go:336:1*/
 }
 
 func quernPlainCoordinates(r *host.Run) {
@@ -375,13 +380,13 @@ func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, hei
 			r.ThreadIdx.X = threadX
 			x := base + threadX
 			t5 := float64(x0+x) + 0.5
-			/*line draw.go:117*/ a2 := a
-			/*line draw.go:119*/ if x >= width || y >= height {
+			/*line draw.go:120*/ a2 := a
+			/*line draw.go:122*/ if x >= width || y >= height {
 				continue
 			}
-			/*line draw.go:123*/ _ = row[threadX]
-			/*line draw.go:123*/ _ = row2[threadX]
-			/*line draw.go:123*/ result0, result1 := a2.Apply(t5, t6)
+			/*line draw.go:126*/ _ = row[threadX]
+			/*line draw.go:126*/ _ = row2[threadX]
+			/*line draw.go:126*/ result0, result1 := a2.Apply(t5, t6)
 			row[threadX] = result0
 			row2[threadX] = result1
 		}
@@ -392,16 +397,16 @@ func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, hei
 		x := base + threadX
 		i := start + x
 		t5 := float64(x0+x) + 0.5
-		/*line draw.go:117*/ a2 := a
-		/*line draw.go:119*/ if x >= width || y >= height {
+		/*line draw.go:120*/ a2 := a
+		/*line draw.go:122*/ if x >= width || y >= height {
 			continue
 		}
-		/*line draw.go:123*/ _ = xs[i]
-		/*line draw.go:123*/ _ = ys[i]
-		/*line draw.go:123*/ result0, result1 := a2.Apply(t5, t6)
-		/*line draw.go:123*/ xs[i] = result0
-		/*line draw.go:123*/ ys[i] = result1
-	} /*line quern_gen.go:404:1*/
+		/*line draw.go:126*/ _ = xs[i]
+		/*line draw.go:126*/ _ = ys[i]
+		/*line draw.go:126*/ result0, result1 := a2.Apply(t5, t6)
+		/*line draw.go:126*/ xs[i] = result0
+		/*line draw.go:126*/ ys[i] = result1
+	} /*line quern_gen.go:409:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -440,18 +445,18 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line draw.go:130*/ a2 := a
-			/*line draw.go:132*/ if i >= len(xs) {
+			/*line draw.go:133*/ a2 := a
+			/*line draw.go:135*/ if i >= len(xs) {
 				continue
 			}
 			t1 := row[threadX]
 			t2 := row2[threadX]
-			/*line draw.go:135*/ x, y := a2.Apply(t1, t2)
+			/*line draw.go:138*/ x, y := a2.Apply(t1, t2)
 			_ = row[threadX]
-			/*line draw.go:136*/ _ = row2[threadX]
+			/*line draw.go:139*/ _ = row2[threadX]
 			row[threadX] = x
 			row2[threadX] = y
-			/*line draw.go:137*/ if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
+			/*line draw.go:140*/ if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
 				kernel.AtomicMin(&box[0], host.Narrow[int32](x))
 				kernel.AtomicMin(&box[1], host.Narrow[int32](y))
 				kernel.AtomicMax(&box[2], host.Narrow[int32](x))
@@ -463,24 +468,24 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line draw.go:130*/ a2 := a
-		/*line draw.go:132*/ if i >= len(xs) {
+		/*line draw.go:133*/ a2 := a
+		/*line draw.go:135*/ if i >= len(xs) {
 			continue
 		}
 		t1 := xs[i]
-		/*line draw.go:135*/ t2 := ys[i]
-		/*line draw.go:135*/ x, y := a2.Apply(t1, t2)
+		/*line draw.go:138*/ t2 := ys[i]
+		/*line draw.go:138*/ x, y := a2.Apply(t1, t2)
 		_ = xs[i]
-		/*line draw.go:136*/ _ = ys[i]
-		/*line draw.go:136*/ xs[i] = x
-		/*line draw.go:136*/ ys[i] = y
+		/*line draw.go:139*/ _ = ys[i]
+		/*line draw.go:139*/ xs[i] = x
+		/*line draw.go:139*/ ys[i] = y
 		if x >= 0 && y >= 0 && x <= float64(wide) && y <= float64(high) {
 			kernel.AtomicMin(&box[0], host.Narrow[int32](x))
 			kernel.AtomicMin(&box[1], host.Narrow[int32](y))
 			kernel.AtomicMax(&box[2], host.Narrow[int32](x))
 			kernel.AtomicMax(&box[3], host.Narrow[int32](y))
 		}
-	} /*line quern_gen.go:483:1*/
+	} /*line quern_gen.go:488:1*/
 }
 
 func quernPlainExact(r *host.Run) {
@@ -502,44 +507,85 @@ func quernHostExact(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	t3 := m.Across
+	t4 := m.Nearest
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
+		base3 := m.Start + blockX*dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				quernRow1Exact(r, &m, base, y, xs, scaleX, originX, ys, scaleY, originY, table, pages, dst, width)
+				start := y * m.Width
+				start2 := m.Start + y*m.Stride
+				start3 := y*m.Width + base
+				start4 := base3 + y*m.Stride
+				quernRow1Exact(r, base, &m, y, xs, start, scaleX, originX, ys, scaleY, originY, t3, t4, table, pages, dst, start2, width, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Exact(r *host.Run, m *Map, base int, y int, xs []float64, scaleX float64, originX float64, ys []float64, scaleY float64, originY float64, table []int32, pages []uint32, dst []uint32, width int) {
+func quernRow1Exact(r *host.Run, base int, m *Map, y int, xs []float64, start int, scaleX float64, originX float64, ys []float64, scaleY float64, originY float64, t3 int, t4 bool, table []int32, pages []uint32, dst []uint32, start2 int, width int, start3 int, start4 int) {
+	if !(y < m.Height) {
+		return
+	}
+	if base >= -1<<61 && base <= 1<<61 && m.Width >= -1<<61 && m.Width <= 1<<61 {
+		count := min(m.Width-base, width)
+		if count <= 0 {
+			return
+		}
+		if start3 >= 0 && count <= len(xs)-start3 && count <= len(ys)-start3 && start4 >= 0 && count <= len(dst)-start4 {
+			row := xs[start3:][:count]
+			row2 := ys[start3:][:count]
+			row3 := dst[start4:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+//line draw.go:158
+				var c uint32
+				px := float64((float64(row[threadX]*scaleX) - originX) * 65536)
+				py := float64((float64(row2[threadX]*scaleY) - originY) * 65536)
+				/*line draw.go:160*/ if px >= float64(m.Left) && px <= float64(m.Right) && py >= float64(m.Top) && py <= float64(m.Down) {
+					t7 := host.Int64[int](px)
+					t8 := host.Int64[int](py)
+					/*line draw.go:161*/ c = sample(t3, t4, table, pages, t7, t8)
+				}
+				/*line draw.go:164*/ if !m.First {
+					t11 := row3[threadX]
+					/*line draw.go:165*/ c = over(c, t11)
+				}
+				row3[threadX] = c
+			}
+			return
+		}
+	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line draw.go:149*/ m2 := *m
-		/*line draw.go:151*/ if x >= m2.Width || y >= m2.Height {
+		i := start + x
+		at := start2 + x
+		/*line draw.go:154*/ if x >= m.Width || y >= m.Height {
 			continue
 		}
-		i := y*m2.Width + x
+//line draw.go:158
 		var c uint32
 		px := float64((float64(xs[i]*scaleX) - originX) * 65536)
-		/*line draw.go:156*/ py := float64((float64(ys[i]*scaleY) - originY) * 65536)
-		if px >= float64(m2.Left) && px <= float64(m2.Right) && py >= float64(m2.Top) && py <= float64(m2.Down) {
-			t3 := &m2
-			t6 := host.Int64[int](px)
-			t7 := host.Int64[int](py)
-			/*line draw.go:158*/ c = sample(t3, table, pages, t6, t7)
+		/*line draw.go:159*/ py := float64((float64(ys[i]*scaleY) - originY) * 65536)
+		if px >= float64(m.Left) && px <= float64(m.Right) && py >= float64(m.Top) && py <= float64(m.Down) {
+			t7 := host.Int64[int](px)
+			t8 := host.Int64[int](py)
+			/*line draw.go:161*/ c = sample(t3, t4, table, pages, t7, t8)
 		}
-		t9 := &m2
-		t11 := m2.Start + y*m2.Stride + x
-		/*line draw.go:160*/ put(t9, dst, t11, c)
-	} /*line quern_gen.go:542:1*/
+		/*line draw.go:164*/ if !m.First {
+			t11 := dst[at]
+			/*line draw.go:165*/ c = over(c, t11)
+		}
+		dst[at] = c
+	} /*line quern_gen.go:588:1*/
 }
 
 func quernPlainPaint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -587,7 +633,7 @@ func quernRow1Paint_uint8(r *host.Run, p *Paint, base int, y int, src []uint8, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:590:1*/
+	} /*line quern_gen.go:636:1*/
 }
 
 // quernFunc1Paint_uint8 is kernels.color.
@@ -621,8 +667,8 @@ func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, p
 		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77*/ none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -635,7 +681,7 @@ func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, p
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:638:1*/
+	return result02 /*line quern_gen.go:684:1*/
 }
 
 func quernHostPaint_int8(r *host.Run) {
@@ -678,7 +724,7 @@ func quernRow1Paint_int8(r *host.Run, p *Paint, base int, y int, src []int8, mas
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:681:1*/
+	} /*line quern_gen.go:727:1*/
 }
 
 // quernFunc1Paint_int8 is kernels.color.
@@ -712,8 +758,8 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77*/ none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -726,7 +772,7 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:729:1*/
+	return result02 /*line quern_gen.go:775:1*/
 }
 
 func quernHostPaint_uint16(r *host.Run) {
@@ -769,7 +815,7 @@ func quernRow1Paint_uint16(r *host.Run, p *Paint, base int, y int, src []uint16,
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:772:1*/
+	} /*line quern_gen.go:818:1*/
 }
 
 // quernFunc1Paint_uint16 is kernels.color.
@@ -803,8 +849,8 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77*/ none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -817,7 +863,7 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:820:1*/
+	return result02 /*line quern_gen.go:866:1*/
 }
 
 func quernHostPaint_int16(r *host.Run) {
@@ -860,7 +906,7 @@ func quernRow1Paint_int16(r *host.Run, p *Paint, base int, y int, src []int16, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:863:1*/
+	} /*line quern_gen.go:909:1*/
 }
 
 // quernFunc1Paint_int16 is kernels.color.
@@ -894,8 +940,8 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77*/ none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -908,7 +954,7 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:911:1*/
+	return result02 /*line quern_gen.go:957:1*/
 }
 
 func quernHostPaint_uint32(r *host.Run) {
@@ -951,7 +997,7 @@ func quernRow1Paint_uint32(r *host.Run, p *Paint, base int, y int, src []uint32,
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:954:1*/
+	} /*line quern_gen.go:1000:1*/
 }
 
 // quernFunc1Paint_uint32 is kernels.color.
@@ -985,8 +1031,8 @@ func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32,
 		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77*/ none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -999,7 +1045,7 @@ func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32,
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1002:1*/
+	return result02 /*line quern_gen.go:1048:1*/
 }
 
 func quernHostPaint_int32(r *host.Run) {
@@ -1042,7 +1088,7 @@ func quernRow1Paint_int32(r *host.Run, p *Paint, base int, y int, src []int32, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1045:1*/
+	} /*line quern_gen.go:1091:1*/
 }
 
 // quernFunc1Paint_int32 is kernels.color.
@@ -1076,8 +1122,8 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77*/ none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -1090,7 +1136,7 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1093:1*/
+	return result02 /*line quern_gen.go:1139:1*/
 }
 
 func quernHostPaint_float32(r *host.Run) {
@@ -1133,7 +1179,7 @@ func quernRow1Paint_float32(r *host.Run, p *Paint, base int, y int, src []float3
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1136:1*/
+	} /*line quern_gen.go:1182:1*/
 }
 
 // quernFunc1Paint_float32 is kernels.color.
@@ -1167,8 +1213,8 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77*/ none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -1181,7 +1227,7 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1184:1*/
+	return result02 /*line quern_gen.go:1230:1*/
 }
 
 func quernHostPaint_float64(r *host.Run) {
@@ -1224,7 +1270,7 @@ func quernRow1Paint_float64(r *host.Run, p *Paint, base int, y int, src []float6
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float64(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1227:1*/
+	} /*line quern_gen.go:1273:1*/
 }
 
 // quernFunc1Paint_float64 is kernels.color.
@@ -1258,8 +1304,8 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 		/*line page.go:74:10000*/ if v != v {
 			continue
 		}
-		/*line page.go:77*/ none = none && p.NoData && v == p.None
-		if p.Associated && alpha > 0 {
+		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -1272,7 +1318,7 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1275:1*/
+	return result02 /*line quern_gen.go:1321:1*/
 }
 
 func quernPlainHalve(r *host.Run) {
@@ -1361,10 +1407,10 @@ func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages [
 				odd = (odd + 131074) >> 2 & 16711935
 				/*line page.go:124*/ row2[threadX] = even | odd<<8
 			}
-			return
+			/*line page.go:126:10000*/ return
 		}
 	}
-	/*line page.go:129:10000*/ for threadX := range width {
+	/*line page.go:129*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		/*line page.go:112*/ if x >= 257 || y >= 257 {
@@ -1396,7 +1442,7 @@ func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages [
 		even = (even + 131074) >> 2 & 16711935
 		odd = (odd + 131074) >> 2 & 16711935
 		/*line page.go:124*/ pages[start9+x] = even | odd<<8
-	} /*line quern_gen.go:1399:1*/
+	} /*line quern_gen.go:1445:1*/
 }
 
-//line page.go:127:10000
+//line page.go:127
