@@ -34,7 +34,7 @@ type TimeFiles struct {
 var layerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$`)
 
 // reserved are the first parts of the server's own paths.
-var reserved = []string{"wms", "wmts", "metrics", "health", "layers.json", "assets"}
+var reserved = []string{"wms", "wmts", "metrics", "health", "layers.json"}
 
 func checkName(name string) error {
 	if !layerName.MatchString(name) || slices.Contains(reserved, name) {

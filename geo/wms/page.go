@@ -1,8 +1,45 @@
 package wms
 
 import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"io"
 	"net/http"
+	"strings"
+	"sync"
 )
+
+// page is a page with a map, compressed. Its sources, and the licenses of what it contains, are in the folder page.
+//
+//go:embed page.html.gz
+var page []byte
+
+// plainPage returns the page for the few clients that do not decompress.
+var plainPage = sync.OnceValues(func() ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(page))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+})
+
+func (s *Server) servePage(w http.ResponseWriter, q *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data: blob:")
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache")
+	body := page
+	if strings.Contains(q.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+	} else {
+		var err error
+		if body, err = plainPage(); err != nil {
+			panic(err) // the page is part of the program
+		}
+	}
+	s.answerWith(w, q, answer{body, "text/html; charset=utf-8"}, "")
+}
 
 // layerJSON describes a layer for the page.
 type layerJSON struct {
@@ -31,7 +68,3 @@ func (s *Server) serveLayers(w http.ResponseWriter, q *http.Request) {
 	}
 	s.sendJSON(w, q, map[string]any{"title": s.config.Title, "layers": all})
 }
-
-func (s *Server) servePage(w http.ResponseWriter, q *http.Request) { http.NotFound(w, q) }
-
-func (s *Server) serveAsset(w http.ResponseWriter, q *http.Request, _ []string) { http.NotFound(w, q) }

@@ -256,9 +256,6 @@ func (s *Server) route(w http.ResponseWriter, q *http.Request) string {
 	case parts[0] == "layers.json" && len(parts) == 1:
 		s.serveLayers(w, q)
 		return "layers"
-	case parts[0] == "assets":
-		s.serveAsset(w, q, parts[1:])
-		return "page"
 	case len(parts) == 2 && parts[1] == "tile.json":
 		s.serveTileJSON(w, q, parts[0])
 		return "tilejson"
