@@ -4,6 +4,7 @@ import (
 	"image/color"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -266,6 +267,9 @@ func (s *Server) lookOf(p parameters, l *layer, style string) (*look, *Exception
 	r, e := p.rendering(style)
 	if e != nil {
 		return nil, e
+	}
+	if style != "" && !slices.Contains(l.styles(), strings.ToLower(style)) {
+		return nil, exceptf(codeStyle, "STYLES", "layer %s has no style %.80q", l.Name, style)
 	}
 	k, err := l.look(r)
 	if err != nil {

@@ -48,7 +48,7 @@ function show(extent) {
 }
 
 function fill(select, values, value) {
-  select.replaceChildren(...values.map((v) => new Option(v, v, false, v === value)));
+  select.replaceChildren(...values.map((v) => new Option(v.replace('T00:00:00Z', ''), v, false, v === value)));
 }
 
 function choose(s) {

@@ -164,3 +164,6 @@ func (l *lane) close() error {
 	closeBuffer(l.s, l.s != nil)
 	return errors.Join(errs...)
 }
+
+// Device returns the device that maps are drawn on.
+func (r *Renderer) Device() *gpu.Device { return r.dev }
