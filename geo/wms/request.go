@@ -169,6 +169,9 @@ func (p parameters) box(northFirst bool) (b render.Extent, e *Exception) {
 	return b, nil
 }
 
+// white is the default background.
+var white = color.NRGBA{255, 255, 255, 255}
+
 // parseColor reads 0xRRGGBB.
 func parseColor(text string) (c color.NRGBA, ok bool) {
 	text = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(text), "0x"), "#")
@@ -219,7 +222,7 @@ func (p parameters) setOptions(m *mapRequest) *Exception {
 	default:
 		return exceptf(codeInvalid, "TRANSPARENT", "%.40q is not TRUE or FALSE", p["TRANSPARENT"])
 	}
-	m.background = color.NRGBA{255, 255, 255, 255}
+	m.background = white
 	if text := p["BGCOLOR"]; text != "" {
 		var ok bool
 		if m.background, ok = parseColor(text); !ok {
