@@ -37,7 +37,7 @@ type warping struct {
 
 // compiledGeo returns the commands below geo that run kernels.
 func compiledGeo() []*cobra.Command {
-	return []*cobra.Command{geoWarpCommand(), geoServeCommand()}
+	return []*cobra.Command{geoWarpCommand(), geoServeCommand(), geoTilesCommand()}
 }
 
 func geoWarpCommand() *cobra.Command {

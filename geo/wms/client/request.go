@@ -48,14 +48,19 @@ func firstLine(body []byte) string {
 // fetch makes a request until it succeeds. Statuses that are not worth another attempt are returned. slots limits how many
 // requests there are at a time; it may be nil.
 func fetch(ctx, life context.Context, o *Options, slots chan struct{}, url string) (body []byte, status int, err error) {
+	// The end of life ends the request too.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
+	if life.Err() != nil {
+		return nil, 0, context.Cause(life)
+	}
 	if slots != nil {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 		case <-ctx.Done():
 			return nil, 0, context.Cause(ctx)
-		case <-life.Done():
-			return nil, 0, context.Cause(life)
 		}
 	}
 	pause := o.Pause
@@ -69,8 +74,6 @@ func fetch(ctx, life context.Context, o *Options, slots chan struct{}, url strin
 		case <-time.After(max(pause, min(wait, time.Minute))):
 		case <-ctx.Done():
 			return nil, 0, context.Cause(ctx)
-		case <-life.Done():
-			return nil, 0, context.Cause(life)
 		}
 		pause *= 2
 	}
