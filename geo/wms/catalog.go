@@ -69,7 +69,7 @@ type viewID struct {
 }
 
 // openLayer opens the files of a layer.
-func openLayer(l Layer, r *render.Renderer) (*layer, error) {
+func openLayer(l Layer) (*layer, error) {
 	if err := checkName(l.Name); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func openLayer(l Layer, r *render.Renderer) (*layer, error) {
 		return nil, failf(ErrConfig, "layer %s: it needs files, or times", l.Name)
 	}
 	l.Title = cmp.Or(l.Title, l.Name)
-	out := &layer{Layer: l, renderer: r, looks: map[string]*look{}, timed: len(l.Times) > 0}
+	out := &layer{Layer: l, looks: map[string]*look{}, timed: len(l.Times) > 0}
 	frames := l.Times
 	if !out.timed {
 		frames = []TimeFiles{{Files: l.Files}}

@@ -90,15 +90,18 @@ func New(dev *gpu.Device, c Config) (*Server, error) {
 	if c.MaxWidth < 1 || c.MaxHeight < 1 || c.MaxWidth > 1<<14 || c.MaxHeight > 1<<14 || c.Concurrent < 1 || c.Queue < 0 || c.Timeout < 0 || c.Quality < 1 || c.Quality > 100 {
 		return nil, failf(ErrConfig, "a limit is out of range: maps have up to 16384 x 16384 pixels, and JPEG a quality from 1 to 100")
 	}
-	r, err := render.New(dev, render.Options{Pages: c.PageMemory, Blocks: c.BlockMemory, Lanes: c.Concurrent})
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{config: c, renderer: r, layers: map[string]*layer{}, slots: make(chan struct{}, c.Concurrent)}
+	s := &Server{config: c, layers: map[string]*layer{}, slots: make(chan struct{}, c.Concurrent)}
 	if c.TileCache > 0 {
 		s.cache = newTileCache(c.TileCache)
 	}
-	if err := s.open(); err != nil {
+	err := s.open()
+	if err == nil {
+		s.renderer, err = render.New(dev, render.Options{Pages: c.PageMemory, Blocks: c.BlockMemory, Lanes: c.Concurrent})
+	}
+	if err == nil {
+		err = s.checkViews()
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -108,7 +111,7 @@ func (s *Server) open() error {
 	codes := append([]int{3857, 4326}, s.config.Systems...)
 	version := uint64(0)
 	for _, config := range s.config.Layers {
-		l, err := openLayer(config, s.renderer)
+		l, err := openLayer(config)
 		if l != nil {
 			s.order = append(s.order, l)
 		}
@@ -135,12 +138,13 @@ func (s *Server) open() error {
 		s.systems = append(s.systems, system)
 	}
 	s.version = strconv.FormatUint(version, 36)
-	return s.checkViews()
+	return nil
 }
 
-// checkViews finds out before the first request that a layer cannot be drawn.
+// checkViews gives the layers the renderer, and finds out before the first request that a layer cannot be drawn.
 func (s *Server) checkViews() error {
 	for _, l := range s.order {
+		l.renderer = s.renderer
 		k, err := l.look(Rendering{})
 		if err != nil {
 			return err
@@ -156,7 +160,10 @@ func (s *Server) checkViews() error {
 
 // Close closes the files and frees the memory. No request may be under way: shut the HTTP server down first.
 func (s *Server) Close() error {
-	errs := []error{s.renderer.Close()}
+	var errs []error
+	if s.renderer != nil {
+		errs = append(errs, s.renderer.Close())
+	}
 	for _, l := range s.order {
 		errs = append(errs, l.close())
 	}

@@ -150,7 +150,7 @@ func smooth(x, y, band int) float64 {
 }
 
 func TestMapsAgreeWithAReference(t *testing.T) {
-	im := write(t, 300, 280, 3, tiff.Options{}, nil, func(x, y, band int) uint8 { return uint8(smooth(x, y, band)) })
+	im := write(t, 190, 180, 3, tiff.Options{}, nil, func(x, y, band int) uint8 { return uint8(smooth(x, y, band)) })
 	r := renderer(t, Options{Lanes: 2})
 	for _, target := range []int{3857, 4326, 32633, 3035, 32632} {
 		v := view(t, r, im, colors, target)
@@ -161,7 +161,7 @@ func TestMapsAgreeWithAReference(t *testing.T) {
 			{f.MinX + w/3, f.MinY + h/3, f.MinX + w/2, f.MinY + h/2},
 			{f.MinX, f.MaxY - h/5, f.MinX + w/5, f.MaxY},
 		} {
-			m := Map{Views: []*View{v}, Extent: part, Width: 340, Height: 330}
+			m := Map{Views: []*View{v}, Extent: part, Width: 220, Height: 210}
 			want, inside := reference(t, m, im, target, smooth)
 			for _, m.Exact = range []bool{false, true} {
 				got := draw(t, r, m)
