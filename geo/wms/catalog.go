@@ -31,8 +31,7 @@ type layer struct {
 	high     []float64
 	own      *crs.CRS   // the system of the first file, or nil if it has no EPSG code
 	bounds   [4]float64 // degrees: west, south, east, north
-	systems  []*system
-	finest   float64 // meters per pixel, about
+	finest   float64    // meters per pixel, about
 	version  uint64
 
 	mu    sync.Mutex
