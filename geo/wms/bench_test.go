@@ -5,9 +5,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"quern.dev/geo/tiff"
+	"quern.dev/gpu"
 )
 
 // discard is a response that nobody reads.
@@ -21,26 +25,51 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(p []byte) (int, error) { d.bytes += len(p); return len(p), nil }
 
-// BenchmarkTiles asks for different tiles of 256 x 256 pixels of a reprojected image of three bands.
+// BenchmarkTiles asks for different tiles of 256 x 256 pixels of a reprojected image of three bands, as many at a time as there are
+// cores, without a cache of tiles. It runs on the best device, or on the one that QUERN_DEVICE names.
 func BenchmarkTiles(b *testing.B) {
 	name := scene(b, 4096, 4096, 3, tiff.Options{COG: true}, nil)
+	dev, err := gpu.Open(gpu.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer dev.Close()
 	for _, extension := range []string{"png", "jpg"} {
-		b.Run(extension, func(b *testing.B) {
-			s := server(b, Config{Layers: []Layer{{Name: "scene", Files: []string{name}}}, TileCache: -1})
-			r := rand.New(rand.NewPCG(1, 1))
-			e, _ := extentIn(s.order[0].bounds, s.systems[0])
-			d := &discard{header: http.Header{}}
-			n := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				z := 9 + n%4
-				x0, y0, x1, y1 := tilesIn(e, z)
-				q := httptest.NewRequest("GET", fmt.Sprintf("/scene/%d/%d/%d.%s", z, x0+r.IntN(x1-x0), y0+r.IntN(y1-y0), extension), nil)
-				s.ServeHTTP(d, q)
-				n++
+		b.Run(dev.ID()+"/"+extension, func(b *testing.B) {
+			s, err := New(dev, Config{Layers: []Layer{{Name: "scene", Files: []string{name}}}, TileCache: -1})
+			if err != nil {
+				b.Fatal(err)
 			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tiles/s")
-			b.ReportMetric(float64(d.bytes)/float64(b.N), "bytes/tile")
+			defer s.Close()
+			e, _ := extentIn(s.order[0].bounds, s.systems[0])
+			var mu sync.Mutex
+			var times []time.Duration
+			bytes, seed := 0, uint64(0)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				mu.Lock()
+				seed++
+				r := rand.New(rand.NewPCG(seed, 1))
+				mu.Unlock()
+				d := &discard{header: http.Header{}}
+				var mine []time.Duration
+				for pb.Next() {
+					z := 10 + r.IntN(5)
+					x0, y0, x1, y1 := tilesIn(e, z)
+					q := httptest.NewRequest("GET", fmt.Sprintf("/scene/%d/%d/%d.%s", z, x0+r.IntN(x1-x0), y0+r.IntN(y1-y0), extension), nil)
+					begin := time.Now()
+					s.ServeHTTP(d, q)
+					mine = append(mine, time.Since(begin))
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				bytes += d.bytes
+				times = append(times, mine...)
+			})
+			slices.Sort(times)
+			b.ReportMetric(float64(len(times))/b.Elapsed().Seconds(), "tiles/s")
+			b.ReportMetric(float64(bytes)/float64(len(times)), "bytes/tile")
+			b.ReportMetric(times[len(times)*99/100].Seconds()*1e3, "p99-ms")
 		})
 	}
 }
