@@ -452,17 +452,22 @@ func (d *drawing) exact(ctx context.Context, v *View, r rectangle) error {
 	return kernels.LaunchExact(d.s, gpu.Plane(r.w, r.h), m, 1/k.scaleX, 1/k.scaleY, originX-0.5, originY-0.5, xs, ys, d.table, s.r.memory, d.out)
 }
 
-// estimate returns the scale in the middle of a window, or at the first of some points that has a position.
+// estimate returns the smallest scale at some points of a window: at a seam of the projection, such as the antimeridian, and at a
+// pole, scales are large without meaning.
 func (d *drawing) estimate(v *View, r rectangle) float64 {
 	a := d.m.affine()
-	for _, f := range [][2]float64{{0.5, 0.5}, {0.25, 0.25}, {0.75, 0.25}, {0.25, 0.75}, {0.75, 0.75}} {
+	least := math.Inf(1)
+	for _, f := range [][2]float64{{0.5, 0.5}, {0.2, 0.3}, {0.7, 0.2}, {0.3, 0.8}, {0.8, 0.7}} {
 		px, py := float64(r.x)+f[0]*float64(r.w), float64(r.y)+f[1]*float64(r.h)
 		x0, y0 := v.position(a.Apply(px, py))
 		x1, y1 := v.position(a.Apply(px+1, py))
 		x2, y2 := v.position(a.Apply(px, py+1))
-		if scale := math.Sqrt(math.Abs((x1-x0)*(y2-y0) - (y1-y0)*(x2-x0))); scale > 0 && scale < 1e9 {
-			return scale
+		if scale := math.Sqrt(math.Abs((x1-x0)*(y2-y0) - (y1-y0)*(x2-x0))); scale > 0 {
+			least = min(least, scale)
 		}
 	}
-	return 1
+	if math.IsInf(least, 1) {
+		return 1
+	}
+	return least
 }

@@ -215,6 +215,41 @@ func TestReducedMapsUseOverviews(t *testing.T) {
 	}
 }
 
+// TestTheSeamOfAProjectionIsSharp draws the North Pole of a map of the world, whose edges meet at the antimeridian: pixels near it
+// come from the same level as all others.
+func TestTheSeamOfAProjectionIsSharp(t *testing.T) {
+	value := func(x, y, band int) uint8 { return uint8(100 + x/20%2*100) }
+	im := write(t, 720, 360, 3, tiff.Options{}, func(h *tiff.Header) {
+		h.Geo.Keys = nil
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.GTModelType, Code: tiff.ModelGeographic})
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.GeodeticCRS, Code: 4326})
+		h.Geo.SetAffine(tiff.Affine{-180, 0.5, 0, 90, 0, -0.5})
+	}, value)
+	r := renderer(t, Options{Lanes: 1})
+	style := colors
+	style.Nearest = true
+	s, err := r.NewSource(im, style)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := crs.NewTransform(epsg(t, 4326), epsg(t, 3413))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.View(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, exact := range []bool{false, true} {
+		got := draw(t, r, Map{Views: []*View{v}, Extent: Extent{-4e6, -4e6, 4e6, 4e6}, Width: 256, Height: 256, Exact: exact})
+		for i, c := range got {
+			if x, y := i%256-128, i/256-128; x*x+y*y > 100 && c != 0xff646464 && c != 0xffc8c8c8 {
+				t.Fatalf("exact %v: pixel %d, %d is %#x", exact, i%256, i/256, c)
+			}
+		}
+	}
+}
+
 func testType[T tiff.Sample](t *testing.T) {
 	t.Run(tiff.TypeOf[T]().String(), func(t *testing.T) {
 		value := func(x, y, _ int) T { return any(number[T](float64((x + y) % 100))).(T) }
