@@ -15,7 +15,12 @@ import (
 )
 
 // legendSize returns the width and height of a layer's legend.
-func legendSize(*layer) (width, height int) { return 120, 150 }
+func legendSize(l *layer) (width, height int) {
+	if len(l.styles()) == 1 && !l.palette {
+		return 120, 66
+	}
+	return 120, 150
+}
 
 // wmsLegend answers GetLegendGraphic, of SLD 1.1: the ramp with its values, or what the three colors show.
 func (s *Server) wmsLegend(w http.ResponseWriter, q *http.Request, p parameters) *Exception {

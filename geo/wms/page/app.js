@@ -47,8 +47,10 @@ function show(extent) {
   map.getView().fit(extent, { padding: [20, innerWidth > 600 ? 280 : 20, 60, 20], maxZoom: 20 });
 }
 
+const short = (time) => time.replace('T00:00:00Z', '');
+
 function fill(select, values, value) {
-  select.replaceChildren(...values.map((v) => new Option(v.replace('T00:00:00Z', ''), v, false, v === value)));
+  select.replaceChildren(...values.map((v) => new Option(short(v), v, false, v === value)));
 }
 
 function choose(s) {
@@ -133,7 +135,7 @@ async function identify(coordinate) {
   if (found && !found.length) values.textContent = 'No layer here';
   for (const f of found ?? []) {
     const table = document.createElement('table');
-    table.createCaption().textContent = f.time ? `${f.layer}, ${f.time}` : f.layer;
+    table.createCaption().textContent = f.time ? `${f.layer}, ${short(f.time)}` : f.layer;
     f.values.forEach((v, i) => {
       const tr = table.insertRow();
       const th = document.createElement('th');
