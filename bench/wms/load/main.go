@@ -157,7 +157,9 @@ func (o *options) run() error {
 		return fmt.Errorf("no request was answered in %v", o.duration)
 	}
 	slices.Sort(sum.latencies)
-	at := func(q float64) time.Duration { return sum.latencies[min(int(q*float64(n)), n-1)].Round(10 * time.Microsecond) }
+	at := func(q float64) time.Duration {
+		return sum.latencies[min(int(q*float64(n)), n-1)].Round(10 * time.Microsecond)
+	}
 	fmt.Printf("%d tiles of %d, %.1f/s, %.1f kB each, p50 %v, p90 %v, p99 %v, worst %v\n",
 		n, len(all), float64(n)/seconds, float64(sum.bytes)/float64(n)/1e3, at(0.5), at(0.9), at(0.99), at(1))
 	return nil
