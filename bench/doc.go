@@ -10,6 +10,8 @@
 // occupancies with Nsight Compute's, and babelstream.cu is the CUDA form of the five kernels
 // that quern bench device measures.
 //
+// The folders warp and wms have Python programs that compare with GDAL and MapServer.
+//
 // The generated files of the kernels are not in the repository. bench/build generates
 // them. Before go run, write them once with
 //

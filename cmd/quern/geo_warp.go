@@ -36,7 +36,9 @@ type warping struct {
 }
 
 // compiledGeo returns the commands below geo that run kernels.
-func compiledGeo() []*cobra.Command { return []*cobra.Command{geoWarpCommand()} }
+func compiledGeo() []*cobra.Command {
+	return []*cobra.Command{geoWarpCommand(), geoServeCommand(), geoTilesCommand()}
+}
 
 func geoWarpCommand() *cobra.Command {
 	var w warping

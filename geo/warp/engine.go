@@ -7,6 +7,7 @@ import (
 	"math"
 	"unsafe"
 
+	"quern.dev/geo/internal/blocks"
 	"quern.dev/geo/internal/projection"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp/internal/kernels"
@@ -276,7 +277,8 @@ func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 		return err
 	}
 	pixels := l.hostSrc[:n*s.im.Bands]
-	if err := read(ctx, s.reader, pixels, win); err != nil {
+	region := tiff.Region{X: win.x, Y: win.y, Width: win.w, Height: win.h}
+	if err := blocks.Read(ctx, s.reader, pixels, region); err != nil {
 		return err
 	}
 	if err := gpu.CopyIn(l.s, l.src.Slice(0, len(pixels)), pixels); err != nil {
@@ -290,7 +292,7 @@ func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 	}
 	mask := l.hostMask[:n]
 	if m := s.im.Mask(); m != nil {
-		if err := m.ReadRegion(ctx, mask, tiff.Region{X: win.x, Y: win.y, Width: win.w, Height: win.h}); err != nil {
+		if err := m.ReadRegion(ctx, mask, region); err != nil {
 			return err
 		}
 	} else {

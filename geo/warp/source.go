@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"quern.dev/geo/crs"
+	"quern.dev/geo/internal/blocks"
 	"quern.dev/geo/internal/projection"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp/internal/kernels"
@@ -26,7 +27,7 @@ type source struct {
 	alpha   int // band, or -1
 	noData  []float64
 	cut     *cut
-	reader  *reader
+	reader  *blocks.Reader
 	shape   kernels.Source
 	filter  kernels.Filter
 	point   int

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"quern.dev/geo/internal/blocks"
 	"quern.dev/geo/internal/projection"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp/internal/kernels"
@@ -84,7 +85,7 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 const laneCount = 3
 
 func (w *Warper) addSources(images []*tiff.Image) error {
-	blocks := newCache(w.opt.Memory / 4)
+	cache := blocks.New(w.opt.Memory / 4)
 	target := w.opt.Target
 	first := images[0]
 	for _, im := range images {
@@ -93,7 +94,7 @@ func (w *Warper) addSources(images []*tiff.Image) error {
 			return err
 		}
 		target = s.target
-		s.reader = &reader{im, blocks}
+		s.reader = &blocks.Reader{Image: im, Cache: cache}
 		w.sources = append(w.sources, s)
 		switch {
 		case im.Type != first.Type:

@@ -1,4 +1,4 @@
-package warp
+package blocks
 
 import (
 	"container/list"
@@ -6,14 +6,14 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"quern.dev/geo/tiff"
-	"quern.dev/geo/warp/internal/kernels"
 )
 
-// cache keeps decoded blocks of all sources, because the windows of neighboring tiles overlap. It is safe for
+// Cache keeps decoded blocks of images, because the windows of neighboring tiles overlap. It is safe for
 // concurrent use.
-type cache struct {
+type Cache struct {
 	mu     sync.Mutex
 	room   int64
 	blocks map[blockID]*list.Element
@@ -32,13 +32,14 @@ type block struct {
 	err   error
 }
 
-func newCache(room int64) *cache {
-	return &cache{room: room, blocks: map[blockID]*list.Element{}, recent: list.New()}
+// New returns a cache of about room bytes.
+func New(room int64) *Cache {
+	return &Cache{room: room, blocks: map[blockID]*list.Element{}, recent: list.New()}
 }
 
 // get returns a block. One goroutine decodes it; others that want it wait, so that the context of the first one does not end
 // it. The bytes must not be changed.
-func (c *cache) get(ctx context.Context, id blockID) ([]byte, error) {
+func (c *Cache) get(ctx context.Context, id blockID) ([]byte, error) {
 	c.mu.Lock()
 	e, ok := c.blocks[id]
 	if ok {
@@ -65,7 +66,7 @@ func (c *cache) get(ctx context.Context, id blockID) ([]byte, error) {
 }
 
 // drop forgets a block that could not be read, so that it is tried again.
-func (c *cache) drop(e *list.Element) {
+func (c *Cache) drop(e *list.Element) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.blocks[e.Value.(*block).id] == e {
@@ -73,42 +74,42 @@ func (c *cache) drop(e *list.Element) {
 	}
 }
 
-func (c *cache) remove(e *list.Element) {
+func (c *Cache) remove(e *list.Element) {
 	b := e.Value.(*block)
 	c.recent.Remove(e)
 	delete(c.blocks, b.id)
 	c.room += int64(b.id.im.BlockBytes())
 }
 
-// reader reads windows of an image, all bands of a pixel side by side.
-type reader struct {
-	im    *tiff.Image
-	cache *cache
+// Reader reads windows of an image, all bands of a pixel side by side.
+type Reader struct {
+	Image *tiff.Image
+	Cache *Cache
 }
 
-// read fills dst with the pixels of a window.
-func read[T kernels.Sample](ctx context.Context, r *reader, dst []T, win rectangle) error {
-	im := r.im
+// Read fills dst with the pixels of a window.
+func Read[T tiff.Sample](ctx context.Context, r *Reader, dst []T, win tiff.Region) error {
+	im := r.Image
 	if im.Compression == tiff.None {
-		return im.ReadRegion(ctx, tiff.Bytes(dst), tiff.Region{X: win.x, Y: win.y, Width: win.w, Height: win.h})
+		return im.ReadRegion(ctx, tiff.Bytes(dst), tiff.Region{X: win.X, Y: win.Y, Width: win.Width, Height: win.Height})
 	}
 	across, down, planes := im.Blocks()
 	blockBands := im.Bands / planes
-	x0, y0 := win.x/im.BlockWidth, win.y/im.BlockHeight
-	x1, y1 := (win.x+win.w-1)/im.BlockWidth, (win.y+win.h-1)/im.BlockHeight
+	x0, y0 := win.X/im.BlockWidth, win.Y/im.BlockHeight
+	x1, y1 := (win.X+win.Width-1)/im.BlockWidth, (win.Y+win.Height-1)/im.BlockHeight
 	nx, ny := x1-x0+1, y1-y0+1
 	return parallel(nx*ny*planes, func(i int) error {
 		plane, bx, by := i/(nx*ny), x0+i%nx, y0+i%(nx*ny)/nx
-		bytes, err := r.cache.get(ctx, blockID{im, (plane*down+by)*across + bx})
+		bytes, err := r.Cache.get(ctx, blockID{im, (plane*down+by)*across + bx})
 		if err != nil {
 			return err
 		}
-		src := samples[T](bytes)
-		left, right := max(bx*im.BlockWidth, win.x), min((bx+1)*im.BlockWidth, win.x+win.w)
-		top, bottom := max(by*im.BlockHeight, win.y), min((by+1)*im.BlockHeight, win.y+win.h)
+		src := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/im.Type.Size())
+		left, right := max(bx*im.BlockWidth, win.X), min((bx+1)*im.BlockWidth, win.X+win.Width)
+		top, bottom := max(by*im.BlockHeight, win.Y), min((by+1)*im.BlockHeight, win.Y+win.Height)
 		for y := top; y < bottom; y++ {
 			from := src[((y-by*im.BlockHeight)*im.BlockWidth+left-bx*im.BlockWidth)*blockBands:][:(right-left)*blockBands]
-			to := dst[((y-win.y)*win.w+left-win.x)*im.Bands:][:(right-left)*im.Bands]
+			to := dst[((y-win.Y)*win.Width+left-win.X)*im.Bands:][:(right-left)*im.Bands]
 			if planes == 1 {
 				copy(to, from)
 				continue

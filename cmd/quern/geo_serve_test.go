@@ -1,0 +1,97 @@
+//go:build !bootstrap
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// safeBuffer is a buffer that a command writes while a test reads.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func TestGeoServeAnswersUntilItIsToldToEnd(t *testing.T) {
+	name, _ := geoFile(t, false)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out, errs safeBuffer
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, []string{"geo", "serve", "--listen", "127.0.0.1:0", "--device", "cpu", "--pages", "64", "--json", name}, &out, &errs)
+	}()
+	address := ""
+	for range 200 {
+		if m := regexp.MustCompile(`map +(http://\S+/)`).FindStringSubmatch(out.String()); m != nil {
+			address = m[1]
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if address == "" {
+		t.Fatalf("no address: %s %s", out.String(), errs.String())
+	}
+	layer := strings.TrimSuffix(filepath.Base(name), ".tif")
+	for path, want := range map[string]string{"": "<!doctype html>", "wms?REQUEST=GetCapabilities": "<Name>" + layer + "</Name>", layer + "/tile.json": `"tilejson"`,
+		"metrics": "quern_wms_layers 1", "health": "ok", layer + "/0/0/0.png": "PNG"} {
+		a, err := http.Get(address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(a.Body)
+		a.Body.Close()
+		if err != nil || a.StatusCode != 200 || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d %v %.300s", path, a.StatusCode, err, body)
+		}
+	}
+	cancel()
+	if code := <-done; code != 0 {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+	line, _, _ := strings.Cut(errs.String(), "\n")
+	var entry struct{ Msg, Operation, URL string }
+	if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Msg != "request" || entry.Operation == "" {
+		t.Errorf("log %q: %v", line, err)
+	}
+}
+
+func TestGeoTilesWritesAnArchive(t *testing.T) {
+	name, _ := geoFile(t, false)
+	result := filepath.Join(t.TempDir(), "result.pmtiles")
+	code, out, stderr := runGeo(t, "tiles", "--device", "cpu", "--json", "--format", "jpg", "--min-zoom", "8", "--max-zoom", "12", "-b", "1", "--ramp", "heat", "--rescale", "0,100", "-r", "near", name, result)
+	var info tilesJSON
+	if err := json.Unmarshal([]byte(out), &info); code != 0 || err != nil || info.Tiles < 5 || info.Bytes < 1000 {
+		t.Fatalf("exit code %d, %v: %s%s", code, err, out, stderr)
+	}
+	if code, _, stderr := runGeo(t, "tiles", name, result); code != 1 || !strings.Contains(stderr, "--overwrite replaces it") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, arguments := range [][]string{{"tiles", name}, {"tiles", "--format", "gif", name, "x"}, {"tiles", "-r", "cubic", name, "x"}, {"tiles", "--rescale", "1", name, "x"}, {"serve"}} {
+		if code, _, _ := runGeo(t, arguments...); code != 2 {
+			t.Errorf("%v: exit code %d", arguments, code)
+		}
+	}
+}

@@ -1,0 +1,7 @@
+// Package png encodes map tiles as PNG images, fast: several times faster than image/png at its best speed, with smaller
+// files for photographs.
+//
+// Rows have the filter Average, which suits photographs, or, in images of few colors, Up. What remains is compressed
+// with one Huffman code for the whole image; the only matches are long runs of zeros. An image without transparent pixels
+// has no alpha channel, a gray one a single channel.
+package png

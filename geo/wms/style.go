@@ -1,0 +1,74 @@
+package wms
+
+import (
+	"math"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Rendering says how the values of an image become colors. Zero fields follow from the image.
+type Rendering struct {
+	// Bands are one band or three, from 1.
+	Bands []int
+	// Low and High are the values of the first and the last color, one for all bands or one per band.
+	Low, High []float64
+	// Ramp is the name of a color ramp for one band; see [Ramps].
+	Ramp string
+	// Nearest takes the colors of the nearest pixel instead of interpolating. Images with a palette always do.
+	Nearest bool
+}
+
+// stops are the colors of a ramp at equal distances.
+var ramps = map[string][]uint32{
+	"gray":    {0x000000, 0xffffff},
+	"heat":    {0x000010, 0x5a0a5e, 0xb5304f, 0xf2742b, 0xfcc23f, 0xffffd8},
+	"ocean":   {0x081d38, 0x0d4a7a, 0x1f7fa8, 0x5bb7c4, 0xb5e0d8, 0xf7fbf0},
+	"terrain": {0x2c6e49, 0x6fa45a, 0xc9cf84, 0xe3c68b, 0xb58a5c, 0x8a6a55, 0xd8d3cf, 0xffffff},
+	"diverge": {0x23497f, 0x5b8fc4, 0xb4d1e6, 0xf5f5f2, 0xf0c0a4, 0xd0704f, 0x8a2430},
+	"rainbow": {0x3b3a8f, 0x2a82c8, 0x2ab5a0, 0x6cc24a, 0xe8d33f, 0xf08a2c, 0xc92a2a},
+	"green":   {0xf7f4e3, 0xcfe0ab, 0x8fc07a, 0x4a9656, 0x1c6b3c, 0x0a3f24},
+}
+
+// Ramps returns the names of the color ramps. Each is also a style of layers with one band.
+func Ramps() []string {
+	var names []string
+	for name := range ramps {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// rampSize is how many colors a ramp has.
+const rampSize = 1024
+
+// rampColors returns the colors of a ramp, in the form of package kernels.
+func rampColors(name string) []uint32 {
+	stops := ramps[name]
+	colors := make([]uint32, rampSize)
+	for i := range colors {
+		at := float64(i) / (rampSize - 1) * float64(len(stops)-1)
+		k := min(int(at), len(stops)-2)
+		f := at - float64(k)
+		mix := func(shift uint) uint32 {
+			a, b := float64(stops[k]>>shift&0xff), float64(stops[k+1]>>shift&0xff)
+			return uint32(math.Round(a + (b-a)*f))
+		}
+		colors[i] = mix(16) | mix(8)<<8 | mix(0)<<16 | 0xff000000
+	}
+	return colors
+}
+
+// parseNumbers parses numbers with commas between them.
+func parseNumbers(text string) ([]float64, bool) {
+	var all []float64
+	for _, field := range strings.Split(text, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, false
+		}
+		all = append(all, v)
+	}
+	return all, true
+}
