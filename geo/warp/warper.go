@@ -32,11 +32,19 @@ type Warper struct {
 // New prepares the warp of sources. Later sources lie over earlier ones. The images must stay open. They must have the
 // same type and number of bands, alpha not counted.
 func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
+	return newWarper(dev, o, func(w *Warper) (err error) {
+		if err := w.addImages(sources); err != nil || len(sources) == 0 {
+			return err
+		}
+		w.grid, err = w.opt.resolve(w.sources)
+		return err
+	})
+}
+
+// newWarper prepares a warp. place adds the sources and sets the grid.
+func newWarper(dev *gpu.Device, o Options, place func(w *Warper) error) (*Warper, error) {
 	if err := o.check(); err != nil {
 		return nil, err
-	}
-	if len(sources) == 0 {
-		return nil, failf(ErrArgument, "no source")
 	}
 	if o.Memory == 0 {
 		o.Memory = defaultMemory
@@ -44,12 +52,11 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 	width, height := tileSize(dev.Backend())
 	o.TileWidth, o.TileHeight = cmp.Or(o.TileWidth, width), cmp.Or(o.TileHeight, height)
 	w := &Warper{dev: dev, opt: o}
-	if err := w.addSources(sources); err != nil {
+	if err := place(w); err != nil {
 		return nil, err
 	}
-	var err error
-	if w.grid, err = o.resolve(w.sources); err != nil {
-		return nil, err
+	if len(w.sources) == 0 {
+		return nil, failf(ErrArgument, "no source")
 	}
 	reached := false
 	for _, s := range w.sources {
@@ -64,6 +71,7 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 	if err := w.describe(); err != nil {
 		return nil, err
 	}
+	var err error
 	if w.engine, err = newEngine(w); err != nil {
 		return nil, err
 	}
@@ -83,10 +91,9 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 // laneCount is how many tiles are under way at a time: one is read while another is computed and a third one is written.
 const laneCount = 3
 
-func (w *Warper) addSources(images []*tiff.Image) error {
+func (w *Warper) addImages(images []*tiff.Image) error {
 	blocks := newCache(w.opt.Memory / 4)
 	target := w.opt.Target
-	first := images[0]
 	for _, im := range images {
 		s, err := newSource(im, &w.opt, target)
 		if err != nil {
@@ -94,17 +101,26 @@ func (w *Warper) addSources(images []*tiff.Image) error {
 		}
 		target = s.target
 		s.reader = &reader{im, blocks}
-		w.sources = append(w.sources, s)
-		switch {
-		case im.Type != first.Type:
-			return failf(ErrArgument, "%s has samples of %v and %s of %v; convert one of them", first, first.Type, im, im.Type)
-		case s.bands != w.sources[0].bands:
-			return failf(ErrArgument, "%s has %d bands and %s %d", first, w.sources[0].bands, im, s.bands)
-		case s.bands == 0:
-			return failf(ErrArgument, "%s has only alpha", im)
-		case im.Photometric == tiff.Palette && w.opt.Resampling != Nearest && w.opt.Resampling != Mode:
-			return failf(ErrArgument, "%s has a palette, whose indices cannot be mixed; use near or mode", im)
+		if err := w.add(s); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// add adds a source that fits the first one.
+func (w *Warper) add(s *source) error {
+	w.sources = append(w.sources, s)
+	first, im := w.sources[0].im, s.im
+	switch {
+	case im.Type != first.Type:
+		return failf(ErrArgument, "%s has samples of %v and %s of %v; convert one of them", first, first.Type, im, im.Type)
+	case s.bands != w.sources[0].bands:
+		return failf(ErrArgument, "%s has %d bands and %s %d", first, w.sources[0].bands, im, s.bands)
+	case s.bands == 0:
+		return failf(ErrArgument, "%s has only alpha", im)
+	case im.Photometric == tiff.Palette && w.opt.Resampling != Nearest && w.opt.Resampling != Mode:
+		return failf(ErrArgument, "%s has a palette, whose indices cannot be mixed; use near or mode", im)
 	}
 	return nil
 }
