@@ -21,7 +21,7 @@ type engine interface {
 
 // lane has the stream and the memory of one tile at a time.
 type lane interface {
-	warp(ctx context.Context, r rectangle, c *canvas) error
+	warp(ctx context.Context, r rectangle, source int, c *canvas) error
 	close() error
 }
 
@@ -158,11 +158,11 @@ func (l *laneOf[T]) close() error {
 }
 
 // warp computes a tile and copies it to the canvas.
-func (l *laneOf[T]) warp(ctx context.Context, r rectangle, c *canvas) error {
+func (l *laneOf[T]) warp(ctx context.Context, r rectangle, source int, c *canvas) error {
 	out := l.w.output
 	out.Width, out.Height, out.First = r.w, r.h, true
 	for i, s := range l.w.sources {
-		if !s.footprint.meets(r) {
+		if source != all && i != source || !s.footprint.meets(r) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {

@@ -27,16 +27,17 @@ type Located struct {
 	XScale, YScale float64
 }
 
-// NewLocated is like [New] for sources that locators place. The output is the grid. Options about coordinate systems, the
-// extent and the size, and a cutline, are errors.
-func NewLocated(dev *gpu.Device, sources []Located, g Grid, o Options) (*Warper, error) {
+// NewLocated is like [New] for sources that locators place. Options.Grid is required; a coordinate system of the sources, a
+// datum shift and a cutline are errors.
+func NewLocated(dev *gpu.Device, sources []Located, o Options) (*Warper, error) {
 	switch {
-	case o.Target != nil || o.SourceCRS != nil || o.Shift != nil || o.Extent != nil || o.Resolution != [2]float64{} || o.AlignPixels || o.Width != 0 || o.Height != 0 || o.Cutline != nil:
-		return nil, failf(ErrArgument, "options: a coordinate system, an extent, a size or a cutline for sources that locators place")
-	case g.CRS == nil || g.Width <= 0 || g.Height <= 0 || g.Width > mostPixels || g.Height > mostPixels:
-		return nil, failf(ErrArgument, "a grid of %d x %d pixels in %v", g.Width, g.Height, g.CRS)
+	case o.SourceCRS != nil || o.Shift != nil || o.Cutline != nil:
+		return nil, failf(ErrArgument, "options: a coordinate system, a datum shift or a cutline for sources that locators place")
+	case o.Grid == nil:
+		return nil, failf(ErrArgument, "options: Grid is required for sources that locators place")
 	}
 	return newWarper(dev, o, func(w *Warper) error {
+		g := *o.Grid
 		w.grid = g
 		blocks := newCache(w.opt.Memory / 4)
 		for _, l := range sources {

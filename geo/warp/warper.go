@@ -36,6 +36,10 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 		if err := w.addImages(sources); err != nil || len(sources) == 0 {
 			return err
 		}
+		if w.opt.Grid != nil {
+			w.grid = *w.opt.Grid
+			return nil
+		}
 		w.grid, err = w.opt.resolve(w.sources)
 		return err
 	})
@@ -94,6 +98,9 @@ const laneCount = 3
 func (w *Warper) addImages(images []*tiff.Image) error {
 	blocks := newCache(w.opt.Memory / 4)
 	target := w.opt.Target
+	if w.opt.Grid != nil {
+		target = w.opt.Grid.CRS
+	}
 	for _, im := range images {
 		s, err := newSource(im, &w.opt, target)
 		if err != nil {
@@ -215,6 +222,12 @@ func (w *Warper) Header() tiff.Header { return w.header }
 // Grid returns where the output's pixels are.
 func (w *Warper) Grid() Grid { return w.grid }
 
+// Reach returns the pixels of the output that a source may have pixels for. It is empty if there are none.
+func (w *Warper) Reach(source int) tiff.Region {
+	r := w.sources[source].footprint
+	return tiff.Region{X: r.x, Y: r.y, Width: r.w, Height: r.h}
+}
+
 // Masked reports whether the output has a mask.
 func (w *Warper) Masked() bool { return w.output.Masked }
 
@@ -235,6 +248,21 @@ func (w *Warper) Close() error {
 // Read computes a rectangle of the output: Width*Height pixels with all bands side by side, in the machine's byte order;
 // see [tiff.Bytes]. mask gets a byte per pixel if the output has a mask, and is nil otherwise.
 func (w *Warper) Read(ctx context.Context, r tiff.Region, pixels, mask []byte) error {
+	return w.read(ctx, r, all, pixels, mask)
+}
+
+// ReadSource is Read of one source, as if there were no others.
+func (w *Warper) ReadSource(ctx context.Context, source int, r tiff.Region, pixels, mask []byte) error {
+	if source < 0 || source >= len(w.sources) {
+		return failf(ErrArgument, "read: source %d of %d", source, len(w.sources))
+	}
+	return w.read(ctx, r, source, pixels, mask)
+}
+
+// all stands for all sources.
+const all = -1
+
+func (w *Warper) read(ctx context.Context, r tiff.Region, source int, pixels, mask []byte) error {
 	size := w.header.Bands * w.header.Type.Size()
 	switch {
 	case w.engine == nil:
@@ -252,7 +280,7 @@ func (w *Warper) Read(ctx context.Context, r tiff.Region, pixels, mask []byte) e
 	}
 	c := canvas{rectangle{r.X, r.Y, r.Width, r.Height}, pixels, mask}
 	for _, t := range w.tiles(c.rectangle) {
-		if err := w.tile(ctx, t, &c); err != nil {
+		if err := w.tile(ctx, t, source, &c); err != nil {
 			return err
 		}
 	}
@@ -276,15 +304,15 @@ func (w *Warper) tiles(r rectangle) []rectangle {
 	return all
 }
 
-// tile computes a part of a canvas. A part whose windows are too large is divided.
-func (w *Warper) tile(ctx context.Context, r rectangle, c *canvas) error {
+// tile computes a part of a canvas from a source, or from all. A part whose windows are too large is divided.
+func (w *Warper) tile(ctx context.Context, r rectangle, source int, c *canvas) error {
 	var l lane
 	select {
 	case l = <-w.lanes:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err := l.warp(ctx, r, c)
+	err := l.warp(ctx, r, source, c)
 	w.lanes <- l
 	var large *largeWindow
 	if !errors.As(err, &large) {
@@ -294,7 +322,7 @@ func (w *Warper) tile(ctx context.Context, r rectangle, c *canvas) error {
 		return failf(ErrArgument, "%d x %d pixels of the output take %d bytes of %s; allow more memory, or reduce the source first", r.w, r.h, large.bytes, large.name)
 	}
 	for _, part := range r.parts() {
-		if err := w.tile(ctx, part, c); err != nil {
+		if err := w.tile(ctx, part, source, c); err != nil {
 			return err
 		}
 	}
