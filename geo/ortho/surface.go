@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 	"strconv"
-	"unsafe"
 
 	"quern.dev/geo/crs"
+	"quern.dev/geo/internal/heights"
 	"quern.dev/geo/ortho/internal/kernels"
 	"quern.dev/geo/tiff"
 )
@@ -18,7 +18,7 @@ type Surface struct {
 	crs           *crs.CRS
 	affine        tiff.Affine
 	scale, offset float64
-	noData        float64
+	reader        *heights.Reader
 	least, most   float64 // of all heights
 }
 
@@ -38,7 +38,7 @@ func Flat(height float64) *Surface { return &Surface{least: height, most: height
 // NewSurface returns the surface of the first band of an image, which must stay open. It reads all of it once, for the
 // extreme heights.
 func NewSurface(ctx context.Context, im *tiff.Image, o SurfaceOptions) (*Surface, error) {
-	s := &Surface{im: im, crs: o.CRS, scale: o.Scale, offset: o.Offset, noData: math.NaN()}
+	s := &Surface{im: im, crs: o.CRS, scale: o.Scale, offset: o.Offset}
 	var ok bool
 	if s.affine, ok = im.Geo.Affine(); !ok {
 		return nil, failf(ErrNoCRS, "%s: the file does not say where its pixels are", im)
@@ -69,9 +69,7 @@ func NewSurface(ctx context.Context, im *tiff.Image, o SurfaceOptions) (*Surface
 	if s.scale == 0 {
 		s.scale = 1
 	}
-	if v, ok := im.NoDataValue(); ok {
-		s.noData = v
-	}
+	s.reader = heights.New(im, 0)
 	var err error
 	if s.least, s.most, err = s.extremes(ctx, kernels.Window{W: im.Width, H: im.Height}, nil); err != nil {
 		return nil, err
@@ -101,71 +99,7 @@ func (s *Surface) fromMetadata() {
 
 // read fills dst with the values of a window, NaN where there are none.
 func (s *Surface) read(ctx context.Context, w kernels.Window, dst []float32) error {
-	r := tiff.Region{X: w.X, Y: w.Y, Width: w.W, Height: w.H, Bands: []int{0}}
-	var err error
-	switch s.im.Type {
-	case tiff.Uint8:
-		err = readHeights[uint8](ctx, s, r, dst)
-	case tiff.Int8:
-		err = readHeights[int8](ctx, s, r, dst)
-	case tiff.Uint16:
-		err = readHeights[uint16](ctx, s, r, dst)
-	case tiff.Int16:
-		err = readHeights[int16](ctx, s, r, dst)
-	case tiff.Uint32:
-		err = readHeights[uint32](ctx, s, r, dst)
-	case tiff.Int32:
-		err = readHeights[int32](ctx, s, r, dst)
-	case tiff.Uint64:
-		err = readHeights[uint64](ctx, s, r, dst)
-	case tiff.Int64:
-		err = readHeights[int64](ctx, s, r, dst)
-	case tiff.Float32:
-		err = readHeights[float32](ctx, s, r, dst)
-	default:
-		err = readHeights[float64](ctx, s, r, dst)
-	}
-	if err != nil {
-		return err
-	}
-	m := s.im.Mask()
-	if m == nil {
-		return nil
-	}
-	mask := make([]byte, w.W*w.H)
-	r.Bands = nil
-	if err := m.ReadRegion(ctx, mask, r); err != nil {
-		return err
-	}
-	for i, v := range mask {
-		if v == 0 {
-			dst[i] = float32(math.NaN())
-		}
-	}
-	return nil
-}
-
-type number interface {
-	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64 | float32 | float64
-}
-
-func readHeights[T number](ctx context.Context, s *Surface, r tiff.Region, dst []float32) error {
-	values := make([]T, r.Width*r.Height)
-	if err := s.im.ReadRegion(ctx, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(values[0]))), r); err != nil {
-		return err
-	}
-	none := s.noData
-	if s.im.Type == tiff.Float32 {
-		none = float64(float32(none))
-	}
-	for i, v := range values {
-		if float64(v) == none {
-			dst[i] = float32(math.NaN())
-		} else {
-			dst[i] = float32(v)
-		}
-	}
-	return nil
+	return s.reader.Read(ctx, w.X, w.Y, w.W, w.H, dst)
 }
 
 // chunk is how many pixels are read at a time where heights are scanned.
