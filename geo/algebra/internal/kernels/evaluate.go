@@ -33,8 +33,8 @@ type Instruction struct {
 	Value     float64
 }
 
-// evaluate runs a program for each of n pixels. values has one band after the other, with NaN where there is no data. Where a result
-// is not finite it writes none.
+// evaluate runs a program for each of n pixels. values has one band after the other, with NaN where there is no data. It writes
+// none there, and where a result is not finite.
 //
 //quern:kernel
 func evaluate(t kernel.Thread, n int, program []Instruction, values []float32, none float32, out []float32) {
@@ -44,11 +44,14 @@ func evaluate(t kernel.Thread, n int, program []Instruction, values []float32, n
 	}
 	var stack [Depth]float64
 	top := 0
+	missing := false
 	for k := range program {
 		p := &program[k]
 		switch p.Code {
 		case Load:
-			stack[top] = float64(values[p.Arg*n+i])
+			v := float64(values[p.Arg*n+i])
+			missing = missing || v != v
+			stack[top] = v
 			top++
 			continue
 		case Constant:
@@ -101,7 +104,7 @@ func evaluate(t kernel.Thread, n int, program []Instruction, values []float32, n
 		stack[top-1] = v
 	}
 	v := float32(stack[0])
-	if v-v != 0 {
+	if missing || v-v != 0 {
 		v = none
 	}
 	out[i] = v

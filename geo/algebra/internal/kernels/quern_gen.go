@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/algebra/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "67777108bb70a39024771d2d3a8d32406172e24c3dffdfca669b1decb8988cc9",
+	Sum:     "b3513c7eb6771b8ba6819e38be369b7c5edf3d910b0a15b9e42856c140509d5a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -38,8 +38,8 @@ var quernEvaluate = &gpu.Kernel{Declared: compiled.Declaration{Name: "evaluate",
 
 // LaunchEvaluate runs evaluate on the grid g.
 //
-// evaluate runs a program for each of n pixels. values has one band after the other, with NaN where there is no data. Where a result
-// is not finite it writes none.
+// evaluate runs a program for each of n pixels. values has one band after the other, with NaN where there is no data. It writes
+// none there, and where a result is not finite.
 func LaunchEvaluate(s *gpu.Stream, g gpu.Grid, n int, program *gpu.Buffer[Instruction], values *gpu.Buffer[float32], none float32, out *gpu.Buffer[float32]) error {
 	l, err := quernEvaluate.Begin(s, g)
 	if err != nil {
@@ -93,12 +93,15 @@ func quernRow1Evaluate(r *host.Run, base int, n int, program []Instruction, valu
 				i := base + threadX
 				/*line evaluate.go:45*/ stack := [16]float64{}
 				top := 0
+				missing := false
 				for k := 0; k < len(program); k++ {
 					_ = program[k]
-					/*line evaluate.go:48*/ p := &program[k]
+					/*line evaluate.go:49*/ p := &program[k]
 					t3 := p.Code
 					if t3 == 0 {
-						stack[top] = float64(values[p.Arg*n+i])
+						v := float64(values[p.Arg*n+i])
+						missing = missing || v != v
+						stack[top] = v
 						top++
 						continue
 					} else if t3 == 1 {
@@ -125,37 +128,37 @@ func quernRow1Evaluate(r *host.Run, base int, n int, program []Instruction, valu
 					}
 					top--
 					a := stack[top-1]
-					/*line evaluate.go:77*/ b := stack[top]
-					var v float64
+					/*line evaluate.go:80*/ b := stack[top]
+					var v2 float64
 					t6 := p.Code
 					if t6 == 2 {
-						v = a + b
+						v2 = a + b
 					} else if t6 == 3 {
-						v = a - b
+						v2 = a - b
 					} else if t6 == 4 {
-						v = float64(a * b)
+						v2 = float64(a * b)
 					} else if t6 == 5 {
-						v = a / b
+						v2 = a / b
 					} else if t6 == 6 {
-						v = min(a, b)
+						v2 = min(a, b)
 					} else if t6 == 7 {
-						v = max(a, b)
+						v2 = max(a, b)
 					} else if t6 == 11 {
 						if a < b {
-							v = 1
+							v2 = 1
 						}
 					} else if t6 == 12 {
 						if a == b {
-							v = 1
+							v2 = 1
 						}
 					}
-					stack[top-1] = v
+					stack[top-1] = v2
 				}
-				v2 := float32(stack[0])
-				if v2-v2 != 0 {
-					v2 = none
+				v3 := float32(stack[0])
+				if missing || v3-v3 != 0 {
+					v3 = none
 				}
-				row[threadX] = v2
+				row[threadX] = v3
 			}
 			return
 		}
@@ -168,12 +171,15 @@ func quernRow1Evaluate(r *host.Run, base int, n int, program []Instruction, valu
 		}
 		stack := [16]float64{}
 		top := 0
+		missing := false
 		for k := 0; k < len(program); k++ {
 			_ = program[k]
-			/*line evaluate.go:48*/ p := &program[k]
+			/*line evaluate.go:49*/ p := &program[k]
 			t3 := p.Code
 			if t3 == 0 {
-				stack[top] = float64(values[p.Arg*n+i])
+				v := float64(values[p.Arg*n+i])
+				missing = missing || v != v
+				stack[top] = v
 				top++
 				continue
 			} else if t3 == 1 {
@@ -200,38 +206,38 @@ func quernRow1Evaluate(r *host.Run, base int, n int, program []Instruction, valu
 			}
 			top--
 			a := stack[top-1]
-			/*line evaluate.go:77*/ b := stack[top]
-			var v float64
+			/*line evaluate.go:80*/ b := stack[top]
+			var v2 float64
 			t6 := p.Code
 			if t6 == 2 {
-				v = a + b
+				v2 = a + b
 			} else if t6 == 3 {
-				v = a - b
+				v2 = a - b
 			} else if t6 == 4 {
-				v = float64(a * b)
+				v2 = float64(a * b)
 			} else if t6 == 5 {
-				v = a / b
+				v2 = a / b
 			} else if t6 == 6 {
-				v = min(a, b)
+				v2 = min(a, b)
 			} else if t6 == 7 {
-				v = max(a, b)
+				v2 = max(a, b)
 			} else if t6 == 11 {
 				if a < b {
-					v = 1
+					v2 = 1
 				}
 			} else if t6 == 12 {
 				if a == b {
-					v = 1
+					v2 = 1
 				}
 			}
-			stack[top-1] = v
+			stack[top-1] = v2
 		}
-		v2 := float32(stack[0])
-		if v2-v2 != 0 {
-			v2 = none
+		v3 := float32(stack[0])
+		if missing || v3-v3 != 0 {
+			v3 = none
 		}
-		out[i] = v2
-	} /*line quern_gen.go:234:1*/
+		out[i] = v3
+	} /*line quern_gen.go:240:1*/
 }
 
-//line evaluate.go:110
+//line evaluate.go:113
