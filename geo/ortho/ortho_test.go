@@ -364,4 +364,34 @@ func TestBadInputsAreReported(t *testing.T) {
 	}
 }
 
+func TestATableOfPosesIsRead(t *testing.T) {
+	system := epsg(t, 32633)
+	c := Camera{Width: 320, Height: 240, FX: 300, FY: 300}
+	one := map[string]Camera{"lens": c}
+	want := OmegaPhiKappa(system, 1, 2, 3, 4, 5, 6)
+	for _, text := range []string{
+		"a.jpg, 1, 2, 3, 4, 5, 6\n",
+		"# poses\nfilename,x,y,z,omega,phi,kappa,camera\na.jpg,1,2,3,4,5,6,lens\n",
+		"Filename,kappa,phi,omega,z,y,x,quality\na.jpg,6,5,4,3,2,1,good\n",
+	} {
+		shots, err := ReadExterior(strings.NewReader(text), system, one)
+		if err != nil || len(shots) != 1 || shots[0].Pose != want || shots[0].Camera != c {
+			t.Errorf("%q: %v %v", text, shots, err)
+		}
+		for _, name := range []string{"a.jpg", "folder/a.tif", `folder\A.TIF`} {
+			if _, err := Find(shots, name); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := Find(shots, "b.jpg"); !errors.Is(err, ErrArgument) {
+			t.Error(err)
+		}
+	}
+	for _, text := range []string{"", "a.jpg,1,2,3\n", "a.jpg,1,2,3,4,5,x\n", "a.jpg,1,2,3,4,5,6,other\n", "\"a"} {
+		if _, err := ReadExterior(strings.NewReader(text), system, one); !errors.Is(err, ErrFormat) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func second[T any](_ T, err error) error { return err }

@@ -80,6 +80,9 @@ func NewSurface(ctx context.Context, im *tiff.Image, o SurfaceOptions) (*Surface
 	return s, nil
 }
 
+// CRS returns the coordinate system, which is nil for a flat surface.
+func (s *Surface) CRS() *crs.CRS { return s.crs }
+
 // fromMetadata takes GDAL's scale and offset of the first band.
 func (s *Surface) fromMetadata() {
 	for _, item := range s.im.Metadata {
