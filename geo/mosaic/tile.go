@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"unsafe"
 
 	"quern.dev/geo/mosaic/internal/kernels"
@@ -43,6 +44,7 @@ type laneOf[T kernels.Sample] struct {
 	m      *mosaic
 	s      *gpu.Stream
 	whole  kernels.Window
+	blend  Blend // what the window needs
 	levels []level
 	images []layer
 	labels []int32
@@ -74,13 +76,30 @@ type layer struct {
 	image int
 	kernels.Window
 	pixels []byte
-	used   bool
+	used   box // where it is chosen
+}
+
+// box is a rectangle that grows.
+type box struct{ left, top, right, bottom int }
+
+var nothing = box{math.MaxInt, math.MaxInt, math.MinInt, math.MinInt}
+
+func (b *box) add(x, y int) {
+	*b = box{min(b.left, x), min(b.top, y), max(b.right, x), max(b.bottom, y)}
+}
+
+func (b *box) empty() bool { return b.left > b.right }
+
+// widened returns the part of a window within a distance of the box.
+func (b *box) widened(d int, w kernels.Window) kernels.Window {
+	x0, y0 := max(b.left-d, w.X), max(b.top-d, w.Y)
+	return kernels.Window{X: x0, Y: y0, W: min(b.right+d+1, w.X+w.W) - x0, H: min(b.bottom+d+1, w.Y+w.H) - y0}
 }
 
 // pyramid returns the windows of the levels.
-func (m *mosaic) pyramid(w kernels.Window) []level {
+func (m *mosaic) pyramid(w kernels.Window, blend Blend) []level {
 	levels := []level{{Window: w}}
-	if m.opt.Blend != Multiband {
+	if blend != Multiband {
 		return levels
 	}
 	for range m.opt.Levels {
@@ -156,8 +175,9 @@ func (l *laneOf[T]) compute(ctx context.Context, tile kernels.Window) ([]block, 
 	}
 	n := tile.W * tile.H * m.bands
 	least, most := limits(m.header.Type)
+	last := len(l.levels) - 1
 	for band := range m.bands {
-		err := kernels.LaunchFinish(l.s, gpu.Plane(tile.W, tile.H), tile, l.whole, m.bands, band, !m.header.Type.Float(), m.noData, least, most, m.none,
+		err := kernels.LaunchFinish(l.s, gpu.Plane(tile.W, tile.H), tile, l.whole, l.levels[last].Window, last, m.bands, band, !m.header.Type.Float(), m.noData, least, most, m.none,
 			l.deviceLabels, l.pure, l.band(l.chosen, l.room, band), l.band(l.sums, l.all, band), l.out)
 		if err != nil {
 			return nil, err
@@ -237,7 +257,7 @@ func (l *laneOf[T]) label() {
 		}
 	}
 	for k := range l.images {
-		l.images[k].used = false
+		l.images[k].used = nothing
 	}
 	for y := range l.whole.H {
 		for x := range l.whole.W {
@@ -248,7 +268,7 @@ func (l *laneOf[T]) label() {
 			if seams := l.m.seams[*label]; len(seams) > 0 {
 				*label = l.seamed(seams, *label, x+l.whole.X, y+l.whole.Y, of)
 			}
-			of[*label].used = true
+			of[*label].used.add(x+l.whole.X, y+l.whole.Y)
 		}
 	}
 }
@@ -279,91 +299,93 @@ func (l *laneOf[T]) any(w kernels.Window) bool {
 	return false
 }
 
-// join computes the blended values of the window, and which pixels need none.
+// join computes the blended values of the window, and where none are needed.
 func (l *laneOf[T]) join() error {
 	m := l.m
 	n := l.whole.W * l.whole.H
 	if err := gpu.CopyIn(l.s, l.deviceLabels.Slice(0, n), l.labels[:n]); err != nil {
 		return err
 	}
-	l.levels = m.pyramid(l.whole)
-	blend := m.opt.Blend
+	l.blend = m.opt.Blend
 	used := 0
 	for i := range l.images {
-		if l.images[i].used {
+		if !l.images[i].used.empty() {
 			used++
 		}
 	}
 	if used == 1 {
-		blend = None
+		l.blend = None
 	}
+	l.levels = m.pyramid(l.whole, l.blend)
 	if err := errors.Join(gpu.Fill(l.s, l.owners, kernels.Nobody), gpu.Zero(l.s, l.sums), gpu.Zero(l.s, l.totals)); err != nil {
 		return err
 	}
 	for i := range l.images {
 		v := &l.images[i]
-		if !v.used {
+		if v.used.empty() {
 			continue
 		}
-		l.expand(v)
-		if err := gpu.CopyIn(l.s, l.pixels.Slice(0, n*(m.bands+1)), l.host[:n*(m.bands+1)]); err != nil {
+		// What is farther from its pixels than the margin has no weight.
+		b := m.pyramid(v.used.widened(m.opt.margin(), l.whole), l.blend)
+		if err := l.expand(v, b[0].Window); err != nil {
 			return err
 		}
 		for band := range m.bands {
 			c := m.corrections[v.image][band]
-			err := kernels.LaunchLoad(l.s, gpu.Linear(n), n, m.bands+1, band, c.gain, c.offset, int32(v.image), l.pixels, l.deviceLabels, l.values, l.present, l.weights, l.band(l.chosen, l.room, band))
+			err := kernels.LaunchLoad(l.s, gpu.Plane(b[0].W, b[0].H), b[0].Window, l.whole, m.bands+1, band, c.gain, c.offset, int32(v.image), l.pixels, l.deviceLabels,
+				l.values, l.present, l.weights, l.band(l.chosen, l.room, band))
 			if err != nil {
 				return err
 			}
-			switch blend {
+			switch l.blend {
 			case Feather:
-				err = l.feather(int32(v.image), band)
+				err = l.feather(int32(v.image), b[0].Window, band)
 			case Multiband:
-				err = l.decompose(int32(v.image), band)
+				err = l.decompose(int32(v.image), b, band)
 			}
 			if err != nil {
 				return err
 			}
 		}
 	}
-	return l.complete(blend)
+	return l.complete()
 }
 
-// expand puts the pixels of an image into the window.
-func (l *laneOf[T]) expand(v *layer) {
+// expand copies the pixels of an image in a window to the device.
+func (l *laneOf[T]) expand(v *layer, w kernels.Window) error {
 	stride := l.m.bands + 1
-	n := l.whole.W * l.whole.H * stride
-	clear(l.host[:n])
+	host := l.host[:w.W*w.H*stride]
+	clear(host)
 	from := samples[T](v.pixels)
-	for y := range v.H {
-		copy(l.host[((v.Y-l.whole.Y+y)*l.whole.W+v.X-l.whole.X)*stride:], from[y*v.W*stride:][:v.W*stride])
+	x0, x1 := max(v.X, w.X), min(v.X+v.W, w.X+w.W)
+	for y := max(v.Y, w.Y); y < min(v.Y+v.H, w.Y+w.H); y++ {
+		copy(host[((y-w.Y)*w.W+x0-w.X)*stride:], from[((y-v.Y)*v.W+x0-v.X)*stride:][:(x1-x0)*stride])
 	}
+	return gpu.CopyIn(l.s, l.pixels.Slice(0, len(host)), host)
 }
 
 // feather spreads the weights of an image, and adds its values.
-func (l *laneOf[T]) feather(image int32, band int) error {
-	n := l.whole.W * l.whole.H
-	grid := gpu.Plane(l.whole.W, l.whole.H)
+func (l *laneOf[T]) feather(image int32, w kernels.Window, band int) error {
+	grid := gpu.Plane(w.W, w.H)
 	radius := l.m.opt.Radius
-	sums := l.band(l.sums, l.all, band)
-	return errors.Join(kernels.LaunchSpread(l.s, grid, l.whole, radius, false, l.weights, l.spare), kernels.LaunchSpread(l.s, grid, l.whole, radius, true, l.spare, l.weights),
-		kernels.LaunchMix(l.s, gpu.Linear(n), n, image, band == 0, l.values, l.present, l.weights, sums, l.totals, l.owners))
+	return errors.Join(kernels.LaunchSpread(l.s, grid, w, radius, false, l.weights, l.spare), kernels.LaunchSpread(l.s, grid, w, radius, true, l.spare, l.weights),
+		kernels.LaunchMix(l.s, grid, w, l.whole, image, band == 0, l.values, l.present, l.weights, l.band(l.sums, l.all, band), l.totals, l.owners))
 }
 
-// decompose adds the levels of an image to the sums.
-func (l *laneOf[T]) decompose(image int32, band int) error {
+// decompose adds the levels of an image to the sums. The weights are the same for all bands.
+func (l *laneOf[T]) decompose(image int32, b []level, band int) error {
 	sums := l.band(l.sums, l.all, band)
-	last := len(l.levels) - 1
+	last := len(b) - 1
 	for k := range last {
-		f, c := &l.levels[k], &l.levels[k+1]
-		err := kernels.LaunchReduce(l.s, gpu.Plane(c.W, c.H), f.Window, c.Window, f.of(l.values), f.of(l.present), f.of(l.weights), c.of(l.values), c.of(l.present), c.of(l.weights))
+		f, c := &b[k], &b[k+1]
+		err := kernels.LaunchReduce(l.s, gpu.Plane(c.W, c.H), f.Window, c.Window, band == 0, f.of(l.values), f.of(l.present), f.of(l.weights), c.of(l.values), c.of(l.present), c.of(l.weights))
 		if err != nil {
 			return err
 		}
 	}
-	for k := range l.levels {
-		f, c := &l.levels[k], &l.levels[min(k+1, last)]
-		err := kernels.LaunchAdd(l.s, gpu.Plane(f.W, f.H), f.Window, c.Window, k == last, band == 0, f.of(l.values), f.of(l.weights), c.of(l.values), c.of(l.present), f.of(sums), f.of(l.totals))
+	for k := range b {
+		f, c, to := &b[k], &b[min(k+1, last)], &l.levels[k]
+		err := kernels.LaunchAdd(l.s, gpu.Plane(f.W, f.H), f.Window, c.Window, to.Window, k == last, band == 0, f.of(l.values), f.of(l.weights), c.of(l.values), c.of(l.present), to.of(sums), to.of(l.totals))
 		if err != nil {
 			return err
 		}
@@ -371,14 +393,14 @@ func (l *laneOf[T]) decompose(image int32, band int) error {
 	if band > 0 {
 		return nil
 	}
-	top := &l.levels[last]
-	return kernels.LaunchOwn(l.s, gpu.Linear(top.W*top.H), top.W*top.H, image, top.of(l.weights), l.owners)
+	top := &b[last]
+	return kernels.LaunchOwn(l.s, gpu.Plane(top.W, top.H), top.Window, l.levels[last].Window, image, top.of(l.weights), l.owners)
 }
 
 // complete makes means of the sums.
-func (l *laneOf[T]) complete(blend Blend) error {
+func (l *laneOf[T]) complete() error {
 	n := l.whole.W * l.whole.H
-	if blend != Multiband { // without blending, nobody owns a pixel and all are pure
+	if l.blend != Multiband { // without blending, nobody owns a pixel and all are pure
 		for band := range l.m.bands {
 			if err := kernels.LaunchDivide(l.s, gpu.Linear(n), n, l.band(l.sums, l.all, band), l.totals, l.owners, l.pure); err != nil {
 				return err
@@ -396,8 +418,8 @@ func (l *laneOf[T]) complete(blend Blend) error {
 			}
 		}
 	}
-	top := &l.levels[last]
-	return kernels.LaunchPurify(l.s, gpu.Plane(l.whole.W, l.whole.H), l.whole, top.Window, last, l.owners, l.pure)
+	top := l.levels[last].Window
+	return kernels.LaunchSingle(l.s, gpu.Plane(top.W, top.H), top, l.owners, l.pure)
 }
 
 // blocks cuts the tile into blocks of the file, and leaves out those without data.

@@ -29,27 +29,25 @@ func spread(t kernel.Thread, w Window, radius int, down bool, weights, out []flo
 	out[at] = sum
 }
 
-// mix adds an image, as far as its weights reach and it has data.
+// mix adds an image, as far as its weights reach and it has data. box is where its values are; sums, totals and owners are those of the
+// whole window.
 //
 //quern:kernel
-func mix(t kernel.Thread, n int, image int32, first bool, values, present, weights, sums, totals []float64, owners []int32) {
-	i := t.Global()
-	if i >= n {
+func mix(t kernel.Thread, box, whole Window, image int32, first bool, values, present, weights, sums, totals []float64, owners []int32) {
+	x, y := t.Global2()
+	if x >= box.W || y >= box.H {
 		return
 	}
+	i := y*box.W + x
 	w := float64(weights[i] * present[i])
 	if !(w > 0) {
 		return
 	}
-	sums[i] = math.FMA(w, values[i], sums[i])
-	if !first {
-		return
-	}
-	totals[i] += w
-	if owners[i] == Nobody {
-		owners[i] = image
-	} else {
-		owners[i] = Several
+	k, _ := whole.at(box.X+x, box.Y+y)
+	sums[k] = math.FMA(w, values[i], sums[k])
+	if first {
+		totals[k] += w
+		claim(owners, &whole, box.X+x, box.Y+y, image)
 	}
 }
 

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/mosaic/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "1603549d350c0a17d0daaf2f6220e78fa8e54a8c505c08dc3d22ca8c2ea52fab",
+	Sum:     "d42ce96b115d89321c3d06e829038cccc9c117a0dcb766bbd760a73bfa5e36bd",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -31,15 +31,15 @@ type quern_gen_is_stale__run_go_generate__Window struct {
 	H int
 }
 type quern_gen_is_stale__run_go_generate__spread func(kernel.Thread, Window, int, bool, []float64, []float64)
-type quern_gen_is_stale__run_go_generate__mix func(kernel.Thread, int, int32, bool, []float64, []float64, []float64, []float64, []float64, []int32)
+type quern_gen_is_stale__run_go_generate__mix func(kernel.Thread, Window, Window, int32, bool, []float64, []float64, []float64, []float64, []float64, []int32)
 type quern_gen_is_stale__run_go_generate__divide func(kernel.Thread, int, []float64, []float64, []int32, []uint8)
-type quern_gen_is_stale__run_go_generate__load_uint8 func(kernel.Thread, int, int, int, float64, float64, int32, []uint8, []int32, []float64, []float64, []float64, []float64)
-type quern_gen_is_stale__run_go_generate__finish_uint8 func(kernel.Thread, Window, Window, int, int, bool, bool, float64, float64, float64, []int32, []uint8, []float64, []float64, []uint8)
-type quern_gen_is_stale__run_go_generate__reduce func(kernel.Thread, Window, Window, []float64, []float64, []float64, []float64, []float64, []float64)
-type quern_gen_is_stale__run_go_generate__add func(kernel.Thread, Window, Window, bool, bool, []float64, []float64, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__load_uint8 func(kernel.Thread, Window, Window, int, int, float64, float64, int32, []uint8, []int32, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__finish_uint8 func(kernel.Thread, Window, Window, Window, int, int, int, bool, bool, float64, float64, float64, []int32, []uint8, []float64, []float64, []uint8)
+type quern_gen_is_stale__run_go_generate__reduce func(kernel.Thread, Window, Window, bool, []float64, []float64, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__add func(kernel.Thread, Window, Window, Window, bool, bool, []float64, []float64, []float64, []float64, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__collapse func(kernel.Thread, Window, Window, bool, []float64, []float64, []float64, []float64)
-type quern_gen_is_stale__run_go_generate__own func(kernel.Thread, int, int32, []float64, []int32)
-type quern_gen_is_stale__run_go_generate__purify func(kernel.Thread, Window, Window, int, []int32, []uint8)
+type quern_gen_is_stale__run_go_generate__own func(kernel.Thread, Window, Window, int32, []float64, []int32)
+type quern_gen_is_stale__run_go_generate__single func(kernel.Thread, Window, []int32, []uint8)
 
 var _ = (*quern_gen_is_stale__run_go_generate__Window)((*Window)(nil))
 var quern_spread quern_gen_is_stale__run_go_generate__spread = spread
@@ -51,7 +51,7 @@ var quern_reduce quern_gen_is_stale__run_go_generate__reduce = reduce
 var quern_add quern_gen_is_stale__run_go_generate__add = add
 var quern_collapse quern_gen_is_stale__run_go_generate__collapse = collapse
 var quern_own quern_gen_is_stale__run_go_generate__own = own
-var quern_purify quern_gen_is_stale__run_go_generate__purify = purify
+var quern_single quern_gen_is_stale__run_go_generate__single = single
 
 var quernSpread = &gpu.Kernel{Declared: compiled.Declaration{Name: "spread", Code: &quernPTX, Host: quernHostSpread, Plain: quernPlainSpread}}
 
@@ -75,13 +75,15 @@ var quernMix = &gpu.Kernel{Declared: compiled.Declaration{Name: "mix", Code: &qu
 
 // LaunchMix runs mix on the grid g.
 //
-// mix adds an image, as far as its weights reach and it has data.
-func LaunchMix(s *gpu.Stream, g gpu.Grid, n int, image int32, first bool, values, present, weights, sums, totals *gpu.Buffer[float64], owners *gpu.Buffer[int32]) error {
+// mix adds an image, as far as its weights reach and it has data. box is where its values are; sums, totals and owners are those of the
+// whole window.
+func LaunchMix(s *gpu.Stream, g gpu.Grid, box, whole Window, image int32, first bool, values, present, weights, sums, totals *gpu.Buffer[float64], owners *gpu.Buffer[int32]) error {
 	l, err := quernMix.Begin(s, g)
 	if err != nil {
 		return err
 	}
-	gpu.Arg(l, n)
+	gpu.Arg(l, box)
+	gpu.Arg(l, whole)
 	gpu.Arg(l, image)
 	gpu.Arg(l, first)
 	gpu.SliceArg(l, values)
@@ -122,9 +124,9 @@ var quernLoad_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "load[f
 
 // LaunchLoad runs load on the grid g.
 //
-// load takes a band of an image: its values, with a gain and an offset, where it has data, and where it is chosen. Pixels
-// have stride samples, and alpha last.
-func LaunchLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, n, stride, band int, gain, offset float64, image int32, pixels *gpu.Buffer[T], labels *gpu.Buffer[int32], values, present, weights, chosen *gpu.Buffer[float64]) error {
+// load takes a band of an image in a box: its values, with a gain and an offset, where it has data, and where it is chosen. Pixels
+// have stride samples, and alpha last. Labels, and the values that are chosen, are those of the whole window.
+func LaunchLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, box, whole Window, stride, band int, gain, offset float64, image int32, pixels *gpu.Buffer[T], labels *gpu.Buffer[int32], values, present, weights, chosen *gpu.Buffer[float64]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
 	case *uint8:
@@ -148,7 +150,8 @@ func LaunchLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | flo
 	if err != nil {
 		return err
 	}
-	gpu.Arg(l, n)
+	gpu.Arg(l, box)
+	gpu.Arg(l, whole)
 	gpu.Arg(l, stride)
 	gpu.Arg(l, band)
 	gpu.Arg(l, gain)
@@ -174,8 +177,9 @@ var quernFinish_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fini
 
 // LaunchFinish runs finish on the grid g.
 //
-// finish writes the pixels of a tile. Where a single image counts, they are its own; elsewhere they are the blended values.
-func LaunchFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, tile, whole Window, stride, band int, integer, noData bool, least, most, none float64, labels *gpu.Buffer[int32], pure *gpu.Buffer[uint8], chosen, blended *gpu.Buffer[float64], dst *gpu.Buffer[T]) error {
+// finish writes the pixels of a tile. Where a single image counts, they are its own; elsewhere they are the blended values. pure says it
+// for the cells of a level.
+func LaunchFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, tile, whole, cells Window, level, stride, band int, integer, noData bool, least, most, none float64, labels *gpu.Buffer[int32], pure *gpu.Buffer[uint8], chosen, blended *gpu.Buffer[float64], dst *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
 	case *uint8:
@@ -201,6 +205,8 @@ func LaunchFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | f
 	}
 	gpu.Arg(l, tile)
 	gpu.Arg(l, whole)
+	gpu.Arg(l, cells)
+	gpu.Arg(l, level)
 	gpu.Arg(l, stride)
 	gpu.Arg(l, band)
 	gpu.Arg(l, integer)
@@ -220,14 +226,16 @@ var quernReduce = &gpu.Kernel{Declared: compiled.Declaration{Name: "reduce", Cod
 
 // LaunchReduce runs reduce on the grid g.
 //
-// reduce makes a level from the one above: values are means over pixels that have data, weights are means over all.
-func LaunchReduce(s *gpu.Stream, g gpu.Grid, fine, coarse Window, values, present, weights, values2, present2, weights2 *gpu.Buffer[float64]) error {
+// reduce makes a level from the one above: values are means over pixels that have data, weights are means over all. If weighted is false,
+// those of the level are there already.
+func LaunchReduce(s *gpu.Stream, g gpu.Grid, fine, coarse Window, weighted bool, values, present, weights, values2, present2, weights2 *gpu.Buffer[float64]) error {
 	l, err := quernReduce.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.Arg(l, fine)
 	gpu.Arg(l, coarse)
+	gpu.Arg(l, weighted)
 	gpu.SliceArg(l, values)
 	gpu.SliceArg(l, present)
 	gpu.SliceArg(l, weights)
@@ -242,14 +250,15 @@ var quernAdd = &gpu.Kernel{Declared: compiled.Declaration{Name: "add", Code: &qu
 // LaunchAdd runs add on the grid g.
 //
 // add adds the details of an image at a level, which are what the next level lacks, to those of all images. The last
-// level has all that is left.
-func LaunchAdd(s *gpu.Stream, g gpu.Grid, fine, coarse Window, last, first bool, values, weights, values2, present2, sums, totals *gpu.Buffer[float64]) error {
+// level has all that is left. fine and coarse are levels of the image's box; whole is the level of the sums.
+func LaunchAdd(s *gpu.Stream, g gpu.Grid, fine, coarse, whole Window, last, first bool, values, weights, values2, present2, sums, totals *gpu.Buffer[float64]) error {
 	l, err := quernAdd.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.Arg(l, fine)
 	gpu.Arg(l, coarse)
+	gpu.Arg(l, whole)
 	gpu.Arg(l, last)
 	gpu.Arg(l, first)
 	gpu.SliceArg(l, values)
@@ -285,33 +294,31 @@ var quernOwn = &gpu.Kernel{Declared: compiled.Declaration{Name: "own", Code: &qu
 
 // LaunchOwn runs own on the grid g.
 //
-// own notes which image has a weight in each cell.
-func LaunchOwn(s *gpu.Stream, g gpu.Grid, n int, image int32, weights *gpu.Buffer[float64], owners *gpu.Buffer[int32]) error {
+// own notes which image has a weight in each cell of its box.
+func LaunchOwn(s *gpu.Stream, g gpu.Grid, box, whole Window, image int32, weights *gpu.Buffer[float64], owners *gpu.Buffer[int32]) error {
 	l, err := quernOwn.Begin(s, g)
 	if err != nil {
 		return err
 	}
-	gpu.Arg(l, n)
+	gpu.Arg(l, box)
+	gpu.Arg(l, whole)
 	gpu.Arg(l, image)
 	gpu.SliceArg(l, weights)
 	gpu.SliceArg(l, owners)
 	return l.End()
 }
 
-var quernPurify = &gpu.Kernel{Declared: compiled.Declaration{Name: "purify", Code: &quernPTX, Host: quernHostPurify, Plain: quernPlainPurify}}
+var quernSingle = &gpu.Kernel{Declared: compiled.Declaration{Name: "single", Code: &quernPTX, Host: quernHostSingle, Plain: quernPlainSingle}}
 
-// LaunchPurify runs purify on the grid g.
+// LaunchSingle runs single on the grid g.
 //
-// purify marks the pixels whose blended value comes from one image: all cells of the last level around them that have
-// an owner have the same.
-func LaunchPurify(s *gpu.Stream, g gpu.Grid, whole, cells Window, levels int, owners *gpu.Buffer[int32], pure *gpu.Buffer[uint8]) error {
-	l, err := quernPurify.Begin(s, g)
+// single marks the cells around which all cells that have an owner have the same.
+func LaunchSingle(s *gpu.Stream, g gpu.Grid, cells Window, owners *gpu.Buffer[int32], pure *gpu.Buffer[uint8]) error {
+	l, err := quernSingle.Begin(s, g)
 	if err != nil {
 		return err
 	}
-	gpu.Arg(l, whole)
 	gpu.Arg(l, cells)
-	gpu.Arg(l, levels)
 	gpu.SliceArg(l, owners)
 	gpu.SliceArg(l, pure)
 	return l.End()
@@ -417,93 +424,99 @@ func quernRow1Spread(r *host.Run, base int, w Window, y int, down bool, radius i
 			sum = math.FMA(float64(share), weights[at+d*step], sum)
 		}
 		out[at] = sum
-	} /*line quern_gen.go:420:1*/
+	} /*line quern_gen.go:427:1*/
 }
 
 func quernPlainMix(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int32](r, 1), host.Value[bool](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[int32](r, 8)
-	host.Plain(r, func(t kernel.Thread) { quern_mix(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[int32](r, 2), host.Value[bool](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8), host.Slice[int32](r, 9)
+	host.Plain(r, func(t kernel.Thread) { quern_mix(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
 }
 
 func quernHostMix(r *host.Run) {
-	n := host.Value[int](r, 0)
-	image := host.Value[int32](r, 1)
-	first := host.Value[bool](r, 2)
-	values := host.Slice[float64](r, 3)
-	present := host.Slice[float64](r, 4)
-	weights := host.Slice[float64](r, 5)
-	sums := host.Slice[float64](r, 6)
-	totals := host.Slice[float64](r, 7)
-	owners := host.Slice[int32](r, 8)
+	box := host.Value[Window](r, 0)
+	whole := host.Value[Window](r, 1)
+	image := host.Value[int32](r, 2)
+	first := host.Value[bool](r, 3)
+	values := host.Slice[float64](r, 4)
+	present := host.Slice[float64](r, 5)
+	weights := host.Slice[float64](r, 6)
+	sums := host.Slice[float64](r, 7)
+	totals := host.Slice[float64](r, 8)
+	owners := host.Slice[int32](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
 		base := blockX * dimX
+		base2 := blockY * dimY
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Mix(r, base, n, weights, present, sums, values, first, totals, owners, image, width)
+				y := base2 + threadY
+				start := y * box.W
+				t2 := box.Y + y
+				t8 := box.Y + y
+				start2 := y*box.W + base
+				quernRow1Mix(r, whole, base, box, y, weights, start, present, t2, sums, values, first, totals, owners, t8, image, width, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Mix(r *host.Run, base int, n int, weights []float64, present []float64, sums []float64, values []float64, first bool, totals []float64, owners []int32, image int32, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(weights)-base && count <= len(present)-base && count <= len(sums)-base && count <= len(values)-base && count <= len(totals)-base && count <= len(owners)-base {
-			row := weights[base:][:count]
-			row2 := present[base:][:count]
-			row3 := sums[base:][:count]
-			row4 := values[base:][:count]
-			row5 := totals[base:][:count]
-			row6 := owners[base:][:count]
-			for threadX := range count {
-				/*line feather.go:40*/ w := float64(row[threadX] * row2[threadX])
-				if !(w > 0) {
-					continue
-				}
-				row3[threadX] = math.FMA(w, row4[threadX], row3[threadX])
-				if !first {
-					continue
-				}
-				row5[threadX] += w
-				if row6[threadX] == -1 {
-					row6[threadX] = image
-				} else {
-					row6[threadX] = -2
-				}
+func quernRow1Mix(r *host.Run, whole Window, base int, box Window, y int, weights []float64, start int, present []float64, t2 int, sums []float64, values []float64, first bool, totals []float64, owners []int32, t8 int, image int32, width int, start2 int) {
+	count := width
+	if start2 >= 0 && count <= len(weights)-start2 && count <= len(present)-start2 && count <= len(values)-start2 {
+		row := weights[start2:][:count]
+		row2 := present[start2:][:count]
+		row3 := values[start2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+			t1 := box.X + x
+			t7 := box.X + x
+			/*line feather.go:36*/ whole2 := whole
+			/*line feather.go:38*/ if x >= box.W || y >= box.H {
+				continue
 			}
-			return
+			/*line feather.go:42*/ w := float64(row[threadX] * row2[threadX])
+			if !(w > 0) {
+				continue
+			}
+			k, _ := whole2.at(t1, t2)
+			sums[k] = math.FMA(w, row3[threadX], sums[k])
+			if first {
+				totals[k] += w
+				t6 := &whole2
+				/*line feather.go:50*/ claim(owners, t6, t7, t8, image)
+			}
 		}
+		return
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line feather.go:37*/ if i >= n {
+		x := base + threadX
+		i := start + x
+		t1 := box.X + x
+		t7 := box.X + x
+		/*line feather.go:36*/ whole2 := whole
+		/*line feather.go:38*/ if x >= box.W || y >= box.H {
 			continue
 		}
-		w := float64(weights[i] * present[i])
+		/*line feather.go:42*/ w := float64(weights[i] * present[i])
 		if !(w > 0) {
 			continue
 		}
-		sums[i] = math.FMA(w, values[i], sums[i])
-		if !first {
-			continue
+		k, _ := whole2.at(t1, t2)
+		sums[k] = math.FMA(w, values[i], sums[k])
+		if first {
+			totals[k] += w
+			t6 := &whole2
+			/*line feather.go:50*/ claim(owners, t6, t7, t8, image)
 		}
-		totals[i] += w
-		if owners[i] == -1 {
-			owners[i] = image
-		} else {
-			owners[i] = -2
-		}
-	} /*line quern_gen.go:506:1*/
+	} /*line quern_gen.go:519:1*/
 }
 
 func quernPlainDivide(r *host.Run) {
@@ -545,7 +558,7 @@ func quernRow1Divide(r *host.Run, base int, n int, totals []float64, sums []floa
 			row3 := pure[base:][:count]
 			row4 := owners[base:][:count]
 			for threadX := range count {
-				/*line feather.go:64*/ if row[threadX] > 0 {
+				/*line feather.go:62*/ if row[threadX] > 0 {
 					row2[threadX] /= row[threadX]
 				}
 				row3[threadX] = 0
@@ -559,7 +572,7 @@ func quernRow1Divide(r *host.Run, base int, n int, totals []float64, sums []floa
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line feather.go:61*/ if i >= n {
+		/*line feather.go:59*/ if i >= n {
 			continue
 		}
 		if totals[i] > 0 {
@@ -569,126 +582,142 @@ func quernRow1Divide(r *host.Run, base int, n int, totals []float64, sums []floa
 		if owners[i] != -2 {
 			pure[i] = 1
 		}
-	} /*line quern_gen.go:572:1*/
+	} /*line quern_gen.go:585:1*/
 }
 
 func quernPlainLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Value[int32](r, 5), host.Slice[T](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11)
-	host.Plain(r, func(t kernel.Thread) { load[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Value[int32](r, 6), host.Slice[T](r, 7), host.Slice[int32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11), host.Slice[float64](r, 12)
+	host.Plain(r, func(t kernel.Thread) { load[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
 }
 
 func quernHostLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	stride := host.Value[int](r, 1)
-	band := host.Value[int](r, 2)
-	gain := host.Value[float64](r, 3)
-	offset := host.Value[float64](r, 4)
-	image := host.Value[int32](r, 5)
-	pixels := host.Slice[T](r, 6)
-	labels := host.Slice[int32](r, 7)
-	values := host.Slice[float64](r, 8)
-	present := host.Slice[float64](r, 9)
-	weights := host.Slice[float64](r, 10)
-	chosen := host.Slice[float64](r, 11)
+	box := host.Value[Window](r, 0)
+	whole := host.Value[Window](r, 1)
+	stride := host.Value[int](r, 2)
+	band := host.Value[int](r, 3)
+	gain := host.Value[float64](r, 4)
+	offset := host.Value[float64](r, 5)
+	image := host.Value[int32](r, 6)
+	pixels := host.Slice[T](r, 7)
+	labels := host.Slice[int32](r, 8)
+	values := host.Slice[float64](r, 9)
+	present := host.Slice[float64](r, 10)
+	weights := host.Slice[float64](r, 11)
+	chosen := host.Slice[float64](r, 12)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
 		base := blockX * dimX
+		base2 := blockY * dimY
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Load[T](r, base, n, pixels, stride, band, gain, offset, labels, image, chosen, values, present, weights, width)
+				y := base2 + threadY
+				start := y * box.W
+				t3 := box.Y + y
+				start2 := y*box.W + base
+				quernRow1Load[T](r, whole, base, box, y, pixels, start, stride, band, gain, offset, t3, labels, image, chosen, values, present, weights, width, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Load[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run, base int, n int, pixels []T, stride int, band int, gain float64, offset float64, labels []int32, image int32, chosen []float64, values []float64, present []float64, weights []float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(labels)-base && count <= len(chosen)-base && count <= len(values)-base && count <= len(present)-base && count <= len(weights)-base {
-			row := labels[base:][:count]
-			row2 := chosen[base:][:count]
-			row3 := values[base:][:count]
-			row4 := present[base:][:count]
-			row5 := weights[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-//line layer.go:38
-				var value float64
-				var here float64
-				var mine float64
-				/*line layer.go:39*/ if pixels[i*stride+stride-1] != 0 {
-					value = math.FMA(float64(pixels[i*stride+band]), gain, offset)
-					here = 1
-					/*line layer.go:41:10000*/ if row[threadX] == image {
-						mine = 1
-						row2[threadX] = value
-					}
-				}
-				/*line layer.go:46*/ _ = row3[threadX]
-				/*line layer.go:46*/ _ = row4[threadX]
-				/*line layer.go:46*/ _ = row5[threadX]
-				row3[threadX] = value
-				row4[threadX] = here
-				row5[threadX] = mine
+func quernRow1Load[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run, whole Window, base int, box Window, y int, pixels []T, start int, stride int, band int, gain float64, offset float64, t3 int, labels []int32, image int32, chosen []float64, values []float64, present []float64, weights []float64, width int, start2 int) {
+	count := width
+	if start2 >= 0 && count <= len(values)-start2 && count <= len(present)-start2 && count <= len(weights)-start2 {
+		row := values[start2:][:count]
+		row2 := present[start2:][:count]
+		row3 := weights[start2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+			i := start + x
+			t2 := box.X + x
+			/*line layer.go:33*/ whole2 := whole
+			/*line layer.go:35*/ if x >= box.W || y >= box.H {
+				continue
 			}
-			/*line layer.go:51:10000*/ return
+//line layer.go:39
+			var value float64
+			var here float64
+			var mine float64
+			/*line layer.go:40*/ if pixels[i*stride+stride-1] != 0 {
+				value = math.FMA(float64(pixels[i*stride+band]), gain, offset)
+				here = 1
+				/*line layer.go:42*/ k, _ := whole2.at(t2, t3)
+				/*line layer.go:42:10000*/ if labels[k] == image {
+					mine = 1
+					chosen[k] = value
+				}
+			}
+			/*line layer.go:47*/ _ = row[threadX]
+			/*line layer.go:47*/ _ = row2[threadX]
+			/*line layer.go:47*/ _ = row3[threadX]
+			row[threadX] = value
+			row2[threadX] = here
+			row3[threadX] = mine
 		}
+		return
 	}
-	/*line layer.go:54*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line layer.go:35*/ if i >= n {
+		x := base + threadX
+		i := start + x
+		t2 := box.X + x
+		/*line layer.go:33*/ whole2 := whole
+		/*line layer.go:35*/ if x >= box.W || y >= box.H {
 			continue
 		}
+//line layer.go:39
 		var value float64
 		var here float64
 		var mine float64
-		/*line layer.go:39*/ if pixels[i*stride+stride-1] != 0 {
+		/*line layer.go:40*/ if pixels[i*stride+stride-1] != 0 {
 			value = math.FMA(float64(pixels[i*stride+band]), gain, offset)
 			here = 1
-			/*line layer.go:41:10000*/ if labels[i] == image {
+			/*line layer.go:42*/ k, _ := whole2.at(t2, t3)
+			/*line layer.go:42:10000*/ if labels[k] == image {
 				mine = 1
-				chosen[i] = value
+				chosen[k] = value
 			}
 		}
-		/*line layer.go:46*/ _ = values[i]
-		/*line layer.go:46*/ _ = present[i]
-		/*line layer.go:46*/ _ = weights[i]
-		/*line layer.go:46*/ values[i] = value
-		/*line layer.go:46*/ present[i] = here
-		/*line layer.go:46*/ weights[i] = mine
-	} /*line quern_gen.go:669:1*/
+		/*line layer.go:47*/ _ = values[i]
+		/*line layer.go:47*/ _ = present[i]
+		/*line layer.go:47*/ _ = weights[i]
+		/*line layer.go:47*/ values[i] = value
+		/*line layer.go:47*/ present[i] = here
+		/*line layer.go:47*/ weights[i] = mine
+	} /*line quern_gen.go:694:1*/
 }
 
 func quernPlainFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[bool](r, 4), host.Value[bool](r, 5), host.Value[float64](r, 6), host.Value[float64](r, 7), host.Value[float64](r, 8), host.Slice[int32](r, 9), host.Slice[uint8](r, 10), host.Slice[float64](r, 11), host.Slice[float64](r, 12), host.Slice[T](r, 13)
-	host.Plain(r, func(t kernel.Thread) { finish[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[Window](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[bool](r, 6), host.Value[bool](r, 7), host.Value[float64](r, 8), host.Value[float64](r, 9), host.Value[float64](r, 10), host.Slice[int32](r, 11), host.Slice[uint8](r, 12), host.Slice[float64](r, 13), host.Slice[float64](r, 14), host.Slice[T](r, 15)
+	host.Plain(r, func(t kernel.Thread) {
+		finish[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15)
+	})
 }
 
 func quernHostFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
 	tile := host.Value[Window](r, 0)
 	whole := host.Value[Window](r, 1)
-	stride := host.Value[int](r, 2)
-	band := host.Value[int](r, 3)
-	integer := host.Value[bool](r, 4)
-	noData := host.Value[bool](r, 5)
-	least := host.Value[float64](r, 6)
-	most := host.Value[float64](r, 7)
-	none := host.Value[float64](r, 8)
-	labels := host.Slice[int32](r, 9)
-	pure := host.Slice[uint8](r, 10)
-	chosen := host.Slice[float64](r, 11)
-	blended := host.Slice[float64](r, 12)
-	dst := host.Slice[T](r, 13)
+	cells := host.Value[Window](r, 2)
+	level := host.Value[int](r, 3)
+	stride := host.Value[int](r, 4)
+	band := host.Value[int](r, 5)
+	integer := host.Value[bool](r, 6)
+	noData := host.Value[bool](r, 7)
+	least := host.Value[float64](r, 8)
+	most := host.Value[float64](r, 9)
+	none := host.Value[float64](r, 10)
+	labels := host.Slice[int32](r, 11)
+	pure := host.Slice[uint8](r, 12)
+	chosen := host.Slice[float64](r, 13)
+	blended := host.Slice[float64](r, 14)
+	dst := host.Slice[T](r, 15)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -703,38 +732,43 @@ func quernHostFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 				y := base2 + threadY
 				t2 := tile.Y + y
 				start := y * tile.W
-				quernRow1Finish[T](r, whole, base, tile, y, t2, start, stride, band, labels, dst, none, blended, pure, chosen, integer, least, most, noData, width)
+				start2 := (tile.Y + y) >> uint(level)
+				quernRow1Finish[T](r, whole, cells, base, tile, y, t2, start, stride, band, labels, dst, none, level, start2, blended, pure, chosen, integer, least, most, noData, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Finish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, whole Window, base int, tile Window, y int, t2 int, start int, stride int, band int, labels []int32, dst []T, none float64, blended []float64, pure []uint8, chosen []float64, integer bool, least float64, most float64, noData bool, width int) {
+func quernRow1Finish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, whole Window, cells Window, base int, tile Window, y int, t2 int, start int, stride int, band int, labels []int32, dst []T, none float64, level int, start2 int, blended []float64, pure []uint8, chosen []float64, integer bool, least float64, most float64, noData bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := tile.X + x
-		/*line layer.go:52*/ whole2 := whole
-		/*line layer.go:54*/ if x >= tile.W || y >= tile.H {
+		/*line layer.go:54*/ whole2 := whole
+		cells2 := cells
+		if x >= tile.W || y >= tile.H {
 			continue
 		}
-		i, _ := whole2.at(t1, t2)
+		/*line layer.go:59:10000*/ i, _ := whole2.at(t1, t2)
 		to := (start+x)*stride + band
-		if labels[i] < 0 {
+		/*line layer.go:61*/ if labels[i] < 0 {
 			dst[to] = host.Narrow[T](none)
 			continue
 		}
+		/*line layer.go:66:10000*/ t5 := max((tile.X+x)>>uint(level), cells2.X)
+		t6 := max(start2, cells2.Y)
+		/*line layer.go:66*/ c, _ := cells2.at(t5, t6)
 		value := blended[i]
-		/*line layer.go:64:10000*/ if pure[i] != 0 {
+		if pure[c] != 0 {
 			value = chosen[i]
 		}
-		/*line layer.go:67:10000*/ if !integer {
+		if !integer {
 			dst[to] = host.Narrow[T](value)
 			continue
 		}
-		/*line layer.go:71*/ value = min(max(math.Floor(value+0.5), least), most)
-		/*line layer.go:73*/ if noData && value == none {
+		value = min(max(math.Floor(value+0.5), least), most)
+		/*line layer.go:77*/ if noData && value == none {
 			if value == least {
 				value += 1
 			} else {
@@ -742,24 +776,26 @@ func quernRow1Finish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			}
 		}
 		dst[to] = host.Narrow[T](value)
-	} /*line quern_gen.go:745:1*/
+	} /*line quern_gen.go:779:1*/
 }
 
 func quernHostFinish_float32[T float32 | float64](r *host.Run) {
 	tile := host.Value[Window](r, 0)
 	whole := host.Value[Window](r, 1)
-	stride := host.Value[int](r, 2)
-	band := host.Value[int](r, 3)
-	integer := host.Value[bool](r, 4)
-	noData := host.Value[bool](r, 5)
-	least := host.Value[float64](r, 6)
-	most := host.Value[float64](r, 7)
-	none := host.Value[float64](r, 8)
-	labels := host.Slice[int32](r, 9)
-	pure := host.Slice[uint8](r, 10)
-	chosen := host.Slice[float64](r, 11)
-	blended := host.Slice[float64](r, 12)
-	dst := host.Slice[T](r, 13)
+	cells := host.Value[Window](r, 2)
+	level := host.Value[int](r, 3)
+	stride := host.Value[int](r, 4)
+	band := host.Value[int](r, 5)
+	integer := host.Value[bool](r, 6)
+	noData := host.Value[bool](r, 7)
+	least := host.Value[float64](r, 8)
+	most := host.Value[float64](r, 9)
+	none := host.Value[float64](r, 10)
+	labels := host.Slice[int32](r, 11)
+	pure := host.Slice[uint8](r, 12)
+	chosen := host.Slice[float64](r, 13)
+	blended := host.Slice[float64](r, 14)
+	dst := host.Slice[T](r, 15)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -774,38 +810,43 @@ func quernHostFinish_float32[T float32 | float64](r *host.Run) {
 				y := base2 + threadY
 				t2 := tile.Y + y
 				start := y * tile.W
-				quernRow1Finish_float32[T](r, whole, base, tile, y, t2, start, stride, band, labels, dst, none, blended, pure, chosen, integer, least, most, noData, width)
+				start2 := (tile.Y + y) >> uint(level)
+				quernRow1Finish_float32[T](r, whole, cells, base, tile, y, t2, start, stride, band, labels, dst, none, level, start2, blended, pure, chosen, integer, least, most, noData, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Finish_float32[T float32 | float64](r *host.Run, whole Window, base int, tile Window, y int, t2 int, start int, stride int, band int, labels []int32, dst []T, none float64, blended []float64, pure []uint8, chosen []float64, integer bool, least float64, most float64, noData bool, width int) {
+func quernRow1Finish_float32[T float32 | float64](r *host.Run, whole Window, cells Window, base int, tile Window, y int, t2 int, start int, stride int, band int, labels []int32, dst []T, none float64, level int, start2 int, blended []float64, pure []uint8, chosen []float64, integer bool, least float64, most float64, noData bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := tile.X + x
-		/*line layer.go:52*/ whole2 := whole
-		/*line layer.go:54*/ if x >= tile.W || y >= tile.H {
+		/*line layer.go:54*/ whole2 := whole
+		cells2 := cells
+		if x >= tile.W || y >= tile.H {
 			continue
 		}
-		i, _ := whole2.at(t1, t2)
+		/*line layer.go:59:10000*/ i, _ := whole2.at(t1, t2)
 		to := (start+x)*stride + band
-		if labels[i] < 0 {
+		/*line layer.go:61*/ if labels[i] < 0 {
 			dst[to] = T(none)
 			continue
 		}
+		/*line layer.go:66:10000*/ t5 := max((tile.X+x)>>uint(level), cells2.X)
+		t6 := max(start2, cells2.Y)
+		/*line layer.go:66*/ c, _ := cells2.at(t5, t6)
 		value := blended[i]
-		/*line layer.go:64:10000*/ if pure[i] != 0 {
+		if pure[c] != 0 {
 			value = chosen[i]
 		}
-		/*line layer.go:67:10000*/ if !integer {
+		if !integer {
 			dst[to] = T(value)
 			continue
 		}
-		/*line layer.go:71*/ value = min(max(math.Floor(value+0.5), least), most)
-		/*line layer.go:73*/ if noData && value == none {
+		value = min(max(math.Floor(value+0.5), least), most)
+		/*line layer.go:77*/ if noData && value == none {
 			if value == least {
 				value += 1
 			} else {
@@ -813,23 +854,24 @@ func quernRow1Finish_float32[T float32 | float64](r *host.Run, whole Window, bas
 			}
 		}
 		dst[to] = T(value)
-	} /*line quern_gen.go:816:1*/
+	} /*line quern_gen.go:857:1*/
 }
 
 func quernPlainReduce(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
-	host.Plain(r, func(t kernel.Thread) { quern_reduce(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[bool](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
+	host.Plain(r, func(t kernel.Thread) { quern_reduce(t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
 
 func quernHostReduce(r *host.Run) {
 	fine := host.Value[Window](r, 0)
 	coarse := host.Value[Window](r, 1)
-	values := host.Slice[float64](r, 2)
-	present := host.Slice[float64](r, 3)
-	weights := host.Slice[float64](r, 4)
-	values2 := host.Slice[float64](r, 5)
-	present2 := host.Slice[float64](r, 6)
-	weights2 := host.Slice[float64](r, 7)
+	weighted := host.Value[bool](r, 2)
+	values := host.Slice[float64](r, 3)
+	present := host.Slice[float64](r, 4)
+	weights := host.Slice[float64](r, 5)
+	values2 := host.Slice[float64](r, 6)
+	present2 := host.Slice[float64](r, 7)
+	weights2 := host.Slice[float64](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -842,125 +884,127 @@ func quernHostReduce(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				cy := 2 * (coarse.Y + y)
-				start := y * coarse.W
-				start2 := y*coarse.W + base
-				quernRow1Reduce(r, fine, base, coarse, y, cy, weights, present, values, values2, start, present2, weights2, width, start2)
+				top := 2*(coarse.Y+y) - fine.Y - 2
+				start := max(-top, 0)
+				start2 := min(fine.H-top, 5)
+				start3 := y * coarse.W
+				start4 := y*coarse.W + base
+				quernRow1Reduce(r, base, coarse, y, fine, start, start2, top, weighted, weights, present, values, values2, start3, present2, weights2, width, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Reduce(r *host.Run, fine Window, base int, coarse Window, y int, cy int, weights []float64, present []float64, values []float64, values2 []float64, start int, present2 []float64, weights2 []float64, width int, start2 int) {
-	count := width
-	if start2 >= 0 && count <= len(values2)-start2 && count <= len(present2)-start2 && count <= len(weights2)-start2 {
-		row := values2[start2:][:count]
-		row2 := present2[start2:][:count]
-		row3 := weights2[start2:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			x := base + threadX
-			cx := 2 * (coarse.X + x)
-			/*line pyramid.go:23*/ fine2 := fine
-			/*line pyramid.go:25*/ if x >= coarse.W || y >= coarse.H {
-				continue
-			}
-//line pyramid.go:29:20000
-			var sum float64
-			var total float64
-			var weight float64
-			/*line pyramid.go:30*/ for j := -2; j <= 2; j++ {
-				/*line pyramid.go:31:20000*/ for i := -2; i <= 2; i++ {
-					t3 := cx + i
-					t4 := cy + j
-					/*line pyramid.go:32*/ k, ok := fine2.at(t3, t4)
-					if !ok {
-						continue
+func quernRow1Reduce(r *host.Run, base int, coarse Window, y int, fine Window, start int, start2 int, top int, weighted bool, weights []float64, present []float64, values []float64, values2 []float64, start3 int, present2 []float64, weights2 []float64, width int, start4 int) {
+	if !(y < coarse.H) {
+		return
+	}
+	if base >= -1<<61 && base <= 1<<61 && coarse.W >= -1<<61 && coarse.W <= 1<<61 {
+		count := min(coarse.W-base, width)
+		if count <= 0 {
+			return
+		}
+		if start4 >= 0 && count <= len(values2)-start4 && count <= len(present2)-start4 && count <= len(weights2)-start4 {
+			row2 := values2[start4:][:count]
+			row3 := present2[start4:][:count]
+			row4 := weights2[start4:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				x := base + threadX
+				left := 2*(coarse.X+x) - fine.X - 2
+				first := max(-left, 0)
+				end := min(fine.W-left, 5)
+//line pyramid.go:24
+				var sum float64
+				var total float64
+				var weight float64
+				/*line pyramid.go:25*/ for j := start; j < start2; j++ {
+					row := (top+j)*fine.W + left
+					/*line pyramid.go:27:20000*/ for i := first; i < end; i++ {
+						w := float64(binomial[i] * binomial[j])
+						/*line pyramid.go:29:20000*/ if weighted {
+							weight = math.FMA(w, weights[row+i], weight)
+						}
+						/*line pyramid.go:32*/ w = float64(w * present[row+i])
+						sum = math.FMA(w, values[row+i], sum)
+						total += w
 					}
-					result0 := binomial(i)
-					/*line pyramid.go:36*/ result02 := binomial(j)
-					w := float64(result0 * result02)
-					/*line pyramid.go:37*/ weight = math.FMA(w, weights[k], weight)
-					w = float64(w * present[k])
-					sum = math.FMA(w, values[k], sum)
-					total += w
+				}
+				row2[threadX] = 0
+				/*line pyramid.go:38:20000*/ if total > 0 {
+					row2[threadX] = sum / total
+				}
+				/*line pyramid.go:41*/ if weighted {
+					_ = row3[threadX]
+					/*line pyramid.go:42*/ _ = row4[threadX]
+					t11 := total / 256
+					t12 := weight / 256
+					row3[threadX] = t11
+					row4[threadX] = t12
 				}
 			}
-			_ = row[threadX]
-			/*line pyramid.go:43*/ _ = row2[threadX]
-			/*line pyramid.go:43*/ _ = row3[threadX]
-			t19 := total / 256
-			t20 := weight / 256
-			row[threadX] = 0
-			row2[threadX] = t19
-			row3[threadX] = t20
-			/*line pyramid.go:44:20000*/ if total > 0 {
-				row[threadX] = sum / total
-			}
+			return
 		}
-		/*line pyramid.go:48:20000*/ return
 	}
-	/*line pyramid.go:50*/ for threadX := range width {
+	/*line pyramid.go:52:20000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		cx := 2 * (coarse.X + x)
-		k2 := start + x
-		/*line pyramid.go:23*/ fine2 := fine
-		/*line pyramid.go:25*/ if x >= coarse.W || y >= coarse.H {
+		left := 2*(coarse.X+x) - fine.X - 2
+		k := start3 + x
+		/*line pyramid.go:18:20000*/ if x >= coarse.W || y >= coarse.H {
 			continue
 		}
-//line pyramid.go:29:20000
+		/*line pyramid.go:23:20000*/ first := max(-left, 0)
+		end := min(fine.W-left, 5)
+//line pyramid.go:24
 		var sum float64
 		var total float64
 		var weight float64
-		/*line pyramid.go:30*/ for j := -2; j <= 2; j++ {
-			/*line pyramid.go:31:20000*/ for i := -2; i <= 2; i++ {
-				t3 := cx + i
-				t4 := cy + j
-				/*line pyramid.go:32*/ k, ok := fine2.at(t3, t4)
-				if !ok {
-					continue
+		/*line pyramid.go:25*/ for j := start; j < start2; j++ {
+			row := (top+j)*fine.W + left
+			/*line pyramid.go:27:20000*/ for i := first; i < end; i++ {
+				w := float64(binomial[i] * binomial[j])
+				/*line pyramid.go:29:20000*/ if weighted {
+					weight = math.FMA(w, weights[row+i], weight)
 				}
-				result0 := binomial(i)
-				/*line pyramid.go:36*/ result02 := binomial(j)
-				w := float64(result0 * result02)
-				/*line pyramid.go:37*/ weight = math.FMA(w, weights[k], weight)
-				w = float64(w * present[k])
-				sum = math.FMA(w, values[k], sum)
+				/*line pyramid.go:32*/ w = float64(w * present[row+i])
+				sum = math.FMA(w, values[row+i], sum)
 				total += w
 			}
 		}
-		_ = values2[k2]
-		/*line pyramid.go:43*/ _ = present2[k2]
-		/*line pyramid.go:43*/ _ = weights2[k2]
-		t19 := total / 256
-		t20 := weight / 256
-		/*line pyramid.go:43*/ values2[k2] = 0
-		/*line pyramid.go:43*/ present2[k2] = t19
-		/*line pyramid.go:43*/ weights2[k2] = t20
-		/*line pyramid.go:44:20000*/ if total > 0 {
-			values2[k2] = sum / total
+		values2[k] = 0
+		/*line pyramid.go:38:20000*/ if total > 0 {
+			values2[k] = sum / total
 		}
-	} /*line quern_gen.go:945:1*/
+		/*line pyramid.go:41*/ if weighted {
+			_ = present2[k]
+			/*line pyramid.go:42*/ _ = weights2[k]
+			t11 := total / 256
+			t12 := weight / 256
+			/*line pyramid.go:42*/ present2[k] = t11
+			/*line pyramid.go:42*/ weights2[k] = t12
+		}
+	} /*line quern_gen.go:988:1*/
 }
 
 func quernPlainAdd(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[bool](r, 2), host.Value[bool](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9)
-	host.Plain(r, func(t kernel.Thread) { quern_add(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[Window](r, 2), host.Value[bool](r, 3), host.Value[bool](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
+	host.Plain(r, func(t kernel.Thread) { quern_add(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostAdd(r *host.Run) {
 	fine := host.Value[Window](r, 0)
 	coarse := host.Value[Window](r, 1)
-	last := host.Value[bool](r, 2)
-	first := host.Value[bool](r, 3)
-	values := host.Slice[float64](r, 4)
-	weights := host.Slice[float64](r, 5)
-	values2 := host.Slice[float64](r, 6)
-	present2 := host.Slice[float64](r, 7)
-	sums := host.Slice[float64](r, 8)
-	totals := host.Slice[float64](r, 9)
+	whole := host.Value[Window](r, 2)
+	last := host.Value[bool](r, 3)
+	first := host.Value[bool](r, 4)
+	values := host.Slice[float64](r, 5)
+	weights := host.Slice[float64](r, 6)
+	values2 := host.Slice[float64](r, 7)
+	present2 := host.Slice[float64](r, 8)
+	sums := host.Slice[float64](r, 9)
+	totals := host.Slice[float64](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -975,42 +1019,88 @@ func quernHostAdd(r *host.Run) {
 				y := base2 + threadY
 				start := y * fine.W
 				t5 := fine.Y + y
+				t8 := fine.Y + y
 				start2 := y*fine.W + base
-				quernRow1Add(r, coarse, base, fine, y, weights, start, values, last, values2, present2, t5, sums, first, totals, width, start2)
+				quernRow1Add(r, coarse, whole, base, fine, y, weights, start, values, last, t5, present2, values2, t8, sums, first, totals, width, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Add(r *host.Run, coarse Window, base int, fine Window, y int, weights []float64, start int, values []float64, last bool, values2 []float64, present2 []float64, t5 int, sums []float64, first bool, totals []float64, width int, start2 int) {
+func quernRow1Add(r *host.Run, coarse Window, whole Window, base int, fine Window, y int, weights []float64, start int, values []float64, last bool, t5 int, present2 []float64, values2 []float64, t8 int, sums []float64, first bool, totals []float64, width int, start2 int) {
 	count := width
-	if start2 >= 0 && count <= len(weights)-start2 && count <= len(values)-start2 && count <= len(sums)-start2 && count <= len(totals)-start2 {
-		row := weights[start2:][:count]
-		row2 := values[start2:][:count]
-		row3 := sums[start2:][:count]
-		row4 := totals[start2:][:count]
+	if start2 >= 0 && count <= len(weights)-start2 && count <= len(values)-start2 {
+		row2 := weights[start2:][:count]
+		row3 := values[start2:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			x := base + threadX
 			t4 := fine.X + x
-			/*line pyramid.go:88*/ coarse2 := coarse
-			/*line pyramid.go:90*/ if x >= fine.W || y >= fine.H {
+			t7 := fine.X + x
+			/*line pyramid.go:92*/ coarse2 := coarse
+			whole2 := whole
+			if x >= fine.W || y >= fine.H {
 				continue
 			}
-			/*line pyramid.go:94*/ w := row[threadX]
+			/*line pyramid.go:98*/ w := row2[threadX]
 			if !(w > 0) {
 				continue
 			}
-			detail := row2[threadX]
+			detail := row3[threadX]
 			if !last {
 				t1 := &coarse2
-				/*line pyramid.go:100*/ result0 := expanded(t1, values2, present2, t4, t5)
-				detail -= result0
+				/*line pyramid.go:49*/ firstX := -1
+				lastX := 1
+				firstY := -1
+				lastY := 1
+				/*line pyramid.go:50*/ if t4&1 != 0 {
+					firstX = 0
+				}
+				/*line pyramid.go:53:20000*/ if t5&1 != 0 {
+					firstY = 0
+				}
+				/*line pyramid.go:56:20000*/ left := t4>>1 - t1.X
+				top := t5>>1 - t1.Y
+				/*line pyramid.go:57*/ firstX = max(firstX, -left)
+				lastX = min(lastX, t1.W-1-left)
+				/*line pyramid.go:58*/ firstY = max(firstY, -top)
+				lastY = min(lastY, t1.H-1-top)
+//line pyramid.go:59
+				var sum float64
+				var total float64
+				/*line pyramid.go:60*/ for j := firstY; j <= lastY; j++ {
+					/*line pyramid.go:61:20000*/ if r.Halted() {
+						/*line pyramid.go:60*/ r.Halt()
+					}
+					/*line pyramid.go:61:20000*/ wy := between(t5, j)
+					row := (top+j)*t1.W + left
+					/*line pyramid.go:63*/ for i := firstX; i <= lastX; i++ {
+						if r.Halted() {
+							/*line pyramid.go:63*/ r.Halt()
+						}
+						/*line pyramid.go:64*/ if !(present2[row+i] > 0) {
+							continue
+						}
+						result0 := between(t4, i)
+						w2 := float64(result0 * wy)
+						/*line pyramid.go:68*/ sum = math.FMA(w2, values2[row+i], sum)
+						total += w2
+					}
+				}
+				var result02 float64
+				/*line pyramid.go:71:20000*/ if total > 0 {
+					result02 = sum / total
+//line pyramid.go:73:20000
+				} else {
+					/*line pyramid.go:74*/ result02 = 0
+				}
+				/*line pyramid.go:104*/ detail -= result02
 			}
-			/*line pyramid.go:102*/ row3[threadX] = math.FMA(w, detail, row3[threadX])
+			to, _ := whole2.at(t7, t8)
+			sums[to] = math.FMA(w, detail, sums[to])
 			if first {
-				row4[threadX] += w
+				totals[to] += w
 			}
 		}
 		return
@@ -1020,25 +1110,72 @@ func quernRow1Add(r *host.Run, coarse Window, base int, fine Window, y int, weig
 		x := base + threadX
 		k := start + x
 		t4 := fine.X + x
-		/*line pyramid.go:88*/ coarse2 := coarse
-		/*line pyramid.go:90*/ if x >= fine.W || y >= fine.H {
+		t7 := fine.X + x
+		/*line pyramid.go:92*/ coarse2 := coarse
+		whole2 := whole
+		if x >= fine.W || y >= fine.H {
 			continue
 		}
-		/*line pyramid.go:94*/ w := weights[k]
+		/*line pyramid.go:98*/ w := weights[k]
 		if !(w > 0) {
 			continue
 		}
 		detail := values[k]
 		if !last {
 			t1 := &coarse2
-			/*line pyramid.go:100*/ result0 := expanded(t1, values2, present2, t4, t5)
-			detail -= result0
+			/*line pyramid.go:49*/ firstX := -1
+			lastX := 1
+			firstY := -1
+			lastY := 1
+			/*line pyramid.go:50*/ if t4&1 != 0 {
+				firstX = 0
+			}
+			/*line pyramid.go:53:20000*/ if t5&1 != 0 {
+				firstY = 0
+			}
+			/*line pyramid.go:56:20000*/ left := t4>>1 - t1.X
+			top := t5>>1 - t1.Y
+			/*line pyramid.go:57*/ firstX = max(firstX, -left)
+			lastX = min(lastX, t1.W-1-left)
+			/*line pyramid.go:58*/ firstY = max(firstY, -top)
+			lastY = min(lastY, t1.H-1-top)
+//line pyramid.go:59
+			var sum float64
+			var total float64
+			/*line pyramid.go:60*/ for j := firstY; j <= lastY; j++ {
+				/*line pyramid.go:61:20000*/ if r.Halted() {
+					/*line pyramid.go:60*/ r.Halt()
+				}
+				/*line pyramid.go:61:20000*/ wy := between(t5, j)
+				row := (top+j)*t1.W + left
+				/*line pyramid.go:63*/ for i := firstX; i <= lastX; i++ {
+					if r.Halted() {
+						/*line pyramid.go:63*/ r.Halt()
+					}
+					/*line pyramid.go:64*/ if !(present2[row+i] > 0) {
+						continue
+					}
+					result0 := between(t4, i)
+					w2 := float64(result0 * wy)
+					/*line pyramid.go:68*/ sum = math.FMA(w2, values2[row+i], sum)
+					total += w2
+				}
+			}
+			var result02 float64
+			/*line pyramid.go:71:20000*/ if total > 0 {
+				result02 = sum / total
+//line pyramid.go:73:20000
+			} else {
+				/*line pyramid.go:74*/ result02 = 0
+			}
+			/*line pyramid.go:104*/ detail -= result02
 		}
-		/*line pyramid.go:102*/ sums[k] = math.FMA(w, detail, sums[k])
+		to, _ := whole2.at(t7, t8)
+		sums[to] = math.FMA(w, detail, sums[to])
 		if first {
-			totals[k] += w
+			totals[to] += w
 		}
-	} /*line quern_gen.go:1041:1*/
+	} /*line quern_gen.go:1178:1*/
 }
 
 func quernPlainCollapse(r *host.Run) {
@@ -1069,36 +1206,80 @@ func quernHostCollapse(r *host.Run) {
 				start := y * fine.W
 				t5 := fine.Y + y
 				start2 := y*fine.W + base
-				quernRow1Collapse(r, coarse, base, fine, y, totals, start, sums, last, sums2, totals2, t5, width, start2)
+				quernRow1Collapse(r, coarse, base, fine, y, totals, start, sums, last, t5, totals2, sums2, width, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int, totals []float64, start int, sums []float64, last bool, sums2 []float64, totals2 []float64, t5 int, width int, start2 int) {
+func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int, totals []float64, start int, sums []float64, last bool, t5 int, totals2 []float64, sums2 []float64, width int, start2 int) {
 	count := width
 	if start2 >= 0 && count <= len(totals)-start2 && count <= len(sums)-start2 {
-		row := totals[start2:][:count]
-		row2 := sums[start2:][:count]
+		row2 := totals[start2:][:count]
+		row3 := sums[start2:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			x := base + threadX
 			t4 := fine.X + x
-			/*line pyramid.go:111*/ coarse2 := coarse
-			/*line pyramid.go:113*/ if x >= fine.W || y >= fine.H {
+			/*line pyramid.go:116*/ coarse2 := coarse
+			/*line pyramid.go:118*/ if x >= fine.W || y >= fine.H {
 				continue
 			}
-			/*line pyramid.go:117*/ if !(row[threadX] > 0) {
+			/*line pyramid.go:122*/ if !(row2[threadX] > 0) {
 				continue
 			}
-			v := row2[threadX] / row[threadX]
+			v := row3[threadX] / row2[threadX]
 			if !last {
 				t1 := &coarse2
-				/*line pyramid.go:122*/ result0 := expanded(t1, sums2, totals2, t4, t5)
-				v += result0
+				/*line pyramid.go:49*/ firstX := -1
+				lastX := 1
+				firstY := -1
+				lastY := 1
+				/*line pyramid.go:50*/ if t4&1 != 0 {
+					firstX = 0
+				}
+				/*line pyramid.go:53:20000*/ if t5&1 != 0 {
+					firstY = 0
+				}
+				/*line pyramid.go:56:20000*/ left := t4>>1 - t1.X
+				top := t5>>1 - t1.Y
+				/*line pyramid.go:57*/ firstX = max(firstX, -left)
+				lastX = min(lastX, t1.W-1-left)
+				/*line pyramid.go:58*/ firstY = max(firstY, -top)
+				lastY = min(lastY, t1.H-1-top)
+//line pyramid.go:59
+				var sum float64
+				var total float64
+				/*line pyramid.go:60*/ for j := firstY; j <= lastY; j++ {
+					/*line pyramid.go:61:20000*/ if r.Halted() {
+						/*line pyramid.go:60*/ r.Halt()
+					}
+					/*line pyramid.go:61:20000*/ wy := between(t5, j)
+					row := (top+j)*t1.W + left
+					/*line pyramid.go:63*/ for i := firstX; i <= lastX; i++ {
+						if r.Halted() {
+							/*line pyramid.go:63*/ r.Halt()
+						}
+						/*line pyramid.go:64*/ if !(totals2[row+i] > 0) {
+							continue
+						}
+						result0 := between(t4, i)
+						w := float64(result0 * wy)
+						/*line pyramid.go:68*/ sum = math.FMA(w, sums2[row+i], sum)
+						total += w
+					}
+				}
+				var result02 float64
+				/*line pyramid.go:71:20000*/ if total > 0 {
+					result02 = sum / total
+//line pyramid.go:73:20000
+				} else {
+					/*line pyramid.go:74*/ result02 = 0
+				}
+				/*line pyramid.go:127*/ v += result02
 			}
-			/*line pyramid.go:124*/ row2[threadX] = v
+			row3[threadX] = v
 		}
 		return
 	}
@@ -1107,97 +1288,78 @@ func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int,
 		x := base + threadX
 		k := start + x
 		t4 := fine.X + x
-		/*line pyramid.go:111*/ coarse2 := coarse
-		/*line pyramid.go:113*/ if x >= fine.W || y >= fine.H {
+		/*line pyramid.go:116*/ coarse2 := coarse
+		/*line pyramid.go:118*/ if x >= fine.W || y >= fine.H {
 			continue
 		}
-		/*line pyramid.go:117*/ if !(totals[k] > 0) {
+		/*line pyramid.go:122*/ if !(totals[k] > 0) {
 			continue
 		}
 		v := sums[k] / totals[k]
 		if !last {
 			t1 := &coarse2
-			/*line pyramid.go:122*/ result0 := expanded(t1, sums2, totals2, t4, t5)
-			v += result0
+			/*line pyramid.go:49*/ firstX := -1
+			lastX := 1
+			firstY := -1
+			lastY := 1
+			/*line pyramid.go:50*/ if t4&1 != 0 {
+				firstX = 0
+			}
+			/*line pyramid.go:53:20000*/ if t5&1 != 0 {
+				firstY = 0
+			}
+			/*line pyramid.go:56:20000*/ left := t4>>1 - t1.X
+			top := t5>>1 - t1.Y
+			/*line pyramid.go:57*/ firstX = max(firstX, -left)
+			lastX = min(lastX, t1.W-1-left)
+			/*line pyramid.go:58*/ firstY = max(firstY, -top)
+			lastY = min(lastY, t1.H-1-top)
+//line pyramid.go:59
+			var sum float64
+			var total float64
+			/*line pyramid.go:60*/ for j := firstY; j <= lastY; j++ {
+				/*line pyramid.go:61:20000*/ if r.Halted() {
+					/*line pyramid.go:60*/ r.Halt()
+				}
+				/*line pyramid.go:61:20000*/ wy := between(t5, j)
+				row := (top+j)*t1.W + left
+				/*line pyramid.go:63*/ for i := firstX; i <= lastX; i++ {
+					if r.Halted() {
+						/*line pyramid.go:63*/ r.Halt()
+					}
+					/*line pyramid.go:64*/ if !(totals2[row+i] > 0) {
+						continue
+					}
+					result0 := between(t4, i)
+					w := float64(result0 * wy)
+					/*line pyramid.go:68*/ sum = math.FMA(w, sums2[row+i], sum)
+					total += w
+				}
+			}
+			var result02 float64
+			/*line pyramid.go:71:20000*/ if total > 0 {
+				result02 = sum / total
+//line pyramid.go:73:20000
+			} else {
+				/*line pyramid.go:74*/ result02 = 0
+			}
+			/*line pyramid.go:127*/ v += result02
 		}
-		/*line pyramid.go:124*/ sums[k] = v
-	} /*line quern_gen.go:1124:1*/
+		sums[k] = v
+	} /*line quern_gen.go:1349:1*/
 }
 
 func quernPlainOwn(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int32](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { quern_own(t, v0, v1, v2, v3) })
+	v0, v1, v2, v3, v4 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[int32](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_own(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostOwn(r *host.Run) {
-	n := host.Value[int](r, 0)
-	image := host.Value[int32](r, 1)
-	weights := host.Slice[float64](r, 2)
-	owners := host.Slice[int32](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Own(r, base, n, weights, owners, image, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Own(r *host.Run, base int, n int, weights []float64, owners []int32, image int32, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(weights)-base && count <= len(owners)-base {
-			row := weights[base:][:count]
-			row2 := owners[base:][:count]
-			for threadX := range count {
-				/*line pyramid.go:138*/ if row[threadX] > 0 {
-					/*line pyramid.go:141*/ o := row2[threadX]
-					if o == -1 {
-						/*line pyramid.go:142*/ row2[threadX] = image
-					} else if o != image {
-						row2[threadX] = -2
-					}
-				}
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line pyramid.go:138*/ if i >= n || !(weights[i] > 0) {
-			continue
-		}
-		o := owners[i]
-		if o == -1 {
-			/*line pyramid.go:142*/ owners[i] = image
-		} else if o != image {
-			owners[i] = -2
-		}
-	} /*line quern_gen.go:1187:1*/
-}
-
-func quernPlainPurify(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[uint8](r, 4)
-	host.Plain(r, func(t kernel.Thread) { quern_purify(t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPurify(r *host.Run) {
-	whole := host.Value[Window](r, 0)
-	cells := host.Value[Window](r, 1)
-	levels := host.Value[int](r, 2)
-	owners := host.Slice[int32](r, 3)
-	pure := host.Slice[uint8](r, 4)
+	box := host.Value[Window](r, 0)
+	whole := host.Value[Window](r, 1)
+	image := host.Value[int32](r, 2)
+	weights := host.Slice[float64](r, 3)
+	owners := host.Slice[int32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -1210,83 +1372,156 @@ func quernHostPurify(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				cy := (whole.Y + y) >> uint(levels)
-				start := y * whole.W
-				start2 := y*whole.W + base
-				quernRow1Purify(r, cells, base, whole, y, levels, cy, owners, pure, start, width, start2)
+				start := y * box.W
+				t4 := box.Y + y
+				start2 := y*box.W + base
+				quernRow1Own(r, whole, base, box, y, weights, start, owners, t4, image, width, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Purify(r *host.Run, cells Window, base int, whole Window, y int, levels int, cy int, owners []int32, pure []uint8, start int, width int, start2 int) {
+func quernRow1Own(r *host.Run, whole Window, base int, box Window, y int, weights []float64, start int, owners []int32, t4 int, image int32, width int, start2 int) {
 	count := width
-	if start2 >= 0 && count <= len(pure)-start2 {
-		row := pure[start2:][:count]
+	if start2 >= 0 && count <= len(weights)-start2 {
+		row := weights[start2:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			x := base + threadX
-			cx := (whole.X + x) >> uint(levels)
-			/*line pyramid.go:152*/ cells2 := cells
-			/*line pyramid.go:154*/ if x >= whole.W || y >= whole.H {
+			t3 := box.X + x
+			/*line pyramid.go:141*/ whole2 := whole
+			/*line pyramid.go:143*/ if x >= box.W || y >= box.H || !(row[threadX] > 0) {
 				continue
 			}
-//line pyramid.go:158
-			var owner int32 = -1
-			one := true
-			for j := -2; j <= 3; j++ {
-				for i := -2; i <= 3; i++ {
-					t3 := cx + i
-					t4 := cy + j
-					/*line pyramid.go:162*/ k, ok := cells2.at(t3, t4)
-					if !ok || owners[k] == -1 {
-						continue
-					}
-					if owner == -1 {
-						owner = owners[k]
-					}
-					one = one && owners[k] == owner && owner != -2
-				}
-			}
-			/*line pyramid.go:173*/ row[threadX] = 0
-			if one {
-				row[threadX] = 1
-			}
+			t2 := &whole2
+			/*line pyramid.go:146*/ claim(owners, t2, t3, t4, image)
 		}
 		return
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		cx := (whole.X + x) >> uint(levels)
-		k2 := start + x
-		/*line pyramid.go:152*/ cells2 := cells
-		/*line pyramid.go:154*/ if x >= whole.W || y >= whole.H {
+		t3 := box.X + x
+		/*line pyramid.go:141*/ whole2 := whole
+		/*line pyramid.go:143*/ if x >= box.W || y >= box.H || !(weights[start+x] > 0) {
 			continue
 		}
-//line pyramid.go:158
+		t2 := &whole2
+		/*line pyramid.go:146*/ claim(owners, t2, t3, t4, image)
+	} /*line quern_gen.go:1412:1*/
+}
+
+func quernPlainSingle(r *host.Run) {
+	v0, v1, v2 := host.Value[Window](r, 0), host.Slice[int32](r, 1), host.Slice[uint8](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_single(t, v0, v1, v2) })
+}
+
+func quernHostSingle(r *host.Run) {
+	cells := host.Value[Window](r, 0)
+	owners := host.Slice[int32](r, 1)
+	pure := host.Slice[uint8](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				start := max(y-2, 0)
+				start2 := min(y+3, cells.H-1)
+				start3 := y * cells.W
+				start4 := y*cells.W + base
+				quernRow1Single(r, base, cells, y, start, start2, owners, pure, start3, width, start4)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Single(r *host.Run, base int, cells Window, y int, start int, start2 int, owners []int32, pure []uint8, start3 int, width int, start4 int) {
+	if !(y < cells.H) {
+		return
+	}
+	if base >= -1<<61 && base <= 1<<61 && cells.W >= -1<<61 && cells.W <= 1<<61 {
+		count := min(cells.W-base, width)
+		if count <= 0 {
+			return
+		}
+		if start4 >= 0 && count <= len(pure)-start4 {
+			row := pure[start4:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				x := base + threadX
+				at3 := max(x-2, 0)
+				at4 := min(x+3, cells.W-1)
+//line pyramid.go:166
+				var owner int32 = -1
+				one := true
+				for j := start; j <= start2; j++ {
+					if r.Halted() {
+						/*line pyramid.go:168*/ r.Halt()
+					}
+					/*line pyramid.go:169*/ for i := at3; i <= at4; i++ {
+						if r.Halted() {
+							/*line pyramid.go:169*/ r.Halt()
+						}
+						/*line pyramid.go:170*/ o := owners[j*cells.W+i]
+						if o == -1 {
+							continue
+						}
+						if owner == -1 {
+							owner = o
+						}
+						one = one && o == owner && owner != -2
+					}
+				}
+				row[threadX] = 0
+				if one {
+					row[threadX] = 1
+				}
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		at := max(x-2, 0)
+		at2 := min(x+3, cells.W-1)
+		/*line pyramid.go:163*/ if x >= cells.W || y >= cells.H {
+			continue
+		}
 		var owner int32 = -1
 		one := true
-		for j := -2; j <= 3; j++ {
-			for i := -2; i <= 3; i++ {
-				t3 := cx + i
-				t4 := cy + j
-				/*line pyramid.go:162*/ k, ok := cells2.at(t3, t4)
-				if !ok || owners[k] == -1 {
+		for j := start; j <= start2; j++ {
+			if r.Halted() {
+				/*line pyramid.go:168*/ r.Halt()
+			}
+			/*line pyramid.go:169*/ for i := at; i <= at2; i++ {
+				if r.Halted() {
+					/*line pyramid.go:169*/ r.Halt()
+				}
+				/*line pyramid.go:170*/ o := owners[j*cells.W+i]
+				if o == -1 {
 					continue
 				}
 				if owner == -1 {
-					owner = owners[k]
+					owner = o
 				}
-				one = one && owners[k] == owner && owner != -2
+				one = one && o == owner && owner != -2
 			}
 		}
-		/*line pyramid.go:173*/ pure[k2] = 0
+		pure[start3+x] = 0
 		if one {
-			pure[k2] = 1
+			pure[start3+x] = 1
 		}
-	} /*line quern_gen.go:1289:1*/
+	} /*line quern_gen.go:1524:1*/
 }
 
-//line pyramid.go:179
+//line pyramid.go:186
