@@ -132,8 +132,8 @@ func (m *mosaic) describe() error {
 	d := a[1]*a[5] - a[2]*a[4]
 	m.corrections, m.seams = make([][]correction, len(m.sources)), make([][]*seam, len(m.sources))
 	for i, s := range m.sources {
-		r := m.w.Reach(i)
-		c := [2]float64{float64(r.X) + float64(r.Width)/2, float64(r.Y) + float64(r.Height)/2}
+		var c [2]float64
+		c[0], c[1] = m.w.Center(i)
 		if p := s.Center; p != nil {
 			x, y := p[0]-a[0], p[1]-a[3]
 			c = [2]float64{(x*a[5] - y*a[2]) / d, (y*a[1] - x*a[4]) / d}

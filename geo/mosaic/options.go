@@ -91,7 +91,7 @@ func ParseBalance(text string) (Balance, bool) { return parse[Balance](text, bal
 type Source struct {
 	Image *tiff.Image
 	// Center is the point, in coordinates of the output, from which Nearest counts distances: below the camera, for example. By default
-	// it is the middle of the image's extent.
+	// it is the middle of the image.
 	Center *[2]float64
 }
 

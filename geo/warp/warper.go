@@ -228,6 +228,20 @@ func (w *Warper) Reach(source int) tiff.Region {
 	return tiff.Region{X: r.x, Y: r.y, Width: r.w, Height: r.h}
 }
 
+// Center returns the position of the center of a source in the output, in pixels. It is NaN if it has none.
+func (w *Warper) Center(source int) (x, y float64) {
+	s := w.sources[source]
+	if s.locator != nil {
+		r := s.footprint
+		return float64(r.x) + float64(r.w)/2, float64(r.y) + float64(r.h)/2
+	}
+	var middle points
+	middle.add(float64(s.im.Width)/2, float64(s.im.Height)/2)
+	p := s.forward(middle)
+	to := kernels.Affine(invert(w.grid.Affine))
+	return to.Apply(p.x[0], p.y[0])
+}
+
 // Masked reports whether the output has a mask.
 func (w *Warper) Masked() bool { return w.output.Masked }
 
