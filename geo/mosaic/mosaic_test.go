@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"testing"
+	"time"
 
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp"
@@ -418,6 +421,96 @@ func TestAnInterruptedMosaicContinues(t *testing.T) {
 	}
 	if _, err := os.Stat(name + ".work"); err == nil {
 		t.Error("the work file is left")
+	}
+}
+
+// killed names the file that a process makes until it kills itself; see TestAKilledProcessLeavesItsTiles.
+const killed = "QUERN_TEST_KILLED_MOSAIC"
+
+func TestAKilledProcessLeavesItsTiles(t *testing.T) {
+	o := Options{Order: Nearest, Blend: Feather, TileSize: 64, File: tiff.Options{BlockWidth: 64, BlockHeight: 64}}
+	if folder := os.Getenv(killed); folder != "" {
+		o.Progress = func(done, total int) {
+			if done == 5 {
+				p, _ := os.FindProcess(os.Getpid())
+				p.Kill()
+				select {}
+			}
+		}
+		a, b := Source{Image: open(t, filepath.Join(folder, "a.tif"))}, Source{Image: open(t, filepath.Join(folder, "b.tif"))}
+		t.Fatal(File(t.Context(), cpu(t), filepath.Join(folder, "mosaic.tif"), []Source{a, b}, o))
+	}
+	folder := t.TempDir()
+	var sources []Source
+	for i, s := range grid(t, 2, 1, func(image, x, y, band int) uint8 { return plain(x, y, band) - uint8(9*image) }) {
+		name := filepath.Join(folder, string(rune('a'+i))+".tif")
+		w, err := tiff.Create(name, s.Image.Header, tiff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteRows(t.Context(), tiff.Rows{Pixels: read[uint8](t, s.Image)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, Source{Image: open(t, name)})
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-test.run=TestAKilledProcessLeavesItsTiles")
+	cmd.Env = append(os.Environ(), killed+"="+folder)
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Fatalf("the process was not killed:\n%s", out)
+	}
+	name := filepath.Join(folder, "mosaic.tif")
+	if _, err := os.Stat(name); err == nil {
+		t.Error("there is half a file")
+	}
+	if info, err := os.Stat(name + ".work"); err != nil || info.Size() < 1000 {
+		t.Fatalf("the work file: %v %v", info, err)
+	}
+	if err := File(t.Context(), cpu(t), name, sources, o); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(read[uint8](t, open(t, name)), read[uint8](t, run(t, cpu(t), sources, o))) {
+		t.Error("the pixels differ")
+	}
+}
+
+// TestMemoryDoesNotGrowWithTheMosaic is a small form of bench/mosaic.
+func TestMemoryDoesNotGrowWithTheMosaic(t *testing.T) {
+	const size = 30000
+	sources := grid(t, 2, 1, func(image, x, y, band int) uint8 { return uint8(50 + image) })
+	sources = append(sources, source(t, size-100, size-90, 100, 90, 3, tiff.Options{}, "", plain))
+	dev := cpu(t)
+	done := make(chan struct{})
+	peak := make(chan uint64)
+	go func() {
+		most := uint64(0)
+		s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		for {
+			select {
+			case <-done:
+				peak <- most
+				return
+			case <-time.After(5 * time.Millisecond):
+				metrics.Read(s)
+				most = max(most, s[0].Value.Uint64())
+			}
+		}
+	}()
+	im := run(t, dev, sources, Options{Blend: Feather, Memory: 64 << 20, TileSize: 256, File: tiff.Options{COG: true, BlockWidth: 256, BlockHeight: 256}})
+	close(done)
+	most := <-peak
+	if im.Width != size || im.Height != size || len(im.Overviews()) != 7 {
+		t.Errorf("%v with %d overviews", im, len(im.Overviews()))
+	}
+	t.Logf("a mosaic of %d MiB took %d MiB of memory", size*size*4>>20, most>>20)
+	if most > 300<<20 {
+		t.Errorf("%d MiB of memory", most>>20)
 	}
 }
 

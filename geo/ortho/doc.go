@@ -34,7 +34,8 @@
 // The output has the same bits on every device, with any number of cores, size of tiles and amount of memory.
 //
 // Tests render a known scene with a ray tracer of their own, with all cameras and with distortion, and recover it within 0.02 pixels.
-// With RPC, results are those of gdalwarp -rpc -et 0 with RPC_DEM, sample by sample, except that gdalwarp does not test what is hidden.
+// With RPC, near and bilinear results are those of gdalwarp -rpc -et 0 with RPC_DEM, sample by sample, and cubic ones within 1, because heights
+// are float32 here; but gdalwarp does not test what is hidden.
 //
 // # Memory
 //
