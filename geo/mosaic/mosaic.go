@@ -79,7 +79,11 @@ func (m *mosaic) prepare() error {
 		for side%m.block[1] != 0 {
 			side += m.block[0]
 		}
-		o.TileSize = side * max(1, 1024/side)
+		size := 1024
+		if (images[0].Bands+1)*images[0].Type.Size() > 8 { // a window of each image is in memory
+			size = 512
+		}
+		o.TileSize = side * max(1, size/side)
 	}
 	if o.TileSize%m.block[0] != 0 || o.TileSize%m.block[1] != 0 {
 		return failf(ErrArgument, "options: tiles of %d pixels; a multiple of the file's blocks of %d x %d is required", o.TileSize, m.block[0], m.block[1])

@@ -124,7 +124,8 @@ type Options struct {
 
 	// Memory is roughly how much host memory, and device memory, to use: 512 MiB by default. It does not change the output.
 	Memory int64
-	// TileSize is the width and height of what is computed at a time, a multiple of the file's blocks: by default about 1024. It does
+	// TileSize is the width and height of what is computed at a time, a multiple of the file's blocks: by default about 1024, or 512
+	// for pixels of more than 8 bytes. It does
 	// not change the output.
 	TileSize int
 	// File says how the output is stored: in tiles, with all bands side by side or band by band. Blocks without data are not
