@@ -171,13 +171,15 @@ func limits(t tiff.Type) (least, most float64) {
 }
 
 func (m *mosaic) run(ctx context.Context, name string) (err error) {
-	fileOpt := m.opt.File
-	fileOpt.Sparse = true
-	out, err := tiff.Create(name, m.header, fileOpt)
+	m.opt.File.Sparse = true
+	// Options and a folder that cannot be used are found before the work.
+	trial, err := tiff.Create(name, m.header, m.opt.File)
 	if err != nil {
 		return err
 	}
-	defer out.Abort() // does nothing after Close
+	if err := trial.Abort(); err != nil {
+		return err
+	}
 	digest, err := m.digest(ctx)
 	if err != nil {
 		return err
@@ -188,8 +190,7 @@ func (m *mosaic) run(ctx context.Context, name string) (err error) {
 	}
 	complete := false
 	defer func() { err = errors.Join(err, work.close(complete)) }()
-	levels := out.Levels()
-	blocks := ((levels[0].Width-1)/m.block[0] + 1) * ((levels[0].Height-1)/m.block[1] + 1)
+	blocks := ((m.header.Width-1)/m.block[0] + 1) * ((m.header.Height-1)/m.block[1] + 1)
 	jobs := m.tiles()
 	m.countProgress(len(jobs) + blocks)
 	if err := m.plan(ctx); err != nil {
@@ -198,7 +199,12 @@ func (m *mosaic) run(ctx context.Context, name string) (err error) {
 	if err := m.compute(ctx, jobs, work); err != nil {
 		return err
 	}
-	a := &assembler{out: out, work: work, levels: levels, opt: out.Options(), pixel: m.header.Bands * m.header.Type.Size(), empty: m.empty(), done: m.progress}
+	out, err := tiff.Create(name, m.header, m.opt.File)
+	if err != nil {
+		return err
+	}
+	defer out.Abort() // does nothing after Close
+	a := &assembler{out: out, work: work, levels: out.Levels(), opt: out.Options(), pixel: m.header.Bands * m.header.Type.Size(), empty: m.empty(), done: m.progress}
 	if err := a.write(ctx); err != nil {
 		return err
 	}

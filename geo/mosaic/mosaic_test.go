@@ -472,6 +472,9 @@ func TestAKilledProcessLeavesItsTiles(t *testing.T) {
 	if info, err := os.Stat(name + ".work"); err != nil || info.Size() < 1000 {
 		t.Fatalf("the work file: %v %v", info, err)
 	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "*.partial")); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
 	if err := File(t.Context(), cpu(t), name, sources, o); err != nil {
 		t.Fatal(err)
 	}
