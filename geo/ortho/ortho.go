@@ -135,7 +135,7 @@ func New(ctx context.Context, dev *gpu.Device, im *tiff.Image, s *Sensor, surfac
 	reach.Width = int(math.Ceil((f.all.maxX-a[0])/a[1])) - reach.X
 	reach.Height = int(math.Ceil((f.all.minY-a[3])/a[5])) - reach.Y
 	source := warp.Located{Image: im, Locator: l, Reach: reach, XScale: f.size / a[1], YScale: f.size / -a[5]}
-	w, err := warp.NewLocated(dev, []warp.Located{source}, o.warp(dev, im, &g))
+	w, err := warp.NewLocated(dev, []warp.Located{source}, o.warp(im, &g))
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -204,11 +204,11 @@ func (o *Options) grid(target *crs.CRS, f *footprint) (warp.Grid, error) {
 }
 
 // warp returns the options of the resampling.
-func (o *Options) warp(dev *gpu.Device, im *tiff.Image, g *warp.Grid) warp.Options {
+func (o *Options) warp(im *tiff.Image, g *warp.Grid) warp.Options {
 	w := warp.Options{Grid: g, Resampling: o.Resampling, SourceNoData: o.SourceNoData, NoData: o.NoData, Alpha: o.Alpha,
 		Memory: o.Memory / 2, TileWidth: o.TileWidth, TileHeight: o.TileHeight, File: o.File, Progress: o.Progress}
-	if dev.Backend() == gpu.CUDA && o.TileWidth == 0 && o.TileHeight == 0 {
-		w.TileWidth, w.TileHeight = 1024, 1024
+	if o.TileWidth == 0 && o.TileHeight == 0 {
+		w.TileWidth, w.TileHeight = 1024, 1024 // the surface around a tile is computed with it
 	}
 	_, has := im.NoDataValue()
 	if o.NoData == nil && o.SourceNoData == nil && !has {
