@@ -17,6 +17,9 @@
 //
 //	go run ./internal/overlay/cmd -write
 //
+// Package mosaic measures time and memory of a mosaic of 100,000 x 100,000 pixels. warp/compare.py and ortho/compare.py compare with
+// gdalwarp and orthority.
+//
 // Package parity compares many kinds of kernels with CUDA C. Its program cpu compares them
 // with hand-written Go.
 //

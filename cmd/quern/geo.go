@@ -17,7 +17,7 @@ func geoCommand() *cobra.Command {
 		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(geoInfoCommand(), geoTranslateCommand())
+	cmd.AddCommand(geoInfoCommand(), geoTranslateCommand(), geoOverviewsCommand())
 	cmd.AddCommand(compiledGeo()...)
 	return cmd
 }

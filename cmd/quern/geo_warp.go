@@ -3,14 +3,9 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,20 +19,28 @@ import (
 
 // warping holds the options of quern geo warp, as text.
 type warping struct {
-	translation                                      // -of, -co and -q
-	target, source, resampling, device               string
-	srcNoData, dstNoData, cutline, cutlineSystem     string
-	extent, resolution                               []float64
-	size                                             []int
-	warper                                           []string
-	memory                                           int64
-	errorThreshold                                   float64
-	align, alpha, overwrite, multi, ballpark, asJSON bool
+	computation
+	target, source, resampling                   string
+	srcNoData, dstNoData, cutline, cutlineSystem string
+	extent, resolution                           []float64
+	size                                         []int
+	warper                                       []string
+	memory                                       int64
+	errorThreshold                               float64
+	align, alpha, multi, ballpark                bool
 }
 
 // compiledGeo returns the commands below geo that run kernels.
 func compiledGeo() []*cobra.Command {
-	return []*cobra.Command{geoWarpCommand(), geoServeCommand(), geoTilesCommand()}
+	return []*cobra.Command{
+		geoWarpCommand(),
+		geoOrthoCommand(),
+		geoMosaicCommand(),
+		geoDEMCommand(),
+		geoCalcCommand(),
+		geoServeCommand(),
+		geoTilesCommand(),
+	}
 }
 
 func geoWarpCommand() *cobra.Command {
@@ -58,21 +61,21 @@ those of quern geo translate.`,
 		Example: `  quern geo warp -t_srs EPSG:3857 -r bilinear scene.tif web.tif
   quern geo warp -te 500000 5300000 510000 5310000 -tr 10 10 -dstalpha a.tif b.tif mosaic.tif
   quern geo warp -t_srs EPSG:4326 -cutline area.geojson -dstnodata -9999 -of COG dem.tif cog.tif`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return errUsage{fmt.Errorf("%d arguments: want one source or more, and the result", len(args)), cmd.CommandPath()}
-			}
-			return nil
-		},
+		Args: sourcesAndResult,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := w.parse(cmd)
 			if err != nil {
 				return errUsage{err, cmd.CommandPath()}
 			}
-			return w.run(cmd.Context(), args[:len(args)-1], args[len(args)-1], o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			sources, result := args[:len(args)-1], args[len(args)-1]
+			return w.run(cmd, sources, result, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error {
+				o.Progress = progress
+				return warp.File(cmd.Context(), dev, result, images, o)
+			})
 		},
 	}
 	flags := cmd.Flags()
+	w.addTo(flags)
 	flags.StringVar(&w.target, "t_srs", "", "coordinate system of the result: EPSG:code, WKT or PROJJSON; that of the first source if empty")
 	flags.StringVar(&w.source, "s_srs", "", "coordinate system of the sources, instead of their own")
 	flags.Float64SliceVar(&w.extent, "te", nil, "extent of the result: xmin ymin xmax ymax")
@@ -85,17 +88,11 @@ those of quern geo translate.`,
 	flags.BoolVar(&w.alpha, "dstalpha", false, "add an alpha band")
 	flags.StringVar(&w.cutline, "cutline", "", "GeoJSON file of polygons, outside of which sources have no data")
 	flags.StringVar(&w.cutlineSystem, "cutline_srs", "", "coordinate system of the cutline, instead of the file's")
-	flags.BoolVar(&w.overwrite, "overwrite", false, "replace a result that exists")
 	flags.BoolVar(&w.ballpark, "ballpark", false, "skip a datum shift that is not known: an error of up to some hundred meters")
-	flags.StringVar(&w.format, "of", "GTiff", "format: GTiff or COG")
-	flags.StringArrayVar(&w.creation, "co", nil, "creation option NAME=VALUE")
 	flags.StringArrayVar(&w.warper, "wo", nil, "XSCALE=VALUE or YSCALE=VALUE: pixels of the result per source pixel")
 	flags.Int64Var(&w.memory, "wm", 0, "memory to use in MiB")
 	flags.Float64Var(&w.errorThreshold, "et", 0, "accepted and not used: the transform is exact")
 	flags.BoolVar(&w.multi, "multi", false, "accepted and not used: all cores are used")
-	flags.StringVar(&w.device, "device", "", "device: cuda, cuda:1, cpu or sim; the best one if empty")
-	flags.BoolVar(&w.asJSON, "json", false, "describe the result in JSON")
-	flags.BoolVarP(&w.quiet, "quiet", "q", false, "no progress")
 	return cmd
 }
 
@@ -108,13 +105,8 @@ func (w *warping) parse(cmd *cobra.Command) (o warp.Options, err error) {
 	if o.File, err = w.options(); err != nil {
 		return o, err
 	}
-	for _, list := range []struct {
-		name  string
-		n, of int
-	}{{"-te", len(w.extent), 4}, {"-tr", len(w.resolution), 2}, {"-ts", len(w.size), 2}} {
-		if list.n != 0 && list.n != list.of {
-			return o, fmt.Errorf("%s has %d numbers: want %d", list.name, list.n, list.of)
-		}
+	if err := checkCounts(counted{"-te", len(w.extent), 4}, counted{"-tr", len(w.resolution), 2}, counted{"-ts", len(w.size), 2}); err != nil {
+		return o, err
 	}
 	if w.extent != nil {
 		o.Extent = &warp.Extent{MinX: w.extent[0], MinY: w.extent[1], MaxX: w.extent[2], MaxY: w.extent[3]}
@@ -162,18 +154,8 @@ func (w *warping) parseWarper(o *warp.Options) error {
 
 func (w *warping) parseSystems(o *warp.Options) error {
 	var cutline *crs.CRS
-	for _, s := range []struct {
-		name, text string
-		to         **crs.CRS
-	}{{"-t_srs", w.target, &o.Target}, {"-s_srs", w.source, &o.SourceCRS}, {"-cutline_srs", w.cutlineSystem, &cutline}} {
-		if s.text == "" {
-			continue
-		}
-		c, err := crs.Parse(s.text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		*s.to = c
+	if err := parseSystems(system{"-t_srs", w.target, &o.Target}, system{"-s_srs", w.source, &o.SourceCRS}, system{"-cutline_srs", w.cutlineSystem, &cutline}); err != nil {
+		return err
 	}
 	if w.cutline == "" {
 		return nil
@@ -199,42 +181,4 @@ func noDataValues(name, text string) ([]float64, error) {
 		values = append(values, v)
 	}
 	return values, nil
-}
-
-func (w *warping) run(ctx context.Context, sources []string, result string, o warp.Options, stdout, stderr io.Writer) (err error) {
-	if slices.Contains(sources, result) {
-		return fmt.Errorf("%s is a source and the result", result)
-	}
-	if _, err := os.Stat(result); err == nil && !w.overwrite {
-		return fmt.Errorf("%s exists; -overwrite replaces it", result)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	var images []*tiff.Image
-	for _, name := range sources {
-		f, err := tiff.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		images = append(images, f.Image())
-	}
-	dev, err := gpu.Open(gpu.Config{Device: w.device})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, dev.Close()) }()
-	o.Progress = func(done, total int) { w.progress(stderr, done, total) }
-	if err := warp.File(ctx, dev, result, images, o); err != nil {
-		return err
-	}
-	if !w.asJSON {
-		return nil
-	}
-	f, err := tiff.Open(result)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return printJSON(stdout, describeFile(result, f))
 }

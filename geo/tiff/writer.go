@@ -236,6 +236,12 @@ func (w *Writer) WriteStored(ctx context.Context, level, index int, stored []byt
 	return w.pipe.submit(ctx, &task{level: l, index: index, pixels: stored, filtered: true})
 }
 
+// Halve makes a row of the overview below a level from two rows of width pixels, as Options.Resampling says; for the last
+// row of an odd number both are the same. dst gets (width+1)/2 pixels, and pixels have all bands side by side.
+func (w *Writer) Halve(level int, dst, upper, lower []byte, width int) {
+	w.levels[level].halver.row(dst, upper, lower, width, nil, nil, nil)
+}
+
 func (w *Writer) checkBlock(number, index int) (*level, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,7 +22,7 @@ type engine interface {
 
 // lane has the stream and the memory of one tile at a time.
 type lane interface {
-	warp(ctx context.Context, r rectangle, c *canvas) error
+	warp(ctx context.Context, r rectangle, source int, c *canvas) error
 	close() error
 }
 
@@ -159,11 +159,11 @@ func (l *laneOf[T]) close() error {
 }
 
 // warp computes a tile and copies it to the canvas.
-func (l *laneOf[T]) warp(ctx context.Context, r rectangle, c *canvas) error {
+func (l *laneOf[T]) warp(ctx context.Context, r rectangle, source int, c *canvas) error {
 	out := l.w.output
 	out.Width, out.Height, out.First = r.w, r.h, true
 	for i, s := range l.w.sources {
-		if !s.footprint.meets(r) {
+		if source != all && i != source || !s.footprint.meets(r) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -236,13 +236,7 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 		w, h, half = w+1, h+1, 0
 		mx, my = 2*max(1, int(math.Ceil(1/s.shape.XScale))), 2*max(1, int(math.Ceil(1/s.shape.YScale)))
 	}
-	separable := s.place.Separable()
-	if separable {
-		if err := kernels.LaunchAxes(l.s, gpu.Linear(w+h), r.x, r.y, w, h, half, c.place, l.axis); err != nil {
-			return win, err
-		}
-	}
-	if err := kernels.LaunchLocate(l.s, gpu.Plane(w, h), r.x, r.y, w, h, half, separable, c.place, c.subgrids, c.nodes, l.axis, l.xs, l.ys); err != nil {
+	if err := l.locate(ctx, s, c, tiff.Region{X: r.x, Y: r.y, Width: w, Height: h}, half); err != nil {
 		return win, err
 	}
 	box := []int32{math.MaxInt32, math.MaxInt32, -1, -1}
@@ -268,6 +262,20 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 		return win, &largeWindow{s.name, bytes}
 	}
 	return win, nil
+}
+
+// locate computes the positions of points in a source.
+func (l *laneOf[T]) locate(ctx context.Context, s *source, c *constants, r tiff.Region, half float64) error {
+	if s.locator != nil {
+		return s.locator.Locate(ctx, l.s, r, half, l.xs.Slice(0, r.Width*r.Height), l.ys.Slice(0, r.Width*r.Height))
+	}
+	separable := s.place.Separable()
+	if separable {
+		if err := kernels.LaunchAxes(l.s, gpu.Linear(r.Width+r.Height), r.X, r.Y, r.Width, r.Height, half, c.place, l.axis); err != nil {
+			return err
+		}
+	}
+	return kernels.LaunchLocate(l.s, gpu.Plane(r.Width, r.Height), r.X, r.Y, r.Width, r.Height, half, separable, c.place, c.subgrids, c.nodes, l.axis, l.xs, l.ys)
 }
 
 // load reads a window and copies it to the device.

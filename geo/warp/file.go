@@ -102,7 +102,7 @@ func (w *Warper) write(parent context.Context, out *tiff.Writer) error {
 	for range laneCount {
 		wg.Go(func() {
 			for j := range jobs {
-				if err := w.tile(ctx, j.r, &j.s.canvas); err != nil {
+				if err := w.tile(ctx, j.r, all, &j.s.canvas); err != nil {
 					cancel(err)
 					return
 				}

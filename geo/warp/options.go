@@ -89,6 +89,8 @@ type Options struct {
 	// Shift chooses the datum shift; see [crs.NewTransform].
 	Shift []crs.Option
 
+	// Grid is where the output's pixels are, instead of Target, Extent, Resolution, AlignPixels, Width and Height.
+	Grid *Grid
 	// Extent of the output, or nil for that of the sources.
 	Extent *Extent
 	// Resolution is the size of an output pixel in x and y, or 0 to keep that of the sources.
@@ -140,7 +142,12 @@ func (o *Options) check() error {
 	finite := func(v ...float64) bool {
 		return !slices.ContainsFunc(v, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	}
+	g := o.Grid
 	switch {
+	case g != nil && (o.Target != nil || o.Extent != nil || o.Resolution != [2]float64{} || o.AlignPixels || o.Width != 0 || o.Height != 0):
+		return failf(ErrArgument, "options: a grid, and a target, an extent or a size")
+	case g != nil && (g.CRS == nil || g.Width <= 0 || g.Height <= 0 || g.Width > mostPixels || g.Height > mostPixels || g.Affine[1]*g.Affine[5]-g.Affine[2]*g.Affine[4] == 0):
+		return failf(ErrArgument, "options: a grid of %d x %d pixels with the transform %v in %v", g.Width, g.Height, g.Affine, g.CRS)
 	case int(o.Resampling) >= len(resamplings):
 		return failf(ErrArgument, "options: resampling %d", o.Resampling)
 	case o.Extent != nil && !(finite(o.Extent.MinX, o.Extent.MinY, o.Extent.MaxX, o.Extent.MaxY) && o.Extent.MinX < o.Extent.MaxX && o.Extent.MinY < o.Extent.MaxY):

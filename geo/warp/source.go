@@ -18,6 +18,7 @@ type source struct {
 	target *crs.CRS
 	affine tiff.Affine
 
+	locator   Locator // instead of all that follows up to same, or nil
 	transform *crs.Transform
 	grids     projection.Grids
 	place     kernels.Place
@@ -47,7 +48,7 @@ func (r rectangle) meets(o rectangle) bool {
 
 // newSource prepares a source for a target system, which is the source's own if it is nil.
 func newSource(im *tiff.Image, o *Options, target *crs.CRS) (*source, error) {
-	s := &source{im: im, name: im.String(), crs: o.SourceCRS, alpha: -1, bands: im.Bands}
+	s := &source{im: im, name: im.String(), crs: o.SourceCRS}
 	var ok bool
 	if s.affine, ok = im.Geo.Affine(); !ok {
 		return nil, failf(ErrNoCRS, "%s: the file does not say where its pixels are", s.name)
@@ -73,6 +74,13 @@ func newSource(im *tiff.Image, o *Options, target *crs.CRS) (*source, error) {
 	if err := s.setTransform(o); err != nil {
 		return nil, err
 	}
+	return s, s.setBands(o)
+}
+
+// setBands finds alpha and the values without data.
+func (s *source) setBands(o *Options) error {
+	im := s.im
+	s.alpha, s.bands = -1, im.Bands
 	for i, e := range im.Extra {
 		if e == tiff.StraightAlpha || e == tiff.AssociatedAlpha {
 			s.alpha = im.Bands - len(im.Extra) + i
@@ -80,11 +88,11 @@ func newSource(im *tiff.Image, o *Options, target *crs.CRS) (*source, error) {
 	}
 	if s.alpha >= 0 {
 		if s.alpha != im.Bands-1 {
-			return nil, failf(ErrArgument, "%s: alpha is band %d of %d; it must be the last one", s.name, s.alpha+1, im.Bands)
+			return failf(ErrArgument, "%s: alpha is band %d of %d; it must be the last one", s.name, s.alpha+1, im.Bands)
 		}
 		s.bands--
 	}
-	return s, s.setNoData(o)
+	return s.setNoData(o)
 }
 
 func (s *source) setTransform(o *Options) error {
@@ -170,6 +178,7 @@ func (s *source) back(x, y float64) (float64, float64) {
 
 // fit prepares the source for the output's grid.
 func (s *source) fit(g *Grid, o *Options) error {
+	scaleX, scaleY := s.shape.XScale, s.shape.YScale // of a locator
 	s.place.Output = kernels.Affine(g.Affine)
 	s.shape = kernels.Source{Width: s.im.Width, Height: s.im.Height, Bands: s.bands, Stride: s.im.Bands, Alpha: s.alpha, AlphaMax: alphaMax(s.im.Type),
 		Masked: s.im.Mask() != nil || o.Cutline != nil, NoData: s.noData != nil, XScale: 1, YScale: 1}
@@ -179,12 +188,17 @@ func (s *source) fit(g *Grid, o *Options) error {
 			return err
 		}
 	}
-	s.core, s.footprint = s.reach(g)
+	if s.locator == nil {
+		s.core, s.footprint = s.reach(g)
+	}
 	if o.Resampling == Nearest {
 		s.pointed, s.point = true, kernels.Nearest
 		return nil
 	}
-	s.shape.XScale, s.shape.YScale = s.scale(g)
+	if s.locator == nil {
+		scaleX, scaleY = s.scale(g)
+	}
+	s.shape.XScale, s.shape.YScale = scaleX, scaleY
 	if o.XScale > 0 {
 		s.shape.XScale = o.XScale
 	}

@@ -33,11 +33,23 @@ type Warper struct {
 // New prepares the warp of sources. Later sources lie over earlier ones. The images must stay open. They must have the
 // same type and number of bands, alpha not counted.
 func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
+	return newWarper(dev, o, func(w *Warper) (err error) {
+		if err := w.addImages(sources); err != nil || len(sources) == 0 {
+			return err
+		}
+		if w.opt.Grid != nil {
+			w.grid = *w.opt.Grid
+			return nil
+		}
+		w.grid, err = w.opt.resolve(w.sources)
+		return err
+	})
+}
+
+// newWarper prepares a warp. place adds the sources and sets the grid.
+func newWarper(dev *gpu.Device, o Options, place func(w *Warper) error) (*Warper, error) {
 	if err := o.check(); err != nil {
 		return nil, err
-	}
-	if len(sources) == 0 {
-		return nil, failf(ErrArgument, "no source")
 	}
 	if o.Memory == 0 {
 		o.Memory = defaultMemory
@@ -45,12 +57,11 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 	width, height := tileSize(dev.Backend())
 	o.TileWidth, o.TileHeight = cmp.Or(o.TileWidth, width), cmp.Or(o.TileHeight, height)
 	w := &Warper{dev: dev, opt: o}
-	if err := w.addSources(sources); err != nil {
+	if err := place(w); err != nil {
 		return nil, err
 	}
-	var err error
-	if w.grid, err = o.resolve(w.sources); err != nil {
-		return nil, err
+	if len(w.sources) == 0 {
+		return nil, failf(ErrArgument, "no source")
 	}
 	reached := false
 	for _, s := range w.sources {
@@ -65,6 +76,7 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 	if err := w.describe(); err != nil {
 		return nil, err
 	}
+	var err error
 	if w.engine, err = newEngine(w); err != nil {
 		return nil, err
 	}
@@ -84,10 +96,12 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 // laneCount is how many tiles are under way at a time: one is read while another is computed and a third one is written.
 const laneCount = 3
 
-func (w *Warper) addSources(images []*tiff.Image) error {
+func (w *Warper) addImages(images []*tiff.Image) error {
 	cache := blocks.New(w.opt.Memory / 4)
 	target := w.opt.Target
-	first := images[0]
+	if w.opt.Grid != nil {
+		target = w.opt.Grid.CRS
+	}
 	for _, im := range images {
 		s, err := newSource(im, &w.opt, target)
 		if err != nil {
@@ -95,17 +109,26 @@ func (w *Warper) addSources(images []*tiff.Image) error {
 		}
 		target = s.target
 		s.reader = &blocks.Reader{Image: im, Cache: cache}
-		w.sources = append(w.sources, s)
-		switch {
-		case im.Type != first.Type:
-			return failf(ErrArgument, "%s has samples of %v and %s of %v; convert one of them", first, first.Type, im, im.Type)
-		case s.bands != w.sources[0].bands:
-			return failf(ErrArgument, "%s has %d bands and %s %d", first, w.sources[0].bands, im, s.bands)
-		case s.bands == 0:
-			return failf(ErrArgument, "%s has only alpha", im)
-		case im.Photometric == tiff.Palette && w.opt.Resampling != Nearest && w.opt.Resampling != Mode:
-			return failf(ErrArgument, "%s has a palette, whose indices cannot be mixed; use near or mode", im)
+		if err := w.add(s); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// add adds a source that fits the first one.
+func (w *Warper) add(s *source) error {
+	w.sources = append(w.sources, s)
+	first, im := w.sources[0].im, s.im
+	switch {
+	case im.Type != first.Type:
+		return failf(ErrArgument, "%s has samples of %v and %s of %v; convert one of them", first, first.Type, im, im.Type)
+	case s.bands != w.sources[0].bands:
+		return failf(ErrArgument, "%s has %d bands and %s %d", first, w.sources[0].bands, im, s.bands)
+	case s.bands == 0:
+		return failf(ErrArgument, "%s has only alpha", im)
+	case im.Photometric == tiff.Palette && w.opt.Resampling != Nearest && w.opt.Resampling != Mode:
+		return failf(ErrArgument, "%s has a palette, whose indices cannot be mixed; use near or mode", im)
 	}
 	return nil
 }
@@ -200,6 +223,26 @@ func (w *Warper) Header() tiff.Header { return w.header }
 // Grid returns where the output's pixels are.
 func (w *Warper) Grid() Grid { return w.grid }
 
+// Reach returns the pixels of the output that a source may have pixels for. It is empty if there are none.
+func (w *Warper) Reach(source int) tiff.Region {
+	r := w.sources[source].footprint
+	return tiff.Region{X: r.x, Y: r.y, Width: r.w, Height: r.h}
+}
+
+// Center returns the position of the center of a source in the output, in pixels. It is NaN if it has none.
+func (w *Warper) Center(source int) (x, y float64) {
+	s := w.sources[source]
+	if s.locator != nil {
+		r := s.footprint
+		return float64(r.x) + float64(r.w)/2, float64(r.y) + float64(r.h)/2
+	}
+	var middle points
+	middle.add(float64(s.im.Width)/2, float64(s.im.Height)/2)
+	p := s.forward(middle)
+	to := kernels.Affine(invert(w.grid.Affine))
+	return to.Apply(p.x[0], p.y[0])
+}
+
 // Masked reports whether the output has a mask.
 func (w *Warper) Masked() bool { return w.output.Masked }
 
@@ -220,6 +263,21 @@ func (w *Warper) Close() error {
 // Read computes a rectangle of the output: Width*Height pixels with all bands side by side, in the machine's byte order;
 // see [tiff.Bytes]. mask gets a byte per pixel if the output has a mask, and is nil otherwise.
 func (w *Warper) Read(ctx context.Context, r tiff.Region, pixels, mask []byte) error {
+	return w.read(ctx, r, all, pixels, mask)
+}
+
+// ReadSource is Read of one source, as if there were no others.
+func (w *Warper) ReadSource(ctx context.Context, source int, r tiff.Region, pixels, mask []byte) error {
+	if source < 0 || source >= len(w.sources) {
+		return failf(ErrArgument, "read: source %d of %d", source, len(w.sources))
+	}
+	return w.read(ctx, r, source, pixels, mask)
+}
+
+// all stands for all sources.
+const all = -1
+
+func (w *Warper) read(ctx context.Context, r tiff.Region, source int, pixels, mask []byte) error {
 	size := w.header.Bands * w.header.Type.Size()
 	switch {
 	case w.engine == nil:
@@ -237,7 +295,7 @@ func (w *Warper) Read(ctx context.Context, r tiff.Region, pixels, mask []byte) e
 	}
 	c := canvas{rectangle{r.X, r.Y, r.Width, r.Height}, pixels, mask}
 	for _, t := range w.tiles(c.rectangle) {
-		if err := w.tile(ctx, t, &c); err != nil {
+		if err := w.tile(ctx, t, source, &c); err != nil {
 			return err
 		}
 	}
@@ -261,15 +319,15 @@ func (w *Warper) tiles(r rectangle) []rectangle {
 	return all
 }
 
-// tile computes a part of a canvas. A part whose windows are too large is divided.
-func (w *Warper) tile(ctx context.Context, r rectangle, c *canvas) error {
+// tile computes a part of a canvas from a source, or from all. A part whose windows are too large is divided.
+func (w *Warper) tile(ctx context.Context, r rectangle, source int, c *canvas) error {
 	var l lane
 	select {
 	case l = <-w.lanes:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err := l.warp(ctx, r, c)
+	err := l.warp(ctx, r, source, c)
 	w.lanes <- l
 	var large *largeWindow
 	if !errors.As(err, &large) {
@@ -279,7 +337,7 @@ func (w *Warper) tile(ctx context.Context, r rectangle, c *canvas) error {
 		return failf(ErrArgument, "%d x %d pixels of the output take %d bytes of %s; allow more memory, or reduce the source first", r.w, r.h, large.bytes, large.name)
 	}
 	for _, part := range r.parts() {
-		if err := w.tile(ctx, part, c); err != nil {
+		if err := w.tile(ctx, part, source, c); err != nil {
 			return err
 		}
 	}

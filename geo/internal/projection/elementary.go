@@ -152,3 +152,6 @@ func wrap(x float64) float64 {
 	n := math.RoundToEven(x * (1 / (2 * math.Pi)))
 	return fma(-n, 4*halfPiLow, fma(-n, 2*math.Pi, x))
 }
+
+// Angle returns the angle of the point (x, y), from -Pi to Pi.
+func Angle(y, x float64) float64 { return atan2(y, x) }

@@ -1,0 +1,145 @@
+//go:build !bootstrap
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"quern.dev/geo/crs"
+	"quern.dev/geo/tiff"
+	"quern.dev/gpu"
+)
+
+// computation holds the options that all commands have that compute an image on a device.
+type computation struct {
+	translation // -of, -co and -q
+	device      string
+	overwrite   bool
+	asJSON      bool
+}
+
+func (c *computation) addTo(flags *pflag.FlagSet) {
+	flags.StringVar(&c.format, "of", "GTiff", "format: GTiff or COG")
+	flags.StringArrayVar(&c.creation, "co", nil, "creation option NAME=VALUE")
+	flags.BoolVar(&c.overwrite, "overwrite", false, "replace a result that exists")
+	flags.StringVar(&c.device, "device", "", "device: cuda, cuda:1, cpu or sim; the best one if empty")
+	flags.BoolVar(&c.asJSON, "json", false, "describe the result in JSON")
+	flags.BoolVarP(&c.quiet, "quiet", "q", false, "no progress")
+}
+
+// with opens the device.
+func (c *computation) with(use func(dev *gpu.Device) error) (err error) {
+	dev, err := gpu.Open(gpu.Config{Device: c.device})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	return use(dev)
+}
+
+// run opens the sources and the device, computes the result, and describes it if that is asked for.
+func (c *computation) run(cmd *cobra.Command, sources []string, result string, compute func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error) error {
+	return c.with(func(dev *gpu.Device) error { return c.runOn(cmd, dev, sources, result, compute) })
+}
+
+// runOn is run on an open device.
+func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []string, result string, compute func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error) error {
+	if slices.Contains(sources, result) {
+		return fmt.Errorf("%s is a source and the result", result)
+	}
+	if _, err := os.Stat(result); err == nil && !c.overwrite {
+		return fmt.Errorf("%s exists; -overwrite replaces it", result)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	images, closeAll, err := openImages(sources)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	progress := func(done, total int) { c.progress(cmd.ErrOrStderr(), done, total) }
+	if err := compute(dev, images, progress); err != nil {
+		return err
+	}
+	if !c.asJSON {
+		return nil
+	}
+	f, err := tiff.Open(result)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return printJSON(cmd.OutOrStdout(), describeFile(result, f))
+}
+
+// openImages opens the first images of files.
+func openImages(names []string) (images []*tiff.Image, closeAll func(), err error) {
+	var files []*tiff.File
+	closeAll = func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}
+	for _, name := range names {
+		f, err := tiff.Open(name)
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		files = append(files, f)
+		images = append(images, f.Image())
+	}
+	return images, closeAll, nil
+}
+
+// sourcesAndResult accepts one source or more, and the result.
+func sourcesAndResult(cmd *cobra.Command, args []string) error {
+	if len(args) < 2 {
+		return errUsage{fmt.Errorf("%d arguments: want one source or more, and the result", len(args)), cmd.CommandPath()}
+	}
+	return nil
+}
+
+// system is an option that names a coordinate system.
+type system struct {
+	name, text string
+	to         **crs.CRS
+}
+
+// parseSystems sets those that are given.
+func parseSystems(systems ...system) error {
+	for _, s := range systems {
+		if s.text == "" {
+			continue
+		}
+		c, err := crs.Parse(s.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		*s.to = c
+	}
+	return nil
+}
+
+// counted is an option of several numbers.
+type counted struct {
+	name  string
+	n, of int
+}
+
+// checkCounts reports options with a wrong number of values.
+func checkCounts(lists ...counted) error {
+	for _, l := range lists {
+		if l.n != 0 && l.n != l.of {
+			return fmt.Errorf("%s has %d numbers: want %d", l.name, l.n, l.of)
+		}
+	}
+	return nil
+}

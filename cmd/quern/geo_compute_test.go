@@ -1,0 +1,220 @@
+//go:build !bootstrap
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"quern.dev/geo/tiff"
+)
+
+// geoImage writes an image of floats with pixels of 10 m in UTM zone 33, and returns its name.
+func geoImage(t *testing.T, name string, x, y float64, width, height int, rpc *tiff.RPC, value func(x, y int) float32) string {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), name)
+	h := tiff.Header{Width: width, Height: height, Bands: 1, Type: tiff.Float32, Photometric: tiff.MinIsBlack, NoData: "-1", RPC: rpc}
+	if rpc == nil {
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
+		h.Geo.SetAffine(tiff.Affine{x, 10, 0, y, 0, -10})
+	}
+	var pixels []float32
+	for j := range height {
+		for i := range width {
+			pixels = append(pixels, value(i, j))
+		}
+	}
+	w, err := tiff.Create(name, h, tiff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteRows(t.Context(), tiff.Rows{Pixels: tiff.Bytes(pixels)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// geoResult runs a command and reads its result.
+func geoResult(t *testing.T, result string, args ...string) (imageJSON, []float32) {
+	t.Helper()
+	code, out, stderr := runGeo(t, append(args, "-device", "cpu", "-json")...)
+	if code != 0 {
+		t.Fatalf("%v: %s", args, stderr)
+	}
+	var info fileJSON
+	if err := json.Unmarshal([]byte(out), &info); err != nil {
+		t.Fatal(err)
+	}
+	f, err := tiff.Open(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if f.Image().Type != tiff.Float32 {
+		return info.Images[0], nil
+	}
+	pixels, err := tiff.Read[float32](t.Context(), f.Image(), f.Image().All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Images[0], pixels
+}
+
+func TestGeoMosaicJoinsImages(t *testing.T) {
+	a := geoImage(t, "a.tif", 500000, 5000000, 40, 30, nil, func(x, y int) float32 { return 1 })
+	b := geoImage(t, "b.tif", 500200, 5000000, 40, 30, nil, func(x, y int) float32 { return 3 })
+	result := filepath.Join(t.TempDir(), "mosaic.tif")
+	im, pixels := geoResult(t, result, "mosaic", a, b, result)
+	if im.Width != 60 || im.Height != 30 || im.NoData != "-1" || pixels[19] != 1 || pixels[20] != 3 {
+		t.Errorf("%+v %v", im, pixels[:60])
+	}
+	list := filepath.Join(t.TempDir(), "list.txt")
+	if err := os.WriteFile(list, []byte(a+"\n"+b+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	im, pixels = geoResult(t, result, "mosaic", "-overwrite", "-order", "nearest", "-blend", "feather", "-radius", "8", "-balance", "gain", "-seams", "-tr", "5", "5", "-r", "bilinear",
+		"-of", "COG", "-co", "BLOCKSIZE=64", "-input_file_list", list, result)
+	if im.Width != 120 || len(im.Overviews) == 0 || pixels[0]*0.95 > pixels[119] || pixels[0]*1.05 < pixels[119] {
+		t.Errorf("%+v %v", im, pixels[:120])
+	}
+}
+
+func TestGeoDEMAndCalcDeriveImages(t *testing.T) {
+	dem := geoImage(t, "dem.tif", 500000, 5000000, 40, 30, nil, func(x, y int) float32 { return float32(10 * x) })
+	result := filepath.Join(t.TempDir(), "result.tif")
+	if im, pixels := geoResult(t, result, "dem", "slope", "-p", "-compute_edges", dem, result); im.NoData != "-9999" || pixels[50] != 100 {
+		t.Errorf("%+v %v", im, pixels[50])
+	}
+	if _, pixels := geoResult(t, result, "dem", "aspect", "-trigonometric", "-overwrite", dem, result); pixels[50] != 180 {
+		t.Error(pixels[50])
+	}
+	if im, _ := geoResult(t, result, "dem", "hillshade", "-az", "270", "-alt", "30", "-z", "2", "-s", "1", "-overwrite", dem, result); im.Type != "uint8" || im.NoData != "0" {
+		t.Errorf("%+v", im)
+	}
+	if im, pixels := geoResult(t, result, "calc", "-calc", "where(b1>100, b2/2, 7)", "-dstnodata", "-5", "-overwrite", dem, dem, result); im.NoData != "-5" || pixels[5] != 7 || pixels[20] != 100 {
+		t.Errorf("%+v %v", im, pixels[:40])
+	}
+}
+
+func TestGeoOverviewsAreAdded(t *testing.T) {
+	name, pixels := geoFile(t, true)
+	if code, _, stderr := runGeo(t, "overviews", "-co", "BLOCKSIZE=32", name); code != 0 {
+		t.Fatal(stderr)
+	}
+	f, err := tiff.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	im := f.Image()
+	got, err := tiff.Read[uint16](t.Context(), im, im.All())
+	if err != nil || !slices.Equal(got, pixels) || len(im.Overviews()) != 2 || im.Mask() == nil {
+		t.Errorf("%v, %d overviews, mask %v", err, len(im.Overviews()), im.Mask())
+	}
+	result := filepath.Join(t.TempDir(), "cog.tif")
+	if code, _, stderr := runGeo(t, "overviews", "-r", "nearest", "-levels", "1", "-of", "COG", name, result); code != 0 {
+		t.Fatal(stderr)
+	}
+	g, err := tiff.Open(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if len(g.Image().Overviews()) != 1 {
+		t.Errorf("%d overviews", len(g.Image().Overviews()))
+	}
+}
+
+func TestGeoOrthoRectifiesImages(t *testing.T) {
+	dem := geoImage(t, "dem.tif", 500000, 5000000, 60, 60, nil, func(x, y int) float32 { return 100 })
+	gray := func(x, y int) float32 { return float32(x + 100*y) }
+	frame := geoImage(t, "frame.tif", 0, 0, 40, 30, nil, gray)
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(folder, name)
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	cameras := write("cameras.json", `{"lens": {"projection_type": "perspective", "width": 40, "height": 30, "focal": 1}}`)
+	poses := write("poses.csv", "filename,x,y,z,omega,phi,kappa\nframe.jpg,500300,4999700,500,0,0,0\n")
+	result := filepath.Join(folder, "ortho.tif")
+	// 400 m above the surface with a focal length of 40 pixels, a pixel is 10 m.
+	im, pixels := geoResult(t, result, "ortho", "-dem", dem, "-exterior", poses, "-cameras", cameras, "-te", "500100", "4999550", "500500", "4999850", "-tr", "10", "10", frame, result)
+	if im.Width != 40 || im.Height != 30 || im.EPSG != 32633 || im.NoData != "-1" || pixels[5*40+7] != 507 {
+		t.Errorf("%+v %v", im, pixels[5*40+7])
+	}
+	reconstruction := write("reconstruction.json", `[{"cameras": {}, "shots": {"frame.tif": {"rotation": [3.141592653589793, 0, 0], "translation": [0, 0, 400], "camera": "lens"}},
+		"reference_lla": {"latitude": 45.15, "longitude": 15.0038, "altitude": 100}}]`)
+	im, _ = geoResult(t, filepath.Join(folder, "frame_ORTHO.tif"), "ortho", "-dem", dem, "-reconstruction", reconstruction, "-cameras", cameras, frame, folder)
+	if im.EPSG != 32633 || im.Width < 38 || im.Width > 45 {
+		t.Errorf("%+v", im)
+	}
+	rpc := &tiff.RPC{LineOff: 15, SampOff: 20, LatOff: 45.15, LongOff: 15, HeightOff: 100, LineScale: 20, SampScale: 20, LatScale: 0.002, LongScale: 0.003, HeightScale: 100}
+	rpc.LineNum[2], rpc.LineDen[0], rpc.SampNum[1], rpc.SampDen[0] = -1, 1, 1, 1
+	scene := geoImage(t, "scene.tif", 0, 0, 40, 30, rpc, gray)
+	im, _ = geoResult(t, result, "ortho", "-rpc", "-to", "RPC_HEIGHT=100", "-t_srs", "EPSG:4326", "-overwrite", "-r", "cubic", scene, result)
+	if im.EPSG != 4326 || im.Transform[0] < 14.99 || im.Transform[0] > 15 {
+		t.Errorf("%+v", im)
+	}
+	for _, test := range []struct {
+		args []string
+		code int
+		text string
+	}{
+		{[]string{frame, result}, 2, "want -dem"},
+		{[]string{"-dem", dem, "-exterior", poses, frame, result}, 2, "-exterior needs -cameras"},
+		{[]string{"-dem", dem, "-rpc", "-reconstruction", reconstruction, frame, result}, 2, "give one of them"},
+		{[]string{"-dem", dem, "-to", "METHOD=TPS", frame, result}, 2, "METHOD=TPS"},
+		{[]string{"-dem", dem, frame, result}, 1, "has no RPC"},
+		{[]string{"-height", "high", scene, result}, 1, "-height high"},
+		{[]string{"-dem", "missing.tif", scene, result}, 1, "missing.tif"},
+		{[]string{"-dem", dem, "-reconstruction", poses, frame, result}, 1, "reconstruction: invalid character"},
+		{[]string{"-dem", dem, "-exterior", poses, "-cameras", cameras, scene, result}, 1, "none of the 1 shots"},
+		{[]string{"-dem", dem, frame, scene, result}, 1, "not a folder"},
+	} {
+		code, _, stderr := runGeo(t, append([]string{"ortho", "-overwrite", "-device", "cpu"}, test.args...)...)
+		if code != test.code || !strings.Contains(stderr, test.text) {
+			t.Errorf("%v: exit code %d, %s", test.args, code, stderr)
+		}
+	}
+}
+
+func TestGeoCommandsReportWhatIsWrong(t *testing.T) {
+	name, _ := geoFile(t, false)
+	result := filepath.Join(t.TempDir(), "result.tif")
+	for _, test := range []struct {
+		args []string
+		code int
+		text string
+	}{
+		{[]string{"mosaic", name}, 2, "want one source or more"},
+		{[]string{"mosaic", "-order", "best", name, result}, 2, "-order best"},
+		{[]string{"mosaic", "-input_file_list", "missing.txt", result}, 2, "missing.txt"},
+		{[]string{"mosaic", "-levels", "20", "-device", "cpu", name, result}, 1, "20 levels"},
+		{[]string{"mosaic", "-dstnodata", "1,2", name, result}, 2, "want one number"},
+		{[]string{"dem", "slope", name}, 2, "want the names of two files"},
+		{[]string{"dem", "slope", "-b", "4", "-device", "cpu", name, result}, 1, "band 3 of 3"},
+		{[]string{"calc", name, result}, 2, "-calc"},
+		{[]string{"calc", "-calc", "b9", "-device", "cpu", name, result}, 1, "band 9"},
+		{[]string{"overviews"}, 2, "want the name of a file"},
+		{[]string{"overviews", "-r", "cubic", name}, 2, "-r cubic"},
+		{[]string{"overviews", "missing.tif"}, 1, "cannot be opened"},
+	} {
+		code, _, stderr := runGeo(t, test.args...)
+		if code != test.code || !strings.Contains(stderr, test.text) {
+			t.Errorf("%v: exit code %d, %s", test.args, code, stderr)
+		}
+		if _, err := os.Stat(result); err == nil {
+			t.Errorf("%v: there is a file", test.args)
+		}
+	}
+}

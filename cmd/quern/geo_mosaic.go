@@ -1,0 +1,161 @@
+//go:build !bootstrap
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"quern.dev/geo/crs"
+	"quern.dev/geo/mosaic"
+	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp"
+	"quern.dev/gpu"
+)
+
+// joining holds the options of quern geo mosaic, as text.
+type joining struct {
+	computation
+	target, source, resampling, order, blend, balance string
+	srcNoData, dstNoData, list, work                  string
+	extent, resolution                                []float64
+	align, seams, ballpark                            bool
+	radius, levels                                    int
+	memory                                            int64
+}
+
+func geoMosaicCommand() *cobra.Command {
+	var j joining
+	cmd := &cobra.Command{
+		Use:   "mosaic SOURCE... RESULT",
+		Short: "Join many GeoTIFF images to one",
+		Long: `mosaic joins georeferenced images, in any coordinate systems, to one image. It reads
+each part of the sources when it is needed, so the number and the size of images are
+not limited by memory. Blocks without data are not written. The result is the same
+bit for bit on every device.
+
+-order says which image a pixel is taken from: the last one of the list (the default),
+the first one, or the one whose center is nearest. -seams moves the borders between
+images to where they differ least, around cars for example. -balance evens out
+differences of brightness, and -blend what is left of them.
+
+Finished tiles are kept in RESULT.work until the result is complete. If the command
+is stopped, or killed, the same command continues.
+
+Options with the names of gdalwarp have its meaning. Creation options (-co) are those
+of quern geo translate.`,
+		Example: `  quern geo mosaic -order nearest -seams -balance gain -blend multiband -of COG ortho/*.tif mosaic.tif
+  quern geo mosaic -t_srs EPSG:3857 -tr 0.5 0.5 -r cubic -input_file_list list.txt mosaic.tif`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if j.list != "" && len(args) == 1 {
+				return nil
+			}
+			return sourcesAndResult(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := j.parse()
+			if err != nil {
+				return errUsage{err, cmd.CommandPath()}
+			}
+			sources, result := args[:len(args)-1], args[len(args)-1]
+			if j.list != "" {
+				names, err := readList(j.list)
+				if err != nil {
+					return errUsage{err, cmd.CommandPath()}
+				}
+				sources = append(names, sources...)
+			}
+			return j.run(cmd, sources, result, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error {
+				o.Progress = progress
+				all := make([]mosaic.Source, len(images))
+				for i, im := range images {
+					all[i].Image = im
+				}
+				return mosaic.File(cmd.Context(), dev, result, all, o)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	j.addTo(flags)
+	flags.StringVar(&j.target, "t_srs", "", "coordinate system of the result: EPSG:code, WKT or PROJJSON; that of the first source if empty")
+	flags.StringVar(&j.source, "s_srs", "", "coordinate system of the sources, instead of their own")
+	flags.Float64SliceVar(&j.extent, "te", nil, "extent of the result: xmin ymin xmax ymax")
+	flags.Float64SliceVar(&j.resolution, "tr", nil, "size of a pixel of the result: x y")
+	flags.BoolVar(&j.align, "tap", false, "make the extent a multiple of the pixel size")
+	flags.StringVarP(&j.resampling, "resampling", "r", "near", "resampling method, as in quern geo warp")
+	flags.StringVar(&j.srcNoData, "srcnodata", "", "value of source pixels without data, or one per band")
+	flags.StringVar(&j.dstNoData, "dstnodata", "", "value of result pixels without data; if empty, that of the sources, or alpha")
+	flags.BoolVar(&j.ballpark, "ballpark", false, "skip a datum shift that is not known: an error of up to some hundred meters")
+	flags.StringVar(&j.list, "input_file_list", "", "file with the names of sources, one per line")
+	flags.StringVar(&j.order, "order", "last", "which image counts: last, first or nearest")
+	flags.BoolVar(&j.seams, "seams", false, "move borders between images to where they differ least")
+	flags.StringVar(&j.blend, "blend", "none", "what happens at borders: none, feather or multiband")
+	flags.IntVar(&j.radius, "radius", 32, "pixels on both sides of a border where feather fades")
+	flags.IntVar(&j.levels, "levels", 5, "levels of the pyramids of multiband")
+	flags.StringVar(&j.balance, "balance", "none", "what is evened out: none, gain or gain-offset")
+	flags.StringVar(&j.work, "work", "", "file that keeps finished tiles; RESULT.work if empty")
+	flags.Int64Var(&j.memory, "wm", 0, "memory to use in MiB")
+	return cmd
+}
+
+// readList reads names, one per line.
+func readList(name string) ([]string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("-input_file_list: %w", err)
+	}
+	defer f.Close()
+	var names []string
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if text := strings.TrimSpace(lines.Text()); text != "" {
+			names = append(names, text)
+		}
+	}
+	return names, lines.Err()
+}
+
+func (j *joining) parse() (o mosaic.Options, err error) {
+	var known [4]bool
+	o.Resampling, known[0] = warp.ParseResampling(j.resampling)
+	o.Order, known[1] = mosaic.ParseOrder(j.order)
+	o.Blend, known[2] = mosaic.ParseBlend(j.blend)
+	o.Balance, known[3] = mosaic.ParseBalance(j.balance)
+	for i, option := range []string{"-r " + j.resampling, "-order " + j.order, "-blend " + j.blend, "-balance " + j.balance} {
+		if !known[i] {
+			return o, fmt.Errorf("%s: the help lists what is possible", option)
+		}
+	}
+	if o.File, err = j.options(); err != nil {
+		return o, err
+	}
+	if err := checkCounts(counted{"-te", len(j.extent), 4}, counted{"-tr", len(j.resolution), 2}); err != nil {
+		return o, err
+	}
+	if j.extent != nil {
+		o.Extent = &warp.Extent{MinX: j.extent[0], MinY: j.extent[1], MaxX: j.extent[2], MaxY: j.extent[3]}
+	}
+	if j.resolution != nil {
+		o.Resolution = [2]float64{math.Abs(j.resolution[0]), math.Abs(j.resolution[1])}
+	}
+	o.AlignPixels, o.Seams, o.Radius, o.Levels, o.Work, o.Memory = j.align, j.seams, j.radius, j.levels, j.work, j.memory<<20
+	if o.SourceNoData, err = noDataValues("-srcnodata", j.srcNoData); err != nil {
+		return o, err
+	}
+	values, err := noDataValues("-dstnodata", j.dstNoData)
+	if err != nil || len(values) > 1 {
+		return o, fmt.Errorf("-dstnodata %s: want one number", j.dstNoData)
+	}
+	if len(values) == 1 {
+		o.NoData = &values[0]
+	}
+	if j.ballpark {
+		o.Shift = append(o.Shift, crs.Ballpark())
+	}
+	return o, parseSystems(system{"-t_srs", j.target, &o.Target}, system{"-s_srs", j.source, &o.SourceCRS})
+}

@@ -1,0 +1,18 @@
+package mosaic
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors match one of these, or one of the packages warp, tiff, crs and gpu.
+var (
+	// ErrArgument is an option or a source that cannot be used.
+	ErrArgument = errors.New("bad argument")
+	// ErrWork is a failure of reading or writing the work file.
+	ErrWork = errors.New("work file failed")
+)
+
+func failf(kind error, format string, args ...any) error {
+	return fmt.Errorf("mosaic: "+format+": %w", append(args, kind)...)
+}
