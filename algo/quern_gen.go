@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "85f359b542e6e17edd89bb5cc9eb71163e03e066dadf885839515459efea299d",
+	Sum:     "cb8249450e60844c3176339911dcd8eba83f7fd014ad92e73f1e8265fa9e5e3b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -279,13 +279,10 @@ func LaunchSumCompensated[T float32 | float64](s *gpu.Stream, g gpu.Grid, part i
 		k = quernSumCompensated_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAddParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "addParts", Code: &quernPTX, Host: quernHostAddParts, Plain: quernPlainAddParts}}
@@ -295,13 +292,10 @@ var quernAddParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "addParts",
 // addParts adds up the counters of all parts.
 func LaunchAddParts(s *gpu.Stream, g gpu.Grid, parts int, partial, counts *gpu.Buffer[uint32]) error {
 	l, err := quernAddParts.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, parts)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHistogramEven_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramEven[float32]", Code: &quernPTX}}
@@ -317,9 +311,6 @@ func LaunchHistogramEven[T float32 | float64](s *gpu.Stream, g gpu.Grid, copies,
 		k = quernHistogramEven_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, copies)
 	gpu.Arg(l, bins)
 	gpu.Arg(l, low)
@@ -327,7 +318,7 @@ func LaunchHistogramEven[T float32 | float64](s *gpu.Stream, g gpu.Grid, copies,
 	gpu.Arg(l, scale)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHistogramEvenParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramEvenParts[float32]", Code: &quernPTX, Host: quernHostHistogramEvenParts[float32], Plain: quernPlainHistogramEvenParts[float32]}}
@@ -343,9 +334,6 @@ func LaunchHistogramEvenParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, pa
 		k = quernHistogramEvenParts_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, part)
 	gpu.Arg(l, bins)
 	gpu.Arg(l, low)
@@ -353,7 +341,7 @@ func LaunchHistogramEvenParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, pa
 	gpu.Arg(l, scale)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHistogramEdges_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramEdges[int32]", Code: &quernPTX}}
@@ -372,15 +360,12 @@ func LaunchHistogramEdges[T int32 | float32 | float64](s *gpu.Stream, g gpu.Grid
 		k = quernHistogramEdges_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, copies)
 	gpu.Arg(l, bins)
 	gpu.SliceArg(l, edges)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHistogramEdgesParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramEdgesParts[int32]", Code: &quernPTX, Host: quernHostHistogramEdgesParts[int32], Plain: quernPlainHistogramEdgesParts[int32]}}
@@ -399,15 +384,12 @@ func LaunchHistogramEdgesParts[T int32 | float32 | float64](s *gpu.Stream, g gpu
 		k = quernHistogramEdgesParts_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, part)
 	gpu.Arg(l, bins)
 	gpu.SliceArg(l, edges)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHistogramValues_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramValues[uint8]", Code: &quernPTX}}
@@ -429,14 +411,11 @@ func LaunchHistogramValues[T uint8 | uint16 | int32 | int64](s *gpu.Stream, g gp
 		k = quernHistogramValues_int64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, copies)
 	gpu.Arg(l, bins)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHistogramValuesParts_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramValuesParts[uint8]", Code: &quernPTX, Host: quernHostHistogramValuesParts[uint8], Plain: quernPlainHistogramValuesParts[uint8]}}
@@ -458,14 +437,11 @@ func LaunchHistogramValuesParts[T uint8 | uint16 | int32 | int64](s *gpu.Stream,
 		k = quernHistogramValuesParts_int64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, part)
 	gpu.Arg(l, bins)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMinMaxOfParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "minMaxOfParts[int32]", Code: &quernPTX}}
@@ -496,14 +472,11 @@ func LaunchMinMaxOfParts[T int32 | int64 | uint32 | uint64 | float32 | float64](
 		k = quernMinMaxOfParts_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, part)
 	gpu.Arg(l, swap)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMomentsOfParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "momentsOfParts[int32]", Code: &quernPTX, Host: quernHostMomentsOfParts[int32], Plain: quernPlainMomentsOfParts[int32]}}
@@ -525,13 +498,10 @@ func LaunchMomentsOfParts[T int32 | float32 | float64](s *gpu.Stream, g gpu.Grid
 		k = quernMomentsOfParts_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMomentsOfLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "momentsOfLines[int32]", Code: &quernPTX, Host: quernHostMomentsOfLines[int32], Plain: quernPlainMomentsOfLines[int32]}}
@@ -552,14 +522,11 @@ func LaunchMomentsOfLines[T int32 | float32 | float64](s *gpu.Stream, g gpu.Grid
 		k = quernMomentsOfLines_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, l_)
 	gpu.SliceArg(l, ends)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernKeepFlagged_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "keepFlagged[uint8]", Code: &quernPTX}}
@@ -583,15 +550,12 @@ func LaunchKeepFlagged[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.
 		k = quernKeepFlagged_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, flags)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, kept)
 	gpu.SliceArg(l, count)
 	gpu.SliceArg(l, status)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCountFlags = &gpu.Kernel{Declared: compiled.Declaration{Name: "countFlags", Code: &quernPTX, Host: quernHostCountFlags, Plain: quernPlainCountFlags}}
@@ -601,13 +565,10 @@ var quernCountFlags = &gpu.Kernel{Declared: compiled.Declaration{Name: "countFla
 // countFlags writes to before[p+1] how many flags of part p are set.
 func LaunchCountFlags(s *gpu.Stream, g gpu.Grid, part int, flags *gpu.Buffer[uint8], before *gpu.Buffer[uint32]) error {
 	l, err := quernCountFlags.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, flags)
 	gpu.SliceArg(l, before)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernKeepFlaggedParts_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "keepFlaggedParts[uint8]", Code: &quernPTX, Host: quernHostKeepFlaggedParts[uint8], Plain: quernPlainKeepFlaggedParts[uint8]}}
@@ -631,15 +592,12 @@ func LaunchKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g
 		k = quernKeepFlaggedParts_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, before)
 	gpu.SliceArg(l, flags)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, kept)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPlaceCounts = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeCounts", Code: &quernPTX, Host: quernHostPlaceCounts, Plain: quernPlainPlaceCounts}}
@@ -650,12 +608,9 @@ var quernPlaceCounts = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeCo
 // count[0].
 func LaunchPlaceCounts(s *gpu.Stream, g gpu.Grid, before *gpu.Buffer[uint32], count *gpu.Buffer[int]) error {
 	l, err := quernPlaceCounts.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, before)
 	gpu.SliceArg(l, count)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSortHistogram_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortHistogram[uint32]", Code: &quernPTX}}
@@ -674,15 +629,12 @@ func LaunchSortHistogram[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOr
 		k = quernSortHistogram_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, passes)
 	gpu.Arg(l, last)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSortBases = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortBases", Code: &quernPTX}}
@@ -693,13 +645,10 @@ var quernSortBases = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortBases
 // digits words for each of portions launches of a pass.
 func LaunchSortBases(s *gpu.Stream, g gpu.Grid, portions int32, counts, bases *gpu.Buffer[uint32]) error {
 	l, err := quernSortBases.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, portions)
 	gpu.SliceArg(l, counts)
 	gpu.SliceArg(l, bases)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSortKeys_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortKeys[uint32]", Code: &quernPTX}}
@@ -718,16 +667,13 @@ func LaunchSortKeys[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K
 		k = quernSortKeys_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, l_)
 	gpu.SliceArg(l, status)
 	gpu.SliceArg(l, bases)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSortPairs_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortPairs[uint32,uint32]", Code: &quernPTX}}
@@ -751,9 +697,6 @@ func LaunchSortPairs[K uint32 | uint64, V uint32 | uint64](s *gpu.Stream, g gpu.
 		k = quernSortPairs_uint64_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, l_)
 	gpu.SliceArg(l, status)
@@ -762,7 +705,7 @@ func LaunchSortPairs[K uint32 | uint64, V uint32 | uint64](s *gpu.Stream, g gpu.
 	gpu.SliceArg(l, out)
 	gpu.SliceArg(l, values)
 	gpu.SliceArg(l, outValues)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSortLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLines[uint32]", Code: &quernPTX}}
@@ -781,9 +724,6 @@ func LaunchSortLines[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[
 		k = quernSortLines_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, passes)
 	gpu.Arg(l, last)
@@ -791,7 +731,7 @@ func LaunchSortLines[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[
 	gpu.Arg(l, inner)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, values)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCountParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts[uint32]", Code: &quernPTX, Host: quernHostCountParts_uint32, Plain: quernPlainCountParts[uint32]}}
@@ -809,14 +749,11 @@ func LaunchCountParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder
 		k = quernCountParts_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPlaceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeParts", Code: &quernPTX, Host: quernHostPlaceParts, Plain: quernPlainPlaceParts}}
@@ -826,12 +763,9 @@ var quernPlaceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "placePar
 // placeParts replaces the counts of digits by where the keys begin.
 func LaunchPlaceParts(s *gpu.Stream, g gpu.Grid, parts int, counts *gpu.Buffer[uint32]) error {
 	l, err := quernPlaceParts.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, parts)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMoveParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveParts[uint32]", Code: &quernPTX, Host: quernHostMoveParts[uint32], Plain: quernPlainMoveParts[uint32]}}
@@ -849,15 +783,12 @@ func LaunchMoveParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[
 		k = quernMoveParts_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, counts)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMovePairs_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "movePairs[uint32,uint32]", Code: &quernPTX, Host: quernHostMovePairs[uint32, uint32], Plain: quernPlainMovePairs[uint32, uint32]}}
@@ -881,9 +812,6 @@ func LaunchMovePairs[K uint32 | uint64, V uint32 | uint64](s *gpu.Stream, g gpu.
 		k = quernMovePairs_uint64_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, counts)
@@ -891,7 +819,7 @@ func LaunchMovePairs[K uint32 | uint64, V uint32 | uint64](s *gpu.Stream, g gpu.
 	gpu.SliceArg(l, out)
 	gpu.SliceArg(l, values)
 	gpu.SliceArg(l, outValues)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSortLineParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLineParts[uint32]", Code: &quernPTX, Host: quernHostSortLineParts_uint32, Plain: quernPlainSortLineParts[uint32]}}
@@ -910,9 +838,6 @@ func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOr
 		k = quernSortLineParts_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, passes)
 	gpu.Arg(l, last)
@@ -922,7 +847,7 @@ func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOr
 	gpu.SliceArg(l, spare)
 	gpu.SliceArg(l, values)
 	gpu.SliceArg(l, spareValues)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLinesOf = &gpu.Kernel{Declared: compiled.Declaration{Name: "linesOf", Code: &quernPTX, Host: quernHostLinesOf, Plain: quernPlainLinesOf}}
@@ -933,14 +858,11 @@ var quernLinesOf = &gpu.Kernel{Declared: compiled.Declaration{Name: "linesOf", C
 // inner apart.
 func LaunchLinesOf(s *gpu.Stream, g gpu.Grid, n, inner uint32, at, lines *gpu.Buffer[uint32]) error {
 	l, err := quernLinesOf.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, inner)
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, lines)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPlaceLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines", Code: &quernPTX, Host: quernHostPlaceLines, Plain: quernPlainPlaceLines}}
@@ -950,14 +872,11 @@ var quernPlaceLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLin
 // placeLines copies the elements of lines, which in has one after another, to their places.
 func LaunchPlaceLines(s *gpu.Stream, g gpu.Grid, n, inner uint32, in, out *gpu.Buffer[uint32]) error {
 	l, err := quernPlaceLines.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, inner)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernNumbers = &gpu.Kernel{Declared: compiled.Declaration{Name: "numbers", Code: &quernPTX, Host: quernHostNumbers, Plain: quernPlainNumbers}}
@@ -967,11 +886,8 @@ var quernNumbers = &gpu.Kernel{Declared: compiled.Declaration{Name: "numbers", C
 // numbers writes 0, 1, 2 and so on.
 func LaunchNumbers(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[uint32]) error {
 	l, err := quernNumbers.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWiden_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "widen[uint8]", Code: &quernPTX, Host: quernHostWiden[uint8], Plain: quernPlainWiden[uint8]}}
@@ -989,12 +905,9 @@ func LaunchWiden[K uint8 | uint16](s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[K
 		k = quernWiden_uint16
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, words)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernNarrow_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "narrow[uint8]", Code: &quernPTX, Host: quernHostNarrow[uint8], Plain: quernPlainNarrow[uint8]}}
@@ -1012,12 +925,9 @@ func LaunchNarrow[K uint8 | uint16](s *gpu.Stream, g gpu.Grid, words *gpu.Buffer
 		k = quernNarrow_uint16
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, words)
 	gpu.SliceArg(l, keys)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGatherFrom_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint8]", Code: &quernPTX, Host: quernHostGatherFrom[uint8], Plain: quernPlainGatherFrom[uint8]}}
@@ -1042,16 +952,13 @@ func LaunchGatherFrom[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.G
 		k = quernGatherFrom_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, words)
 	gpu.Arg(l, split)
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, more)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernScatter_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint8]", Code: &quernPTX, Host: quernHostScatter_uint8, Plain: quernPlainScatter[uint8]}}
@@ -1075,14 +982,11 @@ func LaunchScatter[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid
 		k = quernScatter_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, words)
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSortRegisters_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortRegisters[uint32]", Code: &quernPTX}}
@@ -1104,15 +1008,12 @@ func LaunchSortRegisters[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOr
 		k = quernSortRegisters_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, n)
 	gpu.Arg(l, inner)
 	gpu.Arg(l, shift)
 	gpu.SliceArg(l, keys)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSegmentsOf = &gpu.Kernel{Declared: compiled.Declaration{Name: "segmentsOf", Code: &quernPTX, Host: quernHostSegmentsOf, Plain: quernPlainSegmentsOf}}
@@ -1122,13 +1023,10 @@ var quernSegmentsOf = &gpu.Kernel{Declared: compiled.Declaration{Name: "segments
 // segmentsOf writes to segments how many of ends are not above the positions at.
 func LaunchSegmentsOf(s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at, segments *gpu.Buffer[uint32]) error {
 	l, err := quernSegmentsOf.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, ends)
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, segments)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernKeepOutside = &gpu.Kernel{Declared: compiled.Declaration{Name: "keepOutside", Code: &quernPTX, Host: quernHostKeepOutside, Plain: quernPlainKeepOutside}}
@@ -1139,12 +1037,9 @@ var quernKeepOutside = &gpu.Kernel{Declared: compiled.Declaration{Name: "keepOut
 // elements that are there.
 func LaunchKeepOutside(s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at *gpu.Buffer[uint32]) error {
 	l, err := quernKeepOutside.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, ends)
 	gpu.SliceArg(l, at)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLimitCount_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "limitCount[uint32]", Code: &quernPTX}}
@@ -1163,16 +1058,13 @@ func LaunchLimitCount[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder
 		k = quernLimitCount_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, bits)
 	gpu.Arg(l, l_)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, limit)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLimitDigit = &gpu.Kernel{Declared: compiled.Declaration{Name: "limitDigit", Code: &quernPTX}}
@@ -1183,13 +1075,10 @@ var quernLimitDigit = &gpu.Kernel{Declared: compiled.Declaration{Name: "limitDig
 // limit, from 1 on, among the keys with the same higher bits.
 func LaunchLimitDigit(s *gpu.Stream, g gpu.Grid, bits uint32, counts *gpu.Buffer[uint32], limit *gpu.Buffer[uint64]) error {
 	l, err := quernLimitDigit.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, bits)
 	gpu.SliceArg(l, counts)
 	gpu.SliceArg(l, limit)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernKeepFirst_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "keepFirst[uint32]", Code: &quernPTX}}
@@ -1207,9 +1096,6 @@ func LaunchKeepFirst[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[
 		k = quernKeepFirst_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, bits)
 	gpu.SliceArg(l, limit)
@@ -1217,7 +1103,7 @@ func LaunchKeepFirst[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[
 	gpu.SliceArg(l, kept)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, status)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSetRank = &gpu.Kernel{Declared: compiled.Declaration{Name: "setRank", Code: &quernPTX}}
@@ -1227,12 +1113,9 @@ var quernSetRank = &gpu.Kernel{Declared: compiled.Declaration{Name: "setRank", C
 // setRank begins the search for the limit.
 func LaunchSetRank(s *gpu.Stream, g gpu.Grid, rank uint32, limit *gpu.Buffer[uint64]) error {
 	l, err := quernSetRank.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rank)
 	gpu.SliceArg(l, limit)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFirstOfParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfParts[uint32]", Code: &quernPTX, Host: quernHostFirstOfParts_uint32, Plain: quernPlainFirstOfParts[uint32]}}
@@ -1255,9 +1138,6 @@ func LaunchFirstOfParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrd
 		k = quernFirstOfParts_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.Arg(l, bits)
 	gpu.Arg(l, k_)
@@ -1269,7 +1149,7 @@ func LaunchFirstOfParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrd
 	gpu.SliceArg(l, keptAt)
 	gpu.SliceArg(l, out)
 	gpu.SliceArg(l, outAt)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFirstOfLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines", Code: &quernPTX, Host: quernHostFirstOfLines, Plain: quernPlainFirstOfLines}}
@@ -1279,15 +1159,12 @@ var quernFirstOfLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstO
 // firstOfLines copies the first k positions of lines of n positions, which are inner apart.
 func LaunchFirstOfLines(s *gpu.Stream, g gpu.Grid, n, k, inner uint32, positions, first *gpu.Buffer[uint32]) error {
 	l, err := quernFirstOfLines.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
 	gpu.Arg(l, inner)
 	gpu.SliceArg(l, positions)
 	gpu.SliceArg(l, first)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernIndicesInLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "indicesInLines", Code: &quernPTX, Host: quernHostIndicesInLines, Plain: quernPlainIndicesInLines}}
@@ -1297,14 +1174,11 @@ var quernIndicesInLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "indi
 // indicesInLines writes which elements of their lines the positions at are to index.
 func LaunchIndicesInLines(s *gpu.Stream, g gpu.Grid, n, inner uint32, at, index *gpu.Buffer[uint32]) error {
 	l, err := quernIndicesInLines.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, inner)
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, index)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAddCompensatedReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float32]", Code: &quernPTX}}
@@ -1786,108 +1660,77 @@ func OpNonZero[T int32 | int64 | float32 | float64]() Predicate[T] {
 	return Predicate[T]{Kernels: k}
 }
 
+type quernStruct1 = struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}
+
+type quernStruct2 = struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}
+
+type quernStruct3 = struct {
+	N     uint32
+	Start uint32
+}
+
 func quernPlainSumCompensated[T float32 | float64](r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[Compensated[T]](r, 2)
 	host.Plain(r, func(t kernel.Thread) { sumCompensated[T](t, v0, v1, v2) })
 }
 
 func quernHostSumCompensated[T float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	in := host.Slice[T](r, 1)
-	out := host.Slice[Compensated[T]](r, 2)
+	part, in, out := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[Compensated[T]](r, 2)
 	vs := host.Scratch[Compensated[T]](r, 0, r.BlockDim.Count())
 	group := 32
 	results := host.Scratch[Compensated[T]](r, 1, r.BlockDim.Count())
 	var d int
-	shuffleDowns := host.Scratch[Compensated[T]](r, 2, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 11, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 3, r.BlockDim.Count())
-	givens2 := host.Scratch[T](r, 12, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[T](r, 4, r.BlockDim.Count())
-	vs2 := host.Scratch[Compensated[T]](r, 10, r.BlockDim.Count())
-	partial := host.Shared[[8]Compensated[T]](r, 0)
-	vs3 := host.Scratch[Compensated[T]](r, 5, r.BlockDim.Count())
+	shuffleDowns, givens, shuffleDowns2, givens2, shuffleDowns3, vs2, partial, vs3 := host.Scratch[Compensated[T]](r, 2, r.BlockDim.Count()), host.Scratch[T](r, 11, r.BlockDim.Count()), host.Scratch[T](r, 3, r.BlockDim.Count()), host.Scratch[T](r, 12, r.BlockDim.Count()), host.Scratch[T](r, 4, r.BlockDim.Count()), host.Scratch[Compensated[T]](r, 10, r.BlockDim.Count()), host.Shared[[8]Compensated[T]](r, 0), host.Scratch[Compensated[T]](r, 5, r.BlockDim.Count())
 	group2 := 8
 	results2 := host.Scratch[Compensated[T]](r, 6, r.BlockDim.Count())
 	var d2 int
-	shuffleDowns4 := host.Scratch[Compensated[T]](r, 7, r.BlockDim.Count())
-	givens3 := host.Scratch[T](r, 13, r.BlockDim.Count())
-	shuffleDowns5 := host.Scratch[T](r, 8, r.BlockDim.Count())
-	givens4 := host.Scratch[T](r, 14, r.BlockDim.Count())
-	shuffleDowns6 := host.Scratch[T](r, 9, r.BlockDim.Count())
+	shuffleDowns4, givens3, shuffleDowns5, givens4, shuffleDowns6 := host.Scratch[Compensated[T]](r, 7, r.BlockDim.Count()), host.Scratch[T](r, 13, r.BlockDim.Count()), host.Scratch[T](r, 8, r.BlockDim.Count()), host.Scratch[T](r, 14, r.BlockDim.Count()), host.Scratch[T](r, 9, r.BlockDim.Count())
 	threads13 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		first2 := blockX * part
-		count := min(part, len(in)-first2)
+		first := blockX * part
+		count := min(part, len(in)-first)
 		count3 := min(count, 256)
 		count4 := (count3 + 32 - 1) / 32
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1SumCompensated[T](r, vs, first, count, in, first2)
-			}
-		}
+		quernRow1SumCompensated[T](r, vs, count, in, first)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow2SumCompensated[T](r, vs, first3, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+				quernRow2SumCompensated[T](r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3SumCompensated[T](r, vs, first4, shuffleDowns, givens)
-					}
-				}
-				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4SumCompensated[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
-					}
-				}
-				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				quernRow3SumCompensated[T](r, vs, shuffleDowns, givens)
+				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				quernRow4SumCompensated[T](r, vs, shuffleDowns, shuffleDowns2, givens2)
+				host.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
-				/*line :273:10000*/ for threadZ := range 1 {
-					/*line :274:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5SumCompensated[T](r, vs, first6, shuffleDowns, shuffleDowns3, d, group, count3, start)
-					}
-				}
+				quernRow5SumCompensated[T](r, vs, shuffleDowns, shuffleDowns3, d, group, count3, start)
 			}
-			/*line :281:10000*/ for threadZ := range 1 {
-				/*line :282:10000*/ for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6SumCompensated[T](r, vs, first7, results)
-				}
-			}
+			/*line :250:500*/ quernRow6SumCompensated[T](r, vs, results)
 		}
-		/*line :288:10000*/ for threadZ := range 1 {
-			/*line :289:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow7SumCompensated[T](r, results, first8, vs2, partial)
-			}
-		}
-		/*line :295:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
-			lanes := min(32, threads13-first9)
-			/*line :250:10000*/ if first9>>5 == 0 {
-//line :251:10000
+		/*line :252:500*/ quernRow7SumCompensated[T](r, results, vs2, partial)
+		/*line :253:500*/ for first2 := 0; first2 < threads13; first2 += 32 {
+			lanes := min(32, threads13-first2)
+			/*line :230:500*/ if first2>>5 == 0 {
+//line :231:500
 				{
-					at, n, startX := first9, lanes, first9
+					at, n, startX := first2, lanes, first2
 					_, _, _ = at, n, startX
 					threadY := 0 // no constant, by which Go would not divide
 					_ = threadY
@@ -1896,41 +1739,39 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow8SumCompensated[T](r, vs3, at, partial, startX)
 				}
-				/*line :261:10000*/ switch {
-//line :262:10000
+				/*line :241:500*/ switch {
+//line :242:500
 				default:
-					/*line :260:10000*/ if group2 == 1 {
-//line :261:10000
+					/*line :240:500*/ if group2 == 1 {
+//line :241:500
 						{
-							at, n, startX := first9, lanes, first9
+							at, n, startX := first2, lanes, first2
 							_, _, _ = at, n, startX
 							quernRow9SumCompensated[T](r, vs3, at, results2)
 						}
-						/*line :266:10000*/ break
+						/*line :246:500*/ break
 					}
-					/*line :263:10000*/ d2 = 1
-					/*line :264:10000*/ for ; d2 < 32; d2 *= 2 {
-						/*line :265:10000*/ if r.Halted() {
-							/*line :263:10000*/ r.Halt()
-						}
-//line :265:10000
+					/*line :243:500*/ d2 = 1
+					/*line :244:500*/ for ; d2 < 32; d2 *= 2 {
+						/*line :243:1*/ r.CheckHalt()
+//line :244:500
 						{
-							at, n, startX := first9, lanes, first9
+							at, n, startX := first2, lanes, first2
 							_, _, _ = at, n, startX
 							quernRow10SumCompensated[T](r, vs3, at, shuffleDowns4, givens3)
 						}
-						/*line :264:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], d2)
-//line :265:10000
+						/*line :244:500*/ host.ShuffleDown(shuffleDowns5[first2:][:lanes], givens3[first2:][:lanes], d2)
+//line :245:500
 						{
-							at, n, startX := first9, lanes, first9
+							at, n, startX := first2, lanes, first2
 							_, _, _ = at, n, startX
 							quernRow11SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns5, givens4)
 						}
-						/*line :270:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], d2)
+						/*line :250:500*/ host.ShuffleDown(shuffleDowns6[first2:][:lanes], givens4[first2:][:lanes], d2)
 						start2 := 2*d2 - 1
-//line :272:10000
+//line :252:500
 						{
-							at, n, startX := first9, lanes, first9
+							at, n, startX := first2, lanes, first2
 							_, _, _ = at, n, startX
 							threadY := 0 // no constant, by which Go would not divide
 							_ = threadY
@@ -1940,23 +1781,22 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 							quernRow12SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
 						}
 					}
-//line :283:10000
+//line :263:500
 					{
-						at, n, startX := first9, lanes, first9
+						at, n, startX := first2, lanes, first2
 						_, _, _ = at, n, startX
 						quernRow13SumCompensated[T](r, vs3, at, results2)
 					}
 				}
-//line :289:10000
 				{
-					at, n, startX := first9, lanes, first9
+					at, n, startX := first2, lanes, first2
 					_, _, _ = at, n, startX
 					quernRow14SumCompensated[T](r, results2, at, vs2)
 				}
 			}
-//line :295:10000
+//line :275:500
 			{
-				at, n, startX := first9, lanes, first9
+				at, n, startX := first2, lanes, first2
 				_, _, _ = at, n, startX
 				threadY := 0 // no constant, by which Go would not divide
 				_ = threadY
@@ -1966,39 +1806,39 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				quernRow15SumCompensated[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:1969:1*/
+	} /*line quern_gen.go:1809:1*/
 }
 
 //go:noinline
-func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first int, count int, in []T, first2 int) {
-	vRow := (*[256]Compensated[T])(vs[first:])
+func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], count int, in []T, first int) {
+	vRow := (*[256]Compensated[T])(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line compensated.go:34*/ sum := Compensated[T]{}
 		for j := threadX; j < count; j += 256 {
-			t2 := Compensated[T]{Sum: in[first2+j]}
+			t2 := Compensated[T]{Sum: in[first+j]}
 			/*line compensated.go:36*/ sum = addCompensated[T](sum, t2)
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ v := sum
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := sum
 		vRow[threadX] = v
-	} /*line quern_gen.go:1984:1*/
+	} /*line quern_gen.go:1824:1*/
 }
 
 //go:noinline
-func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
-	vRow := (*[256]Compensated[T])(vs[first3:])
-	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1991:1*/
+func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs, results []Compensated[T]) {
+	vRow := (*[256]Compensated[T])(vs)
+	resultRow := (*[256]Compensated[T])(results)
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1831:1*/
 }
 
 //go:noinline
-func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first4 int, shuffleDowns []Compensated[T], givens []T) {
-	vRow := (*[256]Compensated[T])(vs[first4:])
-	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first4:])
-	givenRow := (*[256]T)(givens[first4:])
+func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs, shuffleDowns []Compensated[T], givens []T) {
+	vRow := (*[256]Compensated[T])(vs)
+	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns)
+	givenRow := (*[256]T)(givens)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := Compensated[T]{}
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Compensated[T]{}
 		given := v.Sum
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
@@ -2026,20 +1866,20 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2029:1*/
+	} /*line quern_gen.go:1869:1*/
 }
 
 //go:noinline
-func quernRow4SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first5 int, shuffleDowns []Compensated[T], shuffleDowns2 []T, givens2 []T) {
-	vRow := (*[256]Compensated[T])(vs[first5:])
-	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]T)(givens2[first5:])
+func quernRow4SumCompensated[T float32 | float64](r *host.Run, vs, shuffleDowns []Compensated[T], shuffleDowns2, givens2 []T) {
+	vRow := (*[256]Compensated[T])(vs)
+	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns)
+	shuffleDownRow2 := (*[256]T)(shuffleDowns2)
+	givenRow2 := (*[256]T)(givens2)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Sum = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Sum = shuffleDown2
 		given2 := v.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -2073,14 +1913,14 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2076:1*/
+	} /*line quern_gen.go:1916:1*/
 }
 
 //go:noinline
-func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first6 int, shuffleDowns []Compensated[T], shuffleDowns3 []T, d int, group int, count3 int, start int) {
-	vRow := (*[256]Compensated[T])(vs[first6:])
-	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]T)(shuffleDowns3[first6:])
+func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs, shuffleDowns []Compensated[T], shuffleDowns3 []T, d, group, count3, start int) {
+	vRow := (*[256]Compensated[T])(vs)
+	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns)
+	shuffleDownRow3 := (*[256]T)(shuffleDowns3)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
@@ -2088,35 +1928,35 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := threadX & 31 & (group - 1)
 		count2 := count3 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Rest = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Rest = shuffleDown3
 		if d < group && lane+d < count2 && lane&start == 0 {
 			v = addCompensated[T](v, shuffleDown)
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2097:1*/
+	} /*line quern_gen.go:1937:1*/
 }
 
 //go:noinline
-func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
-	vRow := (*[256]Compensated[T])(vs[first7:])
-	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2104:1*/
+func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs, results []Compensated[T]) {
+	vRow := (*[256]Compensated[T])(vs)
+	resultRow := (*[256]Compensated[T])(results)
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1944:1*/
 }
 
 //go:noinline
-func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compensated[T], first8 int, vs2 []Compensated[T], partial *[8]Compensated[T]) {
-	resultRow := (*[256]Compensated[T])(results[first8:])
-	vRow2 := (*[256]Compensated[T])(vs2[first8:])
+func quernRow7SumCompensated[T float32 | float64](r *host.Run, results, vs2 []Compensated[T], partial *[8]Compensated[T]) {
+	resultRow := (*[256]Compensated[T])(results)
+	vRow2 := (*[256]Compensated[T])(vs2)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ v2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v2 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:2119:1*/
+	} /*line quern_gen.go:1959:1*/
 }
 
 //go:noinline
@@ -2125,16 +1965,16 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:251*/ v3 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
-	} /*line quern_gen.go:2130:1*/
+	} /*line quern_gen.go:1970:1*/
 }
 
 //go:noinline
 func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2137:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:1977:1*/
 }
 
 //go:noinline
@@ -2144,7 +1984,7 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 	givenRow3 := (*[32]T)(givens3[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v3 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown4 := Compensated[T]{}
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4 := Compensated[T]{}
 		given3 := v3.Sum
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
@@ -2172,11 +2012,11 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow3[lane2] = given3
 		}
-	} /*line quern_gen.go:2175:1*/
+	} /*line quern_gen.go:2015:1*/
 }
 
 //go:noinline
-func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
+func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns5, givens4 []T) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
 	shuffleDownRow5 := (*[32]T)(shuffleDowns5[at:])
@@ -2185,7 +2025,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		v3 := vRow3[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown4.Sum = shuffleDown5
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Sum = shuffleDown5
 		given4 := v3.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
@@ -2219,11 +2059,11 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:2222:1*/
+	} /*line quern_gen.go:2062:1*/
 }
 
 //go:noinline
-func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2 int, group2 int, count4 int, start2 int, startX int) {
+func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2, group2, count4, start2, startX int) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
 	shuffleDownRow6 := (*[32]T)(shuffleDowns6[at:])
@@ -2234,31 +2074,31 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown4.Rest = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Rest = shuffleDown6
 		if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
 			v3 = addCompensated[T](v3, shuffleDown4)
 		}
 		vRow3[lane2] = v3
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:2243:1*/
+	} /*line quern_gen.go:2083:1*/
 }
 
 //go:noinline
 func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2250:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2090:1*/
 }
 
 //go:noinline
 func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
 	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:251*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2257:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2097:1*/
 }
 
 //go:noinline
-func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, out []Compensated[T], blockX int, startX int) {
+func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, out []Compensated[T], blockX, startX int) {
 	vRow2 := (*[32]Compensated[T])(vs2[at:])
 	for lane2 := range 32 {
 		threadX := startX + lane2
@@ -2267,7 +2107,7 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		/*line compensated.go:39*/ if threadX == 0 {
 			out[blockX] = v2
 		}
-	} /*line quern_gen.go:2270:1*/
+	} /*line quern_gen.go:2110:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2276,52 +2116,41 @@ func quernPlainAddParts(r *host.Run) {
 }
 
 func quernHostAddParts(r *host.Run) {
-	parts := host.Value[int](r, 0)
-	partial := host.Slice[uint32](r, 1)
-	counts := host.Slice[uint32](r, 2)
+	parts, partial, counts := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	ns := host.Scratch[uint32](r, 0, max(1024, r.BlockDim.X))
 	whole := max(parts, 0) &^ 3
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddParts(r, ns, width, base, counts)
-				for p := 0; p < whole; p += 4 {
-					if r.Halted() {
-						/*line histogram_kernels.go:69*/ r.Halt()
-					}
-					start := p * len(counts)
-					start2 := (p + 1) * len(counts)
-					start3 := (p + 2) * len(counts)
-					start4 := (p + 3) * len(counts)
-					start5 := p*len(counts) + base
-					start6 := (p+1)*len(counts) + base
-					start7 := (p+2)*len(counts) + base
-					start8 := (p+3)*len(counts) + base
-					quernRow2AddParts(r, ns, width, base, counts, partial, start, start2, start3, start4, start5, start6, start7, start8)
-				}
-				for p2 := whole; p2 < parts; p2++ {
-					if r.Halted() {
-						/*line histogram_kernels.go:69*/ r.Halt()
-					}
-					start9 := p2 * len(counts)
-					start10 := p2*len(counts) + base
-					quernRow3AddParts(r, ns, width, base, counts, partial, start9, start10)
-				}
-				quernRow4AddParts(r, ns, width, base, counts)
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddParts(r, ns, width, base, counts)
+			for p := 0; p < whole; p += 4 {
+				/*line histogram_kernels.go:69*/ r.CheckHalt()
+				start := p * len(counts)
+				start2 := (p + 1) * len(counts)
+				start3 := (p + 2) * len(counts)
+				start4 := (p + 3) * len(counts)
+				start5 := p*len(counts) + base
+				start6 := (p+1)*len(counts) + base
+				start7 := (p+2)*len(counts) + base
+				start8 := (p+3)*len(counts) + base
+				quernRow2AddParts(r, ns, width, base, counts, partial, start, start2, start3, start4, start5, start6, start7, start8)
 			}
+			for p2 := whole; p2 < parts; p2++ {
+				/*line :69:1*/ r.CheckHalt()
+				start9 := p2 * len(counts)
+				start10 := p2*len(counts) + base
+				quernRow3AddParts(r, ns, width, base, counts, partial, start9, start10)
+			}
+			/*line :74:500*/ quernRow4AddParts(r, ns, width, base, counts)
 		}
-	} /*line quern_gen.go:2319:1*/
+	} /*line quern_gen.go:2148:1*/
 }
 
 //go:noinline
-func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []uint32) {
-	nRow := ns[:][:width]
+func quernRow1AddParts(r *host.Run, ns []uint32, width, base int, counts []uint32) {
+	nRow := ns[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(counts)-base, width)
 		if count <= 0 {
@@ -2338,12 +2167,12 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2341:1*/
+	} /*line quern_gen.go:2170:1*/
 }
 
 //go:noinline
-func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []uint32, partial []uint32, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
-	nRow := ns[:][:width]
+func quernRow2AddParts(r *host.Run, ns []uint32, width, base int, counts, partial []uint32, start, start2, start3, start4, start5, start6, start7, start8 int) {
+	nRow := ns[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(counts)-base, width)
 		if count2 <= 0 {
@@ -2371,18 +2200,18 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		n := nRow[threadX]
 		i := base + threadX
 		if i < len(counts) {
-			/*line histogram_kernels.go:70*/ n += partial[start+i]
-			/*line histogram_kernels.go:70*/ n += partial[start2+i]
-			/*line histogram_kernels.go:70*/ n += partial[start3+i]
-			/*line histogram_kernels.go:70*/ n += partial[start4+i]
+			/*line :70:1*/ n += partial[start+i]
+			/*line :70:1*/ n += partial[start2+i]
+			/*line :70:1*/ n += partial[start3+i]
+			/*line :70:1*/ n += partial[start4+i]
 		}
-		nRow[threadX] = n
-	} /*line quern_gen.go:2380:1*/
+		/*line :72:500*/ nRow[threadX] = n
+	} /*line quern_gen.go:2209:1*/
 }
 
 //go:noinline
-func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []uint32, partial []uint32, start9 int, start10 int) {
-	nRow := ns[:][:width]
+func quernRow3AddParts(r *host.Run, ns []uint32, width, base int, counts, partial []uint32, start9, start10 int) {
+	nRow := ns[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count3 := min(len(counts)-base, width)
 		if count3 <= 0 {
@@ -2404,15 +2233,15 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		n := nRow[threadX]
 		i := base + threadX
 		if i < len(counts) {
-			/*line histogram_kernels.go:70*/ n += partial[start9+i]
+			/*line :70:1*/ n += partial[start9+i]
 		}
-		nRow[threadX] = n
-	} /*line quern_gen.go:2410:1*/
+		/*line :72:500*/ nRow[threadX] = n
+	} /*line quern_gen.go:2239:1*/
 }
 
 //go:noinline
-func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []uint32) {
-	nRow := ns[:][:width]
+func quernRow4AddParts(r *host.Run, ns []uint32, width, base int, counts []uint32) {
+	nRow := ns[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count4 := min(len(counts)-base, width)
 		if count4 <= 0 {
@@ -2430,9 +2259,9 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		n := nRow[threadX]
 		i := base + threadX
 		if i < len(counts) {
-			/*line histogram_kernels.go:72*/ counts[i] = n
+			/*line :72:1*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2435:1*/
+	} /*line quern_gen.go:2264:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2441,30 +2270,19 @@ func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
 }
 
 func quernHostHistogramEvenParts[T float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	bins := host.Value[int](r, 1)
-	low := host.Value[T](r, 2)
-	high := host.Value[T](r, 3)
-	scale := host.Value[T](r, 4)
-	in := host.Slice[T](r, 5)
-	counts := host.Slice[uint32](r, 6)
+	part, bins, low, high, scale, in, counts := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[T](r, 3), host.Value[T](r, 4), host.Slice[T](r, 5), host.Slice[uint32](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HistogramEvenParts[T](r, base, bins, counts, in, part, low, scale, high, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1HistogramEvenParts[T](r, base, bins, counts, in, part, low, scale, high, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bins int, counts []uint32, in []T, part int, low T, scale T, high T, width int) {
+func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base, bins int, counts []uint32, in []T, part int, low, scale, high T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
@@ -2477,19 +2295,20 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 		}
 		own := counts[t1:t2]
 		for i := 0; i < len(own); i++ {
-			/*line histogram_kernels.go:121*/ own[i] = 0
+			/*line :121:1*/ own[i] = 0
 		}
-		/*line histogram_kernels.go:122*/ t7 := in[t5:t6]
-		for i2 := 0; i2 < len(t7); i2++ {
-			/*line histogram_kernels.go:122*/ x := t7[i2]
-			/*line histogram_kernels.go:124*/ b := host.Int64[int]((x - low) * scale)
-			if x >= low && uint(b) < uint(len(own)) {
+		/*line :122:500*/ t7 := in[t5:t6]
+		/*line :123:500*/ for i2 := 0; i2 < len(t7); i2++ {
+			/*line :122:1*/ x := t7[i2]
+			/*line :124:1*/ b := host.Int64[int]((x - low) * scale)
+			/*line :125:500*/ if x >= low && uint(b) < uint(len(own)) {
 				own[b]++
+//line :127:500
 			} else if x >= low && x <= high {
-				own[len(own)-1]++
+				/*line :128:500*/ own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2492:1*/
+	} /*line quern_gen.go:2311:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2498,29 +2317,20 @@ func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
 }
 
 func quernHostHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	bins := host.Value[int](r, 1)
-	edges := host.Slice[T](r, 2)
-	in := host.Slice[T](r, 3)
-	counts := host.Slice[uint32](r, 4)
+	part, bins, edges, in, counts := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	last := len(edges) - 1
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HistogramEdgesParts[T](r, base, bins, counts, in, part, edges, last, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1HistogramEdgesParts[T](r, base, bins, counts, in, part, edges, last, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base int, bins int, counts []uint32, in []T, part int, edges []T, last int, width int) {
+func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base, bins int, counts []uint32, in []T, part int, edges []T, last, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
@@ -2535,38 +2345,35 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 			}
 			own := counts[t1:t2]
 			for i := 0; i < len(own); i++ {
-				/*line histogram_kernels.go:52*/ own[i] = 0
+				/*line :52:1*/ own[i] = 0
 			}
-			/*line histogram_kernels.go:53*/ t7 := in[t5:t6]
-			for i2 := 0; i2 < len(t7); i2++ {
-				if r.Halted() {
-					/*line histogram_kernels.go:53*/ r.Halt()
-				}
-				/*line histogram_kernels.go:53*/ x := t7[i2]
+			/*line :53:500*/ t7 := in[t5:t6]
+			/*line :54:500*/ for i2 := 0; i2 < len(t7); i2++ {
+				/*line :53:1*/ r.CheckHalt()
+				/*line :53:1*/ x := t7[i2]
 				var result0 int
-				/*line histogram_kernels.go:87*/ if !(x >= edges[0] && x <= edges[last]) {
+				/*line :87:500*/ if !(x >= edges[0] && x <= edges[last]) {
 					result0 = -1
 				} else {
-					low := 0
-					for high := last; high-low > 1; {
-						if r.Halted() {
-							/*line histogram_kernels.go:91*/ r.Halt()
-						}
-						/*line histogram_kernels.go:92*/ mid := int(uint(low+high) / 2)
-						/*line histogram_kernels.go:92*/ if x >= edges[mid] {
+					/*line :90:500*/ low := 0
+					/*line :91:500*/ for high := last; high-low > 1; {
+						/*line :91:1*/ r.CheckHalt()
+						mid := int(uint(low+high) / 2)
+						/*line :92:500*/ if x >= edges[mid] {
 							low = mid
+//line :94:500
 						} else {
-							high = mid
+							/*line :95:500*/ high = mid
 						}
 					}
-					result0 = low
+					/*line :98:500*/ result0 = low
 				}
-				/*line histogram_kernels.go:54*/ if result0 >= 0 {
+				/*line :54:500*/ if result0 >= 0 {
 					own[result0]++
 				}
 			}
 		}
-	} /*line quern_gen.go:2569:1*/
+	} /*line quern_gen.go:2376:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2575,27 +2382,19 @@ func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Ru
 }
 
 func quernHostHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	bins := host.Value[int](r, 1)
-	in := host.Slice[T](r, 2)
-	counts := host.Slice[uint32](r, 3)
+	part, bins, in, counts := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HistogramValuesParts[T](r, base, bins, counts, in, part, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1HistogramValuesParts[T](r, base, bins, counts, in, part, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run, base int, bins int, counts []uint32, in []T, part int, width int) {
+func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run, base, bins int, counts []uint32, in []T, part, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
@@ -2610,18 +2409,18 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 			}
 			own := counts[t1:t2]
 			for i := 0; i < len(own); i++ {
-				/*line histogram_kernels.go:52*/ own[i] = 0
+				/*line :52:1*/ own[i] = 0
 			}
-			/*line histogram_kernels.go:53*/ t7 := in[t5:t6]
-			for i2 := 0; i2 < len(t7); i2++ {
-				/*line histogram_kernels.go:53*/ x := t7[i2]
-				/*line histogram_kernels.go:150*/ result := valueBin[T](x, bins)
-				/*line histogram_kernels.go:54*/ if result >= 0 {
+			/*line :53:500*/ t7 := in[t5:t6]
+			/*line :54:500*/ for i2 := 0; i2 < len(t7); i2++ {
+				/*line :53:1*/ x := t7[i2]
+				/*line :150:1*/ result := valueBin[T](x, bins)
+				/*line :54:500*/ if result >= 0 {
 					own[result]++
 				}
 			}
 		}
-	} /*line quern_gen.go:2624:1*/
+	} /*line quern_gen.go:2423:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2630,216 +2429,151 @@ func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 }
 
 func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	in := host.Slice[T](r, 1)
-	out := host.Slice[Moments](r, 2)
+	part, in, out := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[Moments](r, 2)
 	vs := host.Scratch[Moments](r, 0, r.BlockDim.Count())
 	group := 32
 	results := host.Scratch[Moments](r, 1, r.BlockDim.Count())
 	var d2 int
-	shuffleDowns := host.Scratch[Moments](r, 2, r.BlockDim.Count())
-	givens := host.Scratch[int64](r, 13, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[int64](r, 3, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 14, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 15, r.BlockDim.Count())
-	shuffleDowns4 := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[Moments](r, 12, r.BlockDim.Count())
-	partial := host.Shared[[8]Moments](r, 0)
-	vs3 := host.Scratch[Moments](r, 6, r.BlockDim.Count())
+	shuffleDowns, givens, shuffleDowns2, givens2, shuffleDowns3, givens3, shuffleDowns4, vs2, partial, vs3 := host.Scratch[Moments](r, 2, r.BlockDim.Count()), host.Scratch[int64](r, 13, r.BlockDim.Count()), host.Scratch[int64](r, 3, r.BlockDim.Count()), host.Scratch[float64](r, 14, r.BlockDim.Count()), host.Scratch[float64](r, 4, r.BlockDim.Count()), host.Scratch[float64](r, 15, r.BlockDim.Count()), host.Scratch[float64](r, 5, r.BlockDim.Count()), host.Scratch[Moments](r, 12, r.BlockDim.Count()), host.Shared[[8]Moments](r, 0), host.Scratch[Moments](r, 6, r.BlockDim.Count())
 	group2 := 8
 	results2 := host.Scratch[Moments](r, 7, r.BlockDim.Count())
 	var d3 int
-	shuffleDowns5 := host.Scratch[Moments](r, 8, r.BlockDim.Count())
-	givens4 := host.Scratch[int64](r, 16, r.BlockDim.Count())
-	shuffleDowns6 := host.Scratch[int64](r, 9, r.BlockDim.Count())
-	givens5 := host.Scratch[float64](r, 17, r.BlockDim.Count())
-	shuffleDowns7 := host.Scratch[float64](r, 10, r.BlockDim.Count())
-	givens6 := host.Scratch[float64](r, 18, r.BlockDim.Count())
-	shuffleDowns8 := host.Scratch[float64](r, 11, r.BlockDim.Count())
+	shuffleDowns5, givens4, shuffleDowns6, givens5, shuffleDowns7, givens6, shuffleDowns8 := host.Scratch[Moments](r, 8, r.BlockDim.Count()), host.Scratch[int64](r, 16, r.BlockDim.Count()), host.Scratch[int64](r, 9, r.BlockDim.Count()), host.Scratch[float64](r, 17, r.BlockDim.Count()), host.Scratch[float64](r, 10, r.BlockDim.Count()), host.Scratch[float64](r, 18, r.BlockDim.Count()), host.Scratch[float64](r, 11, r.BlockDim.Count())
 	threads17 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		first2 := blockX * part
-		count := min(part, len(in)-first2)
+		first := blockX * part
+		count := min(part, len(in)-first)
 		count4 := min(count, 256)
 		count5 := (count4 + 32 - 1) / 32
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1MomentsOfParts[T](r, vs, first, count, in, first2)
-			}
-		}
+		quernRow1MomentsOfParts[T](r, vs, count, in, first)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow2MomentsOfParts[T](r, vs, first3, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+				quernRow2MomentsOfParts(r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d2 = 1
-			/*line :264:10000*/ for ; d2 < 32; d2 *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3MomentsOfParts[T](r, vs, first4, shuffleDowns, givens)
-					}
-				}
-				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d2)
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4MomentsOfParts[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
-					}
-				}
-				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d2)
-				/*line :272:10000*/ for threadZ := range 1 {
-					/*line :273:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5MomentsOfParts[T](r, vs, first6, shuffleDowns, shuffleDowns3, givens3)
-					}
-				}
-				/*line :278:10000*/ host.ShuffleDown(shuffleDowns4, givens3, d2)
+			/*line :243:500*/ d2 = 1
+			/*line :244:500*/ for ; d2 < 32; d2 *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				quernRow3MomentsOfParts(r, vs, shuffleDowns, givens)
+				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d2)
+				quernRow4MomentsOfParts(r, vs, shuffleDowns, shuffleDowns2, givens2)
+				host.ShuffleDown(shuffleDowns3, givens2, d2)
+				quernRow5MomentsOfParts(r, vs, shuffleDowns, shuffleDowns3, givens3)
+				host.ShuffleDown(shuffleDowns4, givens3, d2)
 				start := 2*d2 - 1
-				/*line :280:10000*/ for threadZ := range 1 {
-					/*line :281:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6MomentsOfParts[T](r, vs, first7, shuffleDowns, shuffleDowns4, d2, group, count4, start)
-					}
-				}
+				quernRow6MomentsOfParts(r, vs, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 			}
-			/*line :288:10000*/ for threadZ := range 1 {
-				/*line :289:10000*/ for threadY := range 1 {
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7MomentsOfParts[T](r, vs, first8, results)
-				}
-			}
+			/*line :252:500*/ quernRow7MomentsOfParts(r, vs, results)
 		}
-		/*line :295:10000*/ for threadZ := range 1 {
-			/*line :296:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow8MomentsOfParts[T](r, results, first9, vs2, partial)
-			}
-		}
-		/*line :302:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
-			lanes := min(32, threads17-first10)
-			/*line :250:10000*/ if first10>>5 == 0 {
-//line :251:10000
+		/*line :254:500*/ quernRow8MomentsOfParts(r, results, vs2, partial)
+		/*line :255:500*/ for first2 := 0; first2 < threads17; first2 += 32 {
+			lanes := min(32, threads17-first2)
+			/*line :230:500*/ if first2>>5 == 0 {
+//line :231:500
 				{
-					at, n2, startX := first10, lanes, first10
+					at, n2, startX := first2, lanes, first2
 					_, _, _ = at, n2, startX
 					threadY := 0 // no constant, by which Go would not divide
 					_ = threadY
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow9MomentsOfParts[T](r, vs3, at, partial, startX)
+					quernRow9MomentsOfParts(r, vs3, at, partial, startX)
 				}
-				/*line :261:10000*/ switch {
-//line :262:10000
+				/*line :241:500*/ switch {
+//line :242:500
 				default:
-					/*line :260:10000*/ if group2 == 1 {
-//line :261:10000
+					/*line :240:500*/ if group2 == 1 {
+//line :241:500
 						{
-							at, n2, startX := first10, lanes, first10
+							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
-							quernRow10MomentsOfParts[T](r, vs3, at, results2)
+							quernRow10MomentsOfParts(r, vs3, at, results2)
 						}
-						/*line :266:10000*/ break
+						/*line :246:500*/ break
 					}
-					/*line :263:10000*/ d3 = 1
-					/*line :264:10000*/ for ; d3 < 32; d3 *= 2 {
-						/*line :265:10000*/ if r.Halted() {
-							/*line :263:10000*/ r.Halt()
-						}
-//line :265:10000
+					/*line :243:500*/ d3 = 1
+					/*line :244:500*/ for ; d3 < 32; d3 *= 2 {
+						/*line :243:1*/ r.CheckHalt()
+//line :244:500
 						{
-							at, n2, startX := first10, lanes, first10
+							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
-							quernRow11MomentsOfParts[T](r, vs3, at, shuffleDowns5, givens4)
+							quernRow11MomentsOfParts(r, vs3, at, shuffleDowns5, givens4)
 						}
-						/*line :264:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], d3)
-//line :265:10000
+						/*line :244:500*/ host.ShuffleDown(shuffleDowns6[first2:][:lanes], givens4[first2:][:lanes], d3)
+//line :245:500
 						{
-							at, n2, startX := first10, lanes, first10
+							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
-							quernRow12MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns6, givens5)
+							quernRow12MomentsOfParts(r, vs3, at, shuffleDowns5, shuffleDowns6, givens5)
 						}
-						/*line :270:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], d3)
-//line :271:10000
+						/*line :250:500*/ host.ShuffleDown(shuffleDowns7[first2:][:lanes], givens5[first2:][:lanes], d3)
+//line :251:500
 						{
-							at, n2, startX := first10, lanes, first10
+							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
-							quernRow13MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns7, givens6)
+							quernRow13MomentsOfParts(r, vs3, at, shuffleDowns5, shuffleDowns7, givens6)
 						}
-						/*line :276:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], d3)
+						/*line :256:500*/ host.ShuffleDown(shuffleDowns8[first2:][:lanes], givens6[first2:][:lanes], d3)
 						start2 := 2*d3 - 1
-//line :278:10000
+//line :258:500
 						{
-							at, n2, startX := first10, lanes, first10
+							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
 							threadY := 0 // no constant, by which Go would not divide
 							_ = threadY
 							threadZ := 0 // no constant, by which Go would not divide
 							_ = threadZ
 							r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-							quernRow14MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
+							quernRow14MomentsOfParts(r, vs3, at, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
 						}
 					}
-//line :289:10000
 					{
-						at, n2, startX := first10, lanes, first10
+						at, n2, startX := first2, lanes, first2
 						_, _, _ = at, n2, startX
-						quernRow15MomentsOfParts[T](r, vs3, at, results2)
+						quernRow15MomentsOfParts(r, vs3, at, results2)
 					}
 				}
-//line :295:10000
+//line :275:500
 				{
-					at, n2, startX := first10, lanes, first10
+					at, n2, startX := first2, lanes, first2
 					_, _, _ = at, n2, startX
-					quernRow16MomentsOfParts[T](r, results2, at, vs2)
+					quernRow16MomentsOfParts(r, results2, at, vs2)
 				}
 			}
-//line :301:10000
+//line :281:500
 			{
-				at, n2, startX := first10, lanes, first10
+				at, n2, startX := first2, lanes, first2
 				_, _, _ = at, n2, startX
 				threadY := 0 // no constant, by which Go would not divide
 				_ = threadY
 				threadZ := 0 // no constant, by which Go would not divide
 				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow17MomentsOfParts[T](r, vs2, at, out, blockX, startX)
+				quernRow17MomentsOfParts(r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2825:1*/
+	} /*line quern_gen.go:2559:1*/
 }
 
 //go:noinline
-func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first int, count int, in []T, first2 int) {
-	vRow := (*[256]Moments)(vs[first:])
-	if first2 >= 0 && 256 <= len(in)-first2 {
-		row := (*[256]T)(in[first2:])
+func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, count int, in []T, first int) {
+	vRow := (*[256]Moments)(vs)
+	if first >= 0 && 256 <= len(in)-first {
+		row := (*[256]T)(in[first:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			/*line moments.go:51*/ m := Moments{}
-			/*line moments.go:52:20000*/ if threadX < count {
+			/*line :52:500*/ if threadX < count {
 				origin := float64(row[threadX])
 				var sum float64
 				var squares float64
 				/*line moments.go:55*/ n := 0
 				for j := threadX; j < count; j += 256 {
-					d := float64(in[first2+j]) - origin
+					d := float64(in[first+j]) - origin
 					sum += d
 					squares += d * d
 					n++
@@ -2847,7 +2581,7 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 				mean := sum / float64(n)
 				m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:245*/ v := m
+			/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
 			vRow[threadX] = v
 		}
 		return
@@ -2855,13 +2589,13 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line moments.go:51*/ m := Moments{}
-		/*line moments.go:52:20000*/ if threadX < count {
-			origin := float64(in[first2+threadX])
+		/*line :52:500*/ if threadX < count {
+			origin := float64(in[first+threadX])
 			var sum float64
 			var squares float64
 			/*line moments.go:55*/ n := 0
 			for j := threadX; j < count; j += 256 {
-				d := float64(in[first2+j]) - origin
+				d := float64(in[first+j]) - origin
 				sum += d
 				squares += d * d
 				n++
@@ -2869,26 +2603,26 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			mean := sum / float64(n)
 			m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ v := m
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
 		vRow[threadX] = v
-	} /*line quern_gen.go:2874:1*/
+	} /*line quern_gen.go:2608:1*/
 }
 
 //go:noinline
-func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
-	vRow := (*[256]Moments)(vs[first3:])
-	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2881:1*/
+func quernRow2MomentsOfParts(r *host.Run, vs, results []Moments) {
+	vRow := (*[256]Moments)(vs)
+	resultRow := (*[256]Moments)(results)
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2615:1*/
 }
 
 //go:noinline
-func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first4 int, shuffleDowns []Moments, givens []int64) {
-	vRow := (*[256]Moments)(vs[first4:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
-	givenRow := (*[256]int64)(givens[first4:])
+func quernRow3MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, givens []int64) {
+	vRow := (*[256]Moments)(vs)
+	shuffleDownRow := (*[256]Moments)(shuffleDowns)
+	givenRow := (*[256]int64)(givens)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := Moments{}
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Moments{}
 		given := v.Count
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
@@ -2916,20 +2650,20 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2919:1*/
+	} /*line quern_gen.go:2653:1*/
 }
 
 //go:noinline
-func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first5 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	vRow := (*[256]Moments)(vs[first5:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]float64)(givens2[first5:])
+func quernRow4MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
+	vRow := (*[256]Moments)(vs)
+	shuffleDownRow := (*[256]Moments)(shuffleDowns)
+	shuffleDownRow2 := (*[256]int64)(shuffleDowns2)
+	givenRow2 := (*[256]float64)(givens2)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Count = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
 		given2 := v.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -2963,20 +2697,20 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2966:1*/
+	} /*line quern_gen.go:2700:1*/
 }
 
 //go:noinline
-func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first6 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
-	vRow := (*[256]Moments)(vs[first6:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
-	givenRow3 := (*[256]float64)(givens3[first6:])
+func quernRow5MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDowns3, givens3 []float64) {
+	vRow := (*[256]Moments)(vs)
+	shuffleDownRow := (*[256]Moments)(shuffleDowns)
+	shuffleDownRow3 := (*[256]float64)(shuffleDowns3)
+	givenRow3 := (*[256]float64)(givens3)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Mean = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
 		given3 := v.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
@@ -3010,14 +2744,14 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3013:1*/
+	} /*line quern_gen.go:2747:1*/
 }
 
 //go:noinline
-func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first7 int, shuffleDowns []Moments, shuffleDowns4 []float64, d2 int, group int, count4 int, start int) {
-	vRow := (*[256]Moments)(vs[first7:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
-	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first7:])
+func quernRow6MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDowns4 []float64, d2, group, count4, start int) {
+	vRow := (*[256]Moments)(vs)
+	shuffleDownRow := (*[256]Moments)(shuffleDowns)
+	shuffleDownRow4 := (*[256]float64)(shuffleDowns4)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
@@ -3025,63 +2759,63 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
 		count3 := count4 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
 		if d2 < group && lane+d2 < count3 && lane&start == 0 {
 			v = mergeMoments(v, shuffleDown)
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3034:1*/
+	} /*line quern_gen.go:2768:1*/
 }
 
 //go:noinline
-func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
-	vRow := (*[256]Moments)(vs[first8:])
-	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3041:1*/
+func quernRow7MomentsOfParts(r *host.Run, vs, results []Moments) {
+	vRow := (*[256]Moments)(vs)
+	resultRow := (*[256]Moments)(results)
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2775:1*/
 }
 
 //go:noinline
-func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results []Moments, first9 int, vs2 []Moments, partial *[8]Moments) {
-	resultRow := (*[256]Moments)(results[first9:])
-	vRow2 := (*[256]Moments)(vs2[first9:])
+func quernRow8MomentsOfParts(r *host.Run, results, vs2 []Moments, partial *[8]Moments) {
+	resultRow := (*[256]Moments)(results)
+	vRow2 := (*[256]Moments)(vs2)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ v2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v2 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:3056:1*/
+	} /*line quern_gen.go:2790:1*/
 }
 
 //go:noinline
-func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, partial *[8]Moments, startX int) {
+func quernRow9MomentsOfParts(r *host.Run, vs3 []Moments, at int, partial *[8]Moments, startX int) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:251*/ v3 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
-	} /*line quern_gen.go:3067:1*/
+	} /*line quern_gen.go:2801:1*/
 }
 
 //go:noinline
-func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
+func quernRow10MomentsOfParts(r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3074:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2808:1*/
 }
 
 //go:noinline
-func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, givens4 []int64) {
+func quernRow11MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, givens4 []int64) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	givenRow4 := (*[32]int64)(givens4[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v3 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5 := Moments{}
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5 := Moments{}
 		given4 := v3.Count
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow4[lane2] = given4
@@ -3109,11 +2843,11 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:3112:1*/
+	} /*line quern_gen.go:2846:1*/
 }
 
 //go:noinline
-func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
+func quernRow12MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	shuffleDownRow6 := (*[32]int64)(shuffleDowns6[at:])
@@ -3122,7 +2856,7 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		v3 := vRow3[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5.Count = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Count = shuffleDown6
 		given5 := v3.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
@@ -3156,11 +2890,11 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
-	} /*line quern_gen.go:3159:1*/
+	} /*line quern_gen.go:2893:1*/
 }
 
 //go:noinline
-func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
+func quernRow13MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns7, givens6 []float64) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	shuffleDownRow7 := (*[32]float64)(shuffleDowns7[at:])
@@ -3169,7 +2903,7 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		v3 := vRow3[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown7 := shuffleDownRow7[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5.Mean = shuffleDown7
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Mean = shuffleDown7
 		given6 := v3.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
@@ -3203,11 +2937,11 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
-	} /*line quern_gen.go:3206:1*/
+	} /*line quern_gen.go:2940:1*/
 }
 
 //go:noinline
-func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns8 []float64, d3 int, group2 int, count5 int, start2 int, startX int) {
+func quernRow14MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns8 []float64, d3, group2, count5, start2, startX int) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	shuffleDownRow8 := (*[32]float64)(shuffleDowns8[at:])
@@ -3218,31 +2952,31 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown8 := shuffleDownRow8[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5.M2 = shuffleDown8
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.M2 = shuffleDown8
 		if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
 			v3 = mergeMoments(v3, shuffleDown5)
 		}
 		vRow3[lane2] = v3
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:3227:1*/
+	} /*line quern_gen.go:2961:1*/
 }
 
 //go:noinline
-func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
+func quernRow15MomentsOfParts(r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3234:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2968:1*/
 }
 
 //go:noinline
-func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, vs2 []Moments) {
+func quernRow16MomentsOfParts(r *host.Run, results2 []Moments, at int, vs2 []Moments) {
 	resultRow2 := (*[32]Moments)(results2[at:])
 	vRow2 := (*[32]Moments)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:251*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3241:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2975:1*/
 }
 
 //go:noinline
-func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Moments, at int, out []Moments, blockX int, startX int) {
+func quernRow17MomentsOfParts(r *host.Run, vs2 []Moments, at int, out []Moments, blockX, startX int) {
 	vRow2 := (*[32]Moments)(vs2[at:])
 	for lane2 := range 32 {
 		threadX := startX + lane2
@@ -3251,7 +2985,7 @@ func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Mo
 		/*line moments.go:66*/ if threadX == 0 {
 			out[blockX] = v2
 		}
-	} /*line quern_gen.go:3254:1*/
+	} /*line quern_gen.go:2988:1*/
 }
 
 func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
@@ -3260,162 +2994,58 @@ func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 }
 
 func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
-	l := host.Value[struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}](r, 0)
-	ends := host.Slice[int32](r, 1)
-	in := host.Slice[T](r, 2)
-	out := host.Slice[Moments](r, 3)
+	l, ends, in, out := host.Value[quernStruct1](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[Moments](r, 3)
 	var lines int
-	ps := host.Scratch[struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	}](r, 0, r.BlockDim.Count())
-	ms := host.Scratch[Moments](r, 1, r.BlockDim.Count())
+	ps, ms := host.Scratch[quernStruct2](r, 0, r.BlockDim.Count()), host.Scratch[Moments](r, 1, r.BlockDim.Count())
 	t2 := l.Inner
 	c := int(1)
 	var group int
-	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs := host.Scratch[Moments](r, 3, r.BlockDim.Count())
-	results := host.Scratch[Moments](r, 4, r.BlockDim.Count())
+	counts, vs, results := host.Scratch[int](r, 2, r.BlockDim.Count()), host.Scratch[Moments](r, 3, r.BlockDim.Count()), host.Scratch[Moments](r, 4, r.BlockDim.Count())
 	var d2 int
-	shuffleDowns := host.Scratch[Moments](r, 5, r.BlockDim.Count())
-	givens := host.Scratch[int64](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[int64](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 10, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[float64](r, 7, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 11, r.BlockDim.Count())
-	shuffleDowns4 := host.Scratch[float64](r, 8, r.BlockDim.Count())
+	shuffleDowns, givens, shuffleDowns2, givens2, shuffleDowns3, givens3, shuffleDowns4 := host.Scratch[Moments](r, 5, r.BlockDim.Count()), host.Scratch[int64](r, 9, r.BlockDim.Count()), host.Scratch[int64](r, 6, r.BlockDim.Count()), host.Scratch[float64](r, 10, r.BlockDim.Count()), host.Scratch[float64](r, 7, r.BlockDim.Count()), host.Scratch[float64](r, 11, r.BlockDim.Count()), host.Scratch[float64](r, 8, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		r.ThreadIdx = kernel.Dim3{}
 		/*line moments.go:75*/ lines = host.Div(len(out), l.Parts)
 		start := lines * l.Parts
-		/*line moments.go:77:20000*/ for threadZ := range 1 {
-			/*line moments.go:78*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1MomentsOfLines[T](r, ps, first, ms, base, l, start, lines, ends, t2, c, in)
-			}
-		}
+		quernRow1MomentsOfLines[T](r, ps, ms, base, l, start, lines, ends, t2, c, in)
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/lines.go:47*/ group = c << l.Group
-		/*line :48:30000*/ for threadZ := range 1 {
-			/*line :49:30000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow2MomentsOfLines[T](r, ps, first3, ms, counts, vs, c, l)
-			}
-		}
-		/*line :55:30000*/ switch {
-//line :56:30000
+		quernRow2MomentsOfLines(r, ps, ms, counts, vs, c, l)
+		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3MomentsOfLines[T](r, vs, first4, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+				quernRow2MomentsOfParts(r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d2 = 1
-			/*line :264:10000*/ for ; d2 < 32; d2 *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4MomentsOfLines[T](r, vs, first5, shuffleDowns, givens)
-					}
-				}
-				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d2)
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5MomentsOfLines[T](r, vs, first6, shuffleDowns, shuffleDowns2, givens2)
-					}
-				}
-				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d2)
-				/*line :272:10000*/ for threadZ := range 1 {
-					/*line :273:10000*/ for threadY := range 1 {
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6MomentsOfLines[T](r, vs, first7, shuffleDowns, shuffleDowns3, givens3)
-					}
-				}
-				/*line :278:10000*/ host.ShuffleDown(shuffleDowns4, givens3, d2)
+			/*line :243:500*/ d2 = 1
+			/*line :244:500*/ for ; d2 < 32; d2 *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				quernRow3MomentsOfParts(r, vs, shuffleDowns, givens)
+				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d2)
+				quernRow4MomentsOfParts(r, vs, shuffleDowns, shuffleDowns2, givens2)
+				host.ShuffleDown(shuffleDowns3, givens2, d2)
+				quernRow5MomentsOfParts(r, vs, shuffleDowns, shuffleDowns3, givens3)
+				host.ShuffleDown(shuffleDowns4, givens3, d2)
 				start2 := 2*d2 - 1
-				/*line :280:10000*/ for threadZ := range 1 {
-					/*line :281:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first8 := (threadZ*1 + threadY) * 256
-						quernRow7MomentsOfLines[T](r, counts, first8, vs, shuffleDowns, shuffleDowns4, d2, group, start2)
-					}
-				}
+				quernRow7MomentsOfLines(r, counts, vs, shuffleDowns, shuffleDowns4, d2, group, start2)
 			}
-			/*line :288:10000*/ for threadZ := range 1 {
-				/*line :289:10000*/ for threadY := range 1 {
-					first9 := (threadZ*1 + threadY) * 256
-					quernRow8MomentsOfLines[T](r, vs, first9, results)
-				}
-			}
+			/*line :252:500*/ quernRow7MomentsOfParts(r, vs, results)
 		}
-		/*line :295:10000*/ start3 := lines * l.Parts
-		/*line :296:10000*/ for threadZ := range 1 {
-			/*line :297:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow9MomentsOfLines[T](r, ps, first10, results, c, l, base, start3, out)
-			}
-		}
-	} /*line quern_gen.go:3381:1*/
+		/*line :254:500*/ start3 := lines * l.Parts
+		quernRow9MomentsOfLines(r, ps, results, c, l, base, start3, out)
+	} /*line quern_gen.go:3038:1*/
 }
 
 //go:noinline
-func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first int, ms []Moments, base int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}, start int, lines int, ends []int32, t2 int, c int, in []T) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first:])
-	mRow := (*[256]Moments)(ms[first:])
+func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []quernStruct2, ms []Moments, base int, l quernStruct1, start, lines int, ends []int32, t2, c int, in []T) {
+	pRow := (*[256]quernStruct2)(ps)
+	mRow := (*[256]Moments)(ms)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p2 := &pRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
-			Line   int
-			Part   int
-			First  int
-			Stride int
-			From   int
-			To     int
-		}{}
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := quernStruct2{}
 		of := (base + threadX) >> l.Group
 		if of >= start {
 			*p2 = p
@@ -3433,59 +3063,37 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 				p.First = t1
 				p.Stride = t2
 			}
-			/*line :34:30000*/ p.From = min(p.Part*l.Part, n)
+			/*line :34:500*/ p.From = min(p.Part*l.Part, n)
 			p.To = min(p.From+l.Part, n)
 			*p2 = p
 		}
-		/*line moments.go:77:20000*/ first2 := p2.From + threadX&31&(c<<l.Group-1)
+		/*line moments.go:77:500*/ first := p2.From + threadX&31&(c<<l.Group-1)
 		m := Moments{}
-		/*line moments.go:79:20000*/ if first2 < p2.To {
-			origin := float64(in[p2.First+first2*p2.Stride])
+		/*line :79:500*/ if first < p2.To {
+			origin := float64(in[p2.First+first*p2.Stride])
 			var sum float64
 			var squares float64
 			/*line moments.go:82*/ n2 := 0
-			/*line moments.go:83:20000*/ for i := first2; i < p2.To; i += c << l.Group {
-				/*line moments.go:84*/ if r.Halted() {
-					/*line moments.go:83*/ r.Halt()
-				}
-				/*line moments.go:84*/ d := float64(in[p2.First+i*p2.Stride]) - origin
+			/*line :83:500*/ for i := first; i < p2.To; i += c << l.Group {
+				/*line moments.go:83*/ r.CheckHalt()
+				d := float64(in[p2.First+i*p2.Stride]) - origin
 				sum += d
 				squares += d * d
 				n2++
 			}
-			/*line moments.go:89:20000*/ mean := sum / float64(n2)
+			mean := sum / float64(n2)
 			m = Moments{Count: int64(n2), Mean: origin + mean, M2: squares - sum*mean}
 		}
-		/*line moments.go:92:20000*/ mRow[threadX] = m
-	} /*line quern_gen.go:3460:1*/
+		mRow[threadX] = m
+	} /*line quern_gen.go:3088:1*/
 }
 
 //go:noinline
-func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first3 int, ms []Moments, counts []int, vs []Moments, c int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first3:])
-	mRow := (*[256]Moments)(ms[first3:])
-	countRow := (*[256]int)(counts[first3:])
-	vRow := (*[256]Moments)(vs[first3:])
+func quernRow2MomentsOfLines(r *host.Run, ps []quernStruct2, ms []Moments, counts []int, vs []Moments, c int, l quernStruct1) {
+	pRow := (*[256]quernStruct2)(ps)
+	mRow := (*[256]Moments)(ms)
+	countRow := (*[256]int)(counts)
+	vRow := (*[256]Moments)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p2 := &pRow[threadX]
@@ -3494,154 +3102,15 @@ func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		v := m
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:3497:1*/
+	} /*line quern_gen.go:3105:1*/
 }
 
 //go:noinline
-func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first4 int, results []Moments) {
-	vRow := (*[256]Moments)(vs[first4:])
-	resultRow := (*[256]Moments)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3504:1*/
-}
-
-//go:noinline
-func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first5 int, shuffleDowns []Moments, givens []int64) {
-	vRow := (*[256]Moments)(vs[first5:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
-	givenRow := (*[256]int64)(givens[first5:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := Moments{}
-		given := v.Count
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow[threadX] = given
-		{
-			threadX := threadX + 1
-			v := vRow[threadX]
-			shuffleDown := Moments{}
-			given := v.Count
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 2
-			v := vRow[threadX]
-			shuffleDown := Moments{}
-			given := v.Count
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 3
-			v := vRow[threadX]
-			shuffleDown := Moments{}
-			given := v.Count
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-	} /*line quern_gen.go:3542:1*/
-}
-
-//go:noinline
-func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first6 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	vRow := (*[256]Moments)(vs[first6:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
-	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first6:])
-	givenRow2 := (*[256]float64)(givens2[first6:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Count = shuffleDown2
-		given2 := v.Mean
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow2[threadX] = given2
-		{
-			threadX := threadX + 1
-			v := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.Count = shuffleDown2
-			given2 := v.Mean
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 2
-			v := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.Count = shuffleDown2
-			given2 := v.Mean
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 3
-			v := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.Count = shuffleDown2
-			given2 := v.Mean
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-	} /*line quern_gen.go:3589:1*/
-}
-
-//go:noinline
-func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first7 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
-	vRow := (*[256]Moments)(vs[first7:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
-	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first7:])
-	givenRow3 := (*[256]float64)(givens3[first7:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Mean = shuffleDown3
-		given3 := v.M2
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow3[threadX] = given3
-		{
-			threadX := threadX + 1
-			v := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown3 := shuffleDownRow3[threadX]
-			shuffleDown.Mean = shuffleDown3
-			given3 := v.M2
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow3[threadX] = given3
-		}
-		{
-			threadX := threadX + 2
-			v := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown3 := shuffleDownRow3[threadX]
-			shuffleDown.Mean = shuffleDown3
-			given3 := v.M2
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow3[threadX] = given3
-		}
-		{
-			threadX := threadX + 3
-			v := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown3 := shuffleDownRow3[threadX]
-			shuffleDown.Mean = shuffleDown3
-			given3 := v.M2
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow3[threadX] = given3
-		}
-	} /*line quern_gen.go:3636:1*/
-}
-
-//go:noinline
-func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []int, first8 int, vs []Moments, shuffleDowns []Moments, shuffleDowns4 []float64, d2 int, group int, start2 int) {
-	countRow := (*[256]int)(counts[first8:])
-	vRow := (*[256]Moments)(vs[first8:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first8:])
-	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first8:])
+func quernRow7MomentsOfLines(r *host.Run, counts []int, vs, shuffleDowns []Moments, shuffleDowns4 []float64, d2, group, start2 int) {
+	countRow := (*[256]int)(counts)
+	vRow := (*[256]Moments)(vs)
+	shuffleDownRow := (*[256]Moments)(shuffleDowns)
+	shuffleDownRow4 := (*[256]float64)(shuffleDowns4)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count := countRow[threadX]
@@ -3649,46 +3118,19 @@ func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
 		if d2 < group && lane+d2 < count && lane&start2 == 0 {
 			v = mergeMoments(v, shuffleDown)
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3658:1*/
+	} /*line quern_gen.go:3127:1*/
 }
 
 //go:noinline
-func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first9 int, results []Moments) {
-	vRow := (*[256]Moments)(vs[first9:])
-	resultRow := (*[256]Moments)(results[first9:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3665:1*/
-}
-
-//go:noinline
-func quernRow9MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first10 int, results []Moments, c int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}, base int, start3 int, out []Moments) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first10:])
-	resultRow := (*[256]Moments)(results[first10:])
+func quernRow9MomentsOfLines(r *host.Run, ps []quernStruct2, results []Moments, c int, l quernStruct1, base, start3 int, out []Moments) {
+	pRow := (*[256]quernStruct2)(ps)
+	resultRow := (*[256]Moments)(results)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p2 := &pRow[threadX]
@@ -3697,7 +3139,7 @@ func quernRow9MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		/*line moments.go:93*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result
 		}
-	} /*line quern_gen.go:3700:1*/
+	} /*line quern_gen.go:3142:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -3706,27 +3148,20 @@ func quernPlainCountFlags(r *host.Run) {
 }
 
 func quernHostCountFlags(r *host.Run) {
-	part := host.Value[int](r, 0)
-	flags := host.Slice[uint8](r, 1)
-	before := host.Slice[uint32](r, 2)
+	part, flags, before := host.Value[int](r, 0), host.Slice[uint8](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CountFlags(r, base, before, flags, part, width, base2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CountFlags(r, base, before, flags, part, width, base2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, part int, width int, base2 int) {
+func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, part, width, base2 int) {
 	count := width
 	if base2 >= 0 && count <= len(before)-base2 {
 		row := before[base2:][:count]
@@ -3743,7 +3178,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 				var n uint32
 				t3 := flags[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line :165:40000*/ x := t3[i]
+					/*line :165:1*/ x := t3[i]
 					/*line select_kernels.go:19*/ result := x != 0
 					/*line quern.dev/algo/internal/template/select.go:166*/ if result {
 						n++
@@ -3761,14 +3196,14 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 		t2 := min((p+1)*part, len(flags))
 		switch {
 		default:
-			/*line :161:40000*/ if p+1 >= len(before) {
+			/*line :161:500*/ if p+1 >= len(before) {
 				break
 			}
-//line :164:40000
+//line :164:500
 			var n uint32
 			t3 := flags[t1:t2]
-			/*line :166:40000*/ for i := 0; i < len(t3); i++ {
-				/*line :165:40000*/ x := t3[i]
+			for i := 0; i < len(t3); i++ {
+				/*line :165:1*/ x := t3[i]
 				/*line select_kernels.go:19*/ result := x != 0
 				/*line quern.dev/algo/internal/template/select.go:166*/ if result {
 					n++
@@ -3776,7 +3211,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:3779:1*/
+	} /*line quern_gen.go:3214:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3785,29 +3220,20 @@ func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run)
 }
 
 func quernHostKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	before := host.Slice[uint32](r, 1)
-	flags := host.Slice[uint8](r, 2)
-	in := host.Slice[T](r, 3)
-	kept := host.Slice[T](r, 4)
+	part, before, flags, in, kept := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1KeepFlaggedParts[T](r, base, before, in, part, flags, kept, width, base2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1KeepFlaggedParts[T](r, base, before, in, part, flags, kept, width, base2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, before []uint32, in []T, part int, flags []uint8, kept []T, width int, base2 int) {
+func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, before []uint32, in []T, part int, flags []uint8, kept []T, width, base2 int) {
 	if base2 >= -1<<61 && base2 <= 1<<61 {
 		count := min(len(before)-base2, width)
 		if count <= 0 {
@@ -3823,15 +3249,15 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				/*line select_kernels.go:31*/ n := int(row[threadX])
 				x := in[first:last]
 				t7 := flags[first:last]
-				/*line select_kernels.go:34:50000*/ for i := 0; i < len(t7); i++ {
+				for i := 0; i < len(t7); i++ {
 					/*line select_kernels.go:33*/ f := t7[i]
-					/*line select_kernels.go:34:50000*/ if f != 0 {
+					if f != 0 {
 						kept[n] = x[i]
 						n++
 					}
 				}
 			}
-			/*line select_kernels.go:40*/ return
+			return
 		}
 	}
 	for threadX := range width {
@@ -3839,20 +3265,20 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 		p := base + threadX
 		first := min(p*part, len(in))
 		last := min((p+1)*part, len(in))
-		/*line select_kernels.go:27:50000*/ if p+1 >= len(before) {
+		/*line :27:500*/ if p+1 >= len(before) {
 			continue
 		}
-		/*line select_kernels.go:31*/ n := int(before[p])
+		/*line :31:500*/ n := int(before[p])
 		x := in[first:last]
 		t7 := flags[first:last]
-		/*line select_kernels.go:34:50000*/ for i := 0; i < len(t7); i++ {
+		/*line select_kernels.go:34*/ for i := 0; i < len(t7); i++ {
 			/*line select_kernels.go:33*/ f := t7[i]
-			/*line select_kernels.go:34:50000*/ if f != 0 {
+			if f != 0 {
 				kept[n] = x[i]
 				n++
 			}
 		}
-	} /*line quern_gen.go:3855:1*/
+	} /*line quern_gen.go:3281:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -3861,19 +3287,13 @@ func quernPlainPlaceCounts(r *host.Run) {
 }
 
 func quernHostPlaceCounts(r *host.Run) {
-	before := host.Slice[uint32](r, 0)
-	count := host.Slice[int](r, 1)
+	before, count := host.Slice[uint32](r, 0), host.Slice[int](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceCounts(r, base, before, count, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1PlaceCounts(r, base, before, count, width)
 		}
 	}
 }
@@ -3891,13 +3311,13 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 //line select_kernels.go:49
 				var sum uint32
 				before[0] = 0
-				/*line select_kernels.go:51:50000*/ for i := 1; i < len(before); i++ {
+				/*line :51:500*/ for i := 1; i < len(before); i++ {
 					sum += before[i]
 					before[i] = sum
 				}
-				/*line select_kernels.go:55:50000*/ count[0] = int(sum)
+				/*line select_kernels.go:55*/ count[0] = int(sum)
 			}
-			/*line select_kernels.go:57*/ return
+			return
 		}
 	}
 	for threadX := range width {
@@ -3905,15 +3325,15 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 		/*line select_kernels.go:46*/ if base+threadX > 0 {
 			continue
 		}
-//line select_kernels.go:49:50000
+//line :49:500
 		var sum uint32
 		before[0] = 0
-		/*line select_kernels.go:51:50000*/ for i := 1; i < len(before); i++ {
+		/*line :51:500*/ for i := 1; i < len(before); i++ {
 			sum += before[i]
 			before[i] = sum
 		}
-		/*line select_kernels.go:55:50000*/ count[0] = int(sum)
-	} /*line quern_gen.go:3916:1*/
+		/*line select_kernels.go:55*/ count[0] = int(sum)
+	} /*line quern_gen.go:3336:1*/
 }
 
 func quernPlainCountParts[T uint32 | uint64](r *host.Run) {
@@ -3922,27 +3342,19 @@ func quernPlainCountParts[T uint32 | uint64](r *host.Run) {
 }
 
 func quernHostCountParts_uint32(r *host.Run) {
-	o := host.Value[digitOrder[uint32]](r, 0)
-	part := host.Value[int](r, 1)
-	keys := host.Slice[uint32](r, 2)
-	counts := host.Slice[uint32](r, 3)
+	o, part, keys, counts := host.Value[digitOrder[uint32]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CountParts_uint32(r, o, base, counts, keys, part, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CountParts_uint32(r, o, base, counts, keys, part, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, counts []uint32, keys []uint32, part int, dimX int) {
+func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, counts, keys []uint32, part, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
@@ -3964,31 +3376,23 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3967:1*/
+	} /*line quern_gen.go:3379:1*/
 }
 
 func quernHostCountParts_uint64(r *host.Run) {
-	o := host.Value[digitOrder[uint64]](r, 0)
-	part := host.Value[int](r, 1)
-	keys := host.Slice[uint64](r, 2)
-	counts := host.Slice[uint32](r, 3)
+	o, part, keys, counts := host.Value[digitOrder[uint64]](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CountParts_uint64(r, o, base, counts, keys, part, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CountParts_uint64(r, o, base, counts, keys, part, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, counts []uint32, keys []uint64, part int, dimX int) {
+func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, counts []uint32, keys []uint64, part, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
@@ -4010,7 +3414,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:4013:1*/
+	} /*line quern_gen.go:3417:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -4019,25 +3423,19 @@ func quernPlainPlaceParts(r *host.Run) {
 }
 
 func quernHostPlaceParts(r *host.Run) {
-	parts := host.Value[int](r, 0)
-	counts := host.Slice[uint32](r, 1)
+	parts, counts := host.Value[int](r, 0), host.Slice[uint32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceParts(r, base, parts, counts, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1PlaceParts(r, base, parts, counts, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, width int) {
+func quernRow1PlaceParts(r *host.Run, base, parts int, counts []uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(1-base, width)
 		if count <= 0 {
@@ -4049,10 +3447,8 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 			var at uint32
 			for d := 0; d < 256; d++ {
 				for p := 0; p < parts; p++ {
-					if r.Halted() {
-						/*line sort_kernels.go:554*/ r.Halt()
-					}
-					/*line sort_kernels.go:555*/ n := counts[p*256+d]
+					/*line sort_kernels.go:554*/ r.CheckHalt()
+					n := counts[p*256+d]
 					counts[p*256+d] = at
 					at += n
 				}
@@ -4068,15 +3464,13 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 		var at uint32
 		for d := 0; d < 256; d++ {
 			for p := 0; p < parts; p++ {
-				if r.Halted() {
-					/*line sort_kernels.go:554*/ r.Halt()
-				}
-				/*line sort_kernels.go:555*/ n := counts[p*256+d]
+				/*line sort_kernels.go:554*/ r.CheckHalt()
+				n := counts[p*256+d]
 				counts[p*256+d] = at
 				at += n
 			}
 		}
-	} /*line quern_gen.go:4079:1*/
+	} /*line quern_gen.go:3473:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -4085,22 +3479,13 @@ func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
 }
 
 func quernHostMoveParts[T uint32 | uint64](r *host.Run) {
-	o := host.Value[digitOrder[T]](r, 0)
-	part := host.Value[int](r, 1)
-	counts := host.Slice[uint32](r, 2)
-	in := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
+	o, part, counts, in, out := host.Value[digitOrder[T]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MoveParts[T](r, o, base, counts, in, part, out, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MoveParts[T](r, o, base, counts, in, part, out, dimX)
 		}
 	}
 }
@@ -4130,7 +3515,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:4133:1*/
+	} /*line quern_gen.go:3518:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -4139,30 +3524,19 @@ func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
 }
 
 func quernHostMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
-	o := host.Value[digitOrder[T]](r, 0)
-	part := host.Value[int](r, 1)
-	counts := host.Slice[uint32](r, 2)
-	in := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
-	values := host.Slice[U](r, 5)
-	outValues := host.Slice[U](r, 6)
+	o, part, counts, in, out, values, outValues := host.Value[digitOrder[T]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[U](r, 5), host.Slice[U](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MovePairs[T, U](r, o, base, counts, values, part, in, out, outValues, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MovePairs[T, U](r, o, base, counts, values, part, in, out, outValues, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o digitOrder[T], base int, counts []uint32, values []U, part int, in []T, out []T, outValues []U, dimX int) {
+func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o digitOrder[T], base int, counts []uint32, values []U, part int, in, out []T, outValues []U, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
@@ -4188,7 +3562,7 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:4191:1*/
+	} /*line quern_gen.go:3565:1*/
 }
 
 func quernPlainSortLineParts[T uint32 | uint64](r *host.Run) {
@@ -4197,18 +3571,8 @@ func quernPlainSortLineParts[T uint32 | uint64](r *host.Run) {
 }
 
 func quernHostSortLineParts_uint32(r *host.Run) {
-	o := host.Value[digitOrder[uint32]](r, 0)
-	passes := host.Value[int32](r, 1)
-	last := host.Value[uint32](r, 2)
-	n := host.Value[int](r, 3)
-	inner := host.Value[int](r, 4)
-	keys := host.Slice[uint32](r, 5)
-	spare := host.Slice[uint32](r, 6)
-	values := host.Slice[uint32](r, 7)
-	spareValues := host.Slice[uint32](r, 8)
+	o, passes, last, n, inner, keys, spare, values, spareValues := host.Value[digitOrder[uint32]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7), host.Slice[uint32](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := (n - 1) * inner
 	pairs := len(values) > 0
 	c := uint32(1)
@@ -4216,17 +3580,14 @@ func quernHostSortLineParts_uint32(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SortLineParts_uint32(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1SortLineParts_uint32(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, inner int, n int, size int, keys []uint32, spare []uint32, pairs bool, values []uint32, spareValues []uint32, c uint32, size2 int32, last uint32, passes int32, width int) {
+func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base, inner, n, size int, keys, spare []uint32, pairs bool, values, spareValues []uint32, c uint32, size2 int32, last uint32, passes int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
@@ -4239,10 +3600,8 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 		if n <= 32 {
 			mask := c<<size2*(last+1) - 1
 			for i := 1; i < n; i++ {
-				if r.Halted() {
-					/*line sort_kernels.go:613*/ r.Halt()
-				}
-				/*line sort_kernels.go:614*/ k := keys[first+i*inner]
+				/*line sort_kernels.go:613*/ r.CheckHalt()
+				k := keys[first+i*inner]
 				result0 := o2.ordered(k)
 				v := result0 >> o2.Shift & mask
 //line sort_kernels.go:616
@@ -4252,10 +3611,8 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 				}
 				j := i
 				for ; j > 0; j-- {
-					if r.Halted() {
-						/*line sort_kernels.go:621*/ r.Halt()
-					}
-					/*line sort_kernels.go:622*/ before := keys[first+(j-1)*inner]
+					/*line sort_kernels.go:621*/ r.CheckHalt()
+					before := keys[first+(j-1)*inner]
 					result02 := o2.ordered(before)
 					if result02>>o2.Shift&mask <= v {
 						break
@@ -4273,18 +3630,14 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			continue
 		}
 		for pass := int32(0); pass < passes; pass++ {
-			if r.Halted() {
-				/*line sort_kernels.go:638*/ r.Halt()
-			}
-			/*line sort_kernels.go:639*/ if pass == passes-1 {
+			/*line sort_kernels.go:638*/ r.CheckHalt()
+			if pass == passes-1 {
 				o2.Mask = last
 			}
 			at := [256]int{}
 			for i2 := 0; i2 < n; i2++ {
-				if r.Halted() {
-					/*line sort_kernels.go:643*/ r.Halt()
-				}
-				/*line sort_kernels.go:644*/ t7 := keys[first+i2*inner]
+				/*line sort_kernels.go:643*/ r.CheckHalt()
+				t7 := keys[first+i2*inner]
 				/*line sort_kernels.go:644*/ result03 := o2.digit(t7)
 				at[uint8(result03)]++
 			}
@@ -4295,10 +3648,8 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 				sum += count
 			}
 			for i3 := 0; i3 < n; i3++ {
-				if r.Halted() {
-					/*line sort_kernels.go:652*/ r.Halt()
-				}
-				/*line sort_kernels.go:653*/ k2 := keys[first+i3*inner]
+				/*line sort_kernels.go:652*/ r.CheckHalt()
+				k2 := keys[first+i3*inner]
 				result04 := o2.digit(k2)
 				d2 := uint8(result04)
 				/*line sort_kernels.go:655*/ spare[first+at[d2]*inner] = k2
@@ -4308,37 +3659,23 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 				at[d2]++
 			}
 			for i4 := 0; i4 < n; i4++ {
-				if r.Halted() {
-					/*line sort_kernels.go:661*/ r.Halt()
-				}
-				/*line sort_kernels.go:662*/ keys[first+i4*inner] = spare[first+i4*inner]
+				/*line sort_kernels.go:661*/ r.CheckHalt()
+				keys[first+i4*inner] = spare[first+i4*inner]
 			}
 			if pairs {
 				for i5 := 0; i5 < n; i5++ {
-					if r.Halted() {
-						/*line sort_kernels.go:665*/ r.Halt()
-					}
-					/*line sort_kernels.go:666*/ values[first+i5*inner] = spareValues[first+i5*inner]
+					/*line sort_kernels.go:665*/ r.CheckHalt()
+					values[first+i5*inner] = spareValues[first+i5*inner]
 				}
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4326:1*/
+	} /*line quern_gen.go:3673:1*/
 }
 
 func quernHostSortLineParts_uint64(r *host.Run) {
-	o := host.Value[digitOrder[uint64]](r, 0)
-	passes := host.Value[int32](r, 1)
-	last := host.Value[uint32](r, 2)
-	n := host.Value[int](r, 3)
-	inner := host.Value[int](r, 4)
-	keys := host.Slice[uint64](r, 5)
-	spare := host.Slice[uint64](r, 6)
-	values := host.Slice[uint32](r, 7)
-	spareValues := host.Slice[uint32](r, 8)
+	o, passes, last, n, inner, keys, spare, values, spareValues := host.Value[digitOrder[uint64]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint64](r, 5), host.Slice[uint64](r, 6), host.Slice[uint32](r, 7), host.Slice[uint32](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := (n - 1) * inner
 	pairs := len(values) > 0
 	c := uint64(1)
@@ -4346,17 +3683,14 @@ func quernHostSortLineParts_uint64(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SortLineParts_uint64(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1SortLineParts_uint64(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, inner int, n int, size int, keys []uint64, spare []uint64, pairs bool, values []uint32, spareValues []uint32, c uint64, size2 int32, last uint32, passes int32, width int) {
+func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base, inner, n, size int, keys, spare []uint64, pairs bool, values, spareValues []uint32, c uint64, size2 int32, last uint32, passes int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
@@ -4369,10 +3703,8 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 		if n <= 32 {
 			mask := c<<size2*uint64(last+1) - 1
 			for i := 1; i < n; i++ {
-				if r.Halted() {
-					/*line sort_kernels.go:613*/ r.Halt()
-				}
-				/*line sort_kernels.go:614*/ k := keys[first+i*inner]
+				/*line sort_kernels.go:613*/ r.CheckHalt()
+				k := keys[first+i*inner]
 				result0 := o2.ordered(k)
 				v := result0 >> o2.Shift & mask
 //line sort_kernels.go:616
@@ -4382,10 +3714,8 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 				}
 				j := i
 				for ; j > 0; j-- {
-					if r.Halted() {
-						/*line sort_kernels.go:621*/ r.Halt()
-					}
-					/*line sort_kernels.go:622*/ before := keys[first+(j-1)*inner]
+					/*line sort_kernels.go:621*/ r.CheckHalt()
+					before := keys[first+(j-1)*inner]
 					result02 := o2.ordered(before)
 					if result02>>o2.Shift&mask <= v {
 						break
@@ -4403,18 +3733,14 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			continue
 		}
 		for pass := int32(0); pass < passes; pass++ {
-			if r.Halted() {
-				/*line sort_kernels.go:638*/ r.Halt()
-			}
-			/*line sort_kernels.go:639*/ if pass == passes-1 {
+			/*line sort_kernels.go:638*/ r.CheckHalt()
+			if pass == passes-1 {
 				o2.Mask = last
 			}
 			at := [256]int{}
 			for i2 := 0; i2 < n; i2++ {
-				if r.Halted() {
-					/*line sort_kernels.go:643*/ r.Halt()
-				}
-				/*line sort_kernels.go:644*/ t7 := keys[first+i2*inner]
+				/*line sort_kernels.go:643*/ r.CheckHalt()
+				t7 := keys[first+i2*inner]
 				/*line sort_kernels.go:644*/ result03 := o2.digit(t7)
 				at[uint8(result03)]++
 			}
@@ -4425,10 +3751,8 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 				sum += count
 			}
 			for i3 := 0; i3 < n; i3++ {
-				if r.Halted() {
-					/*line sort_kernels.go:652*/ r.Halt()
-				}
-				/*line sort_kernels.go:653*/ k2 := keys[first+i3*inner]
+				/*line sort_kernels.go:652*/ r.CheckHalt()
+				k2 := keys[first+i3*inner]
 				result04 := o2.digit(k2)
 				d2 := uint8(result04)
 				/*line sort_kernels.go:655*/ spare[first+at[d2]*inner] = k2
@@ -4438,22 +3762,18 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 				at[d2]++
 			}
 			for i4 := 0; i4 < n; i4++ {
-				if r.Halted() {
-					/*line sort_kernels.go:661*/ r.Halt()
-				}
-				/*line sort_kernels.go:662*/ keys[first+i4*inner] = spare[first+i4*inner]
+				/*line sort_kernels.go:661*/ r.CheckHalt()
+				keys[first+i4*inner] = spare[first+i4*inner]
 			}
 			if pairs {
 				for i5 := 0; i5 < n; i5++ {
-					if r.Halted() {
-						/*line sort_kernels.go:665*/ r.Halt()
-					}
-					/*line sort_kernels.go:666*/ values[first+i5*inner] = spareValues[first+i5*inner]
+					/*line sort_kernels.go:665*/ r.CheckHalt()
+					values[first+i5*inner] = spareValues[first+i5*inner]
 				}
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4456:1*/
+	} /*line quern_gen.go:3776:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -4462,28 +3782,20 @@ func quernPlainLinesOf(r *host.Run) {
 }
 
 func quernHostLinesOf(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	lines := host.Slice[uint32](r, 3)
+	n, inner, at, lines := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := n * inner
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LinesOf(r, base, at, size, lines, inner, n, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1LinesOf(r, base, at, size, lines, inner, n, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []uint32, inner uint32, n uint32, width int) {
+func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []uint32, inner, n uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(at)-base, width)
 		if count <= 0 {
@@ -4507,7 +3819,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:4510:1*/
+	} /*line quern_gen.go:3822:1*/
 }
 
 func quernPlainPlaceLines(r *host.Run) {
@@ -4516,27 +3828,19 @@ func quernPlainPlaceLines(r *host.Run) {
 }
 
 func quernHostPlaceLines(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	in := host.Slice[uint32](r, 2)
-	out := host.Slice[uint32](r, 3)
+	n, inner, in, out := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines(r, base, out, in, n, inner, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1PlaceLines(r, base, out, in, n, inner, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PlaceLines(r *host.Run, base int, out []uint32, in []uint32, n uint32, inner uint32, width int) {
+func quernRow1PlaceLines(r *host.Run, base int, out, in []uint32, n, inner uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(in)-base, len(out)-base, width)
 		if count <= 0 {
@@ -4562,7 +3866,7 @@ func quernRow1PlaceLines(r *host.Run, base int, out []uint32, in []uint32, n uin
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[i]
 		}
-	} /*line quern_gen.go:4565:1*/
+	} /*line quern_gen.go:3869:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -4573,16 +3877,11 @@ func quernPlainNumbers(r *host.Run) {
 func quernHostNumbers(r *host.Run) {
 	out := host.Slice[uint32](r, 0)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Numbers(r, base, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Numbers(r, base, out, width)
 		}
 	}
 }
@@ -4609,7 +3908,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 		/*line sort_kernels.go:699*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4612:1*/
+	} /*line quern_gen.go:3911:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -4618,19 +3917,13 @@ func quernPlainWiden[T uint8 | uint16](r *host.Run) {
 }
 
 func quernHostWiden[T uint8 | uint16](r *host.Run) {
-	keys := host.Slice[T](r, 0)
-	words := host.Slice[uint32](r, 1)
+	keys, words := host.Slice[T](r, 0), host.Slice[uint32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Widen[T](r, base, keys, words, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Widen[T](r, base, keys, words, width)
 		}
 	}
 }
@@ -4657,7 +3950,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 		/*line sort_kernels.go:708*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:4660:1*/
+	} /*line quern_gen.go:3953:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -4666,19 +3959,13 @@ func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
 }
 
 func quernHostNarrow[T uint8 | uint16](r *host.Run) {
-	words := host.Slice[uint32](r, 0)
-	keys := host.Slice[T](r, 1)
+	words, keys := host.Slice[uint32](r, 0), host.Slice[T](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Narrow[T](r, base, keys, words, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Narrow[T](r, base, keys, words, width)
 		}
 	}
 }
@@ -4705,7 +3992,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 		/*line sort_kernels.go:717*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:4708:1*/
+	} /*line quern_gen.go:3995:1*/
 }
 
 func quernPlainGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4714,29 +4001,19 @@ func quernPlainGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	words := host.Value[int](r, 0)
-	split := host.Value[int](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[T](r, 3)
-	more := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
+	words, split, at, in, more, out := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GatherFrom[T](r, base, out, at, words, split, more, in, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1GatherFrom[T](r, base, out, at, words, split, more, in, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1GatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, at []uint32, words int, split int, more []T, in []T, width int) {
+func quernRow1GatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, at []uint32, words, split int, more, in []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, width)
 		if count <= 0 {
@@ -4769,7 +4046,7 @@ func quernRow1GatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run, base i
 		} else {
 			out[i] = in[from]
 		}
-	} /*line quern_gen.go:4772:1*/
+	} /*line quern_gen.go:4049:1*/
 }
 
 func quernPlainScatter[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4778,27 +4055,19 @@ func quernPlainScatter[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostScatter_uint8(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint8](r, 2)
-	out := host.Slice[uint8](r, 3)
+	words, at, in, out := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scatter_uint8(r, base, in, out, at, words, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Scatter_uint8(r, base, in, out, at, words, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at []uint32, words int, width int) {
+func quernRow1Scatter_uint8(r *host.Run, base int, in, out []uint8, at []uint32, words, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(in)-base, width)
 		if count <= 0 {
@@ -4820,31 +4089,23 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4823:1*/
+	} /*line quern_gen.go:4092:1*/
 }
 
 func quernHostScatter_uint16(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint16](r, 2)
-	out := host.Slice[uint16](r, 3)
+	words, at, in, out := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scatter_uint16(r, base, in, out, at, words, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Scatter_uint16(r, base, in, out, at, words, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, at []uint32, words int, width int) {
+func quernRow1Scatter_uint16(r *host.Run, base int, in, out []uint16, at []uint32, words, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(in)-base, width)
 		if count <= 0 {
@@ -4866,31 +4127,23 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4869:1*/
+	} /*line quern_gen.go:4130:1*/
 }
 
 func quernHostScatter_uint32(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint32](r, 2)
-	out := host.Slice[uint32](r, 3)
+	words, at, in, out := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scatter_uint32(r, base, in, out, at, words, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Scatter_uint32(r, base, in, out, at, words, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, at []uint32, words int, width int) {
+func quernRow1Scatter_uint32(r *host.Run, base int, in, out, at []uint32, words, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(in)-base, width)
 		if count <= 0 {
@@ -4912,31 +4165,23 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4915:1*/
+	} /*line quern_gen.go:4168:1*/
 }
 
 func quernHostScatter_uint64(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint64](r, 2)
-	out := host.Slice[uint64](r, 3)
+	words, at, in, out := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scatter_uint64(r, base, in, out, at, words, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Scatter_uint64(r, base, in, out, at, words, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, at []uint32, words int, width int) {
+func quernRow1Scatter_uint64(r *host.Run, base int, in, out []uint64, at []uint32, words, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(in)-base, width)
 		if count <= 0 {
@@ -4958,7 +4203,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4961:1*/
+	} /*line quern_gen.go:4206:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -4967,26 +4212,19 @@ func quernPlainSegmentsOf(r *host.Run) {
 }
 
 func quernHostSegmentsOf(r *host.Run) {
-	ends := host.Slice[int32](r, 0)
-	at := host.Slice[uint32](r, 1)
-	segments := host.Slice[uint32](r, 2)
+	ends, at, segments := host.Slice[int32](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SegmentsOf(r, base, at, segments, ends, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1SegmentsOf(r, base, at, segments, ends, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, ends []int32, width int) {
+func quernRow1SegmentsOf(r *host.Run, base int, at, segments []uint32, ends []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(at)-base, len(segments)-base, width)
 		if count <= 0 {
@@ -5000,46 +4238,42 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 				/*line sort_segments_kernels.go:13*/ position := int32(row[threadX])
 				high := len(ends)
 				low := 0
-				/*line :15:60000*/ for low < high {
-					/*line :16:60000*/ if r.Halted() {
-						/*line :15:60000*/ r.Halt()
-					}
-					/*line :16:60000*/ mid := int(uint(low+high) / 2)
-					/*line :16:60000*/ if ends[mid] <= position {
+				/*line :15:500*/ for low < high {
+					/*line :15:1*/ r.CheckHalt()
+					mid := int(uint(low+high) / 2)
+					/*line :16:500*/ if ends[mid] <= position {
 						low = mid + 1
-//line :18:60000
+//line :18:500
 					} else {
-						/*line :19:60000*/ high = mid
+						/*line :19:500*/ high = mid
 					}
 				}
-				/*line :22:60000*/ row2[threadX] = uint32(low)
+				row2[threadX] = uint32(low)
 			}
-			/*line :24:60000*/ return
+			/*line :24:500*/ return
 		}
 	}
-	/*line :27:60000*/ for threadX := range width {
+	/*line :27:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :10:60000*/ if i >= len(at) || i >= len(segments) {
+		/*line :10:500*/ if i >= len(at) || i >= len(segments) {
 			continue
 		}
-		/*line :13:60000*/ position := int32(at[i])
+		position := int32(at[i])
 		high := len(ends)
 		low := 0
-		/*line :15:60000*/ for low < high {
-			/*line :16:60000*/ if r.Halted() {
-				/*line :15:60000*/ r.Halt()
-			}
-			/*line :16:60000*/ mid := int(uint(low+high) / 2)
-			/*line :16:60000*/ if ends[mid] <= position {
+		/*line :15:500*/ for low < high {
+			/*line :15:1*/ r.CheckHalt()
+			mid := int(uint(low+high) / 2)
+			/*line :16:500*/ if ends[mid] <= position {
 				low = mid + 1
-//line :18:60000
+//line :18:500
 			} else {
-				/*line :19:60000*/ high = mid
+				/*line :19:500*/ high = mid
 			}
 		}
-		/*line :22:60000*/ segments[i] = uint32(low)
-	} /*line quern_gen.go:5042:1*/
+		segments[i] = uint32(low)
+	} /*line quern_gen.go:4276:1*/
 }
 
 func quernPlainKeepOutside(r *host.Run) {
@@ -5048,19 +4282,13 @@ func quernPlainKeepOutside(r *host.Run) {
 }
 
 func quernHostKeepOutside(r *host.Run) {
-	ends := host.Slice[int32](r, 0)
-	at := host.Slice[uint32](r, 1)
+	ends, at := host.Slice[int32](r, 0), host.Slice[uint32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1KeepOutside(r, base, at, ends, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1KeepOutside(r, base, at, ends, width)
 		}
 	}
 }
@@ -5076,20 +4304,20 @@ func quernRow1KeepOutside(r *host.Run, base int, at []uint32, ends []int32, widt
 			row := at[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-				/*line sort_segments_kernels.go:30:60000*/ if i < int(ends[0]) || i >= int(ends[len(ends)-1]) {
+				/*line sort_segments_kernels.go:30:500*/ if i < int(ends[0]) || i >= int(ends[len(ends)-1]) {
 					row[threadX] = uint32(i)
 				}
 			}
-			/*line :34:60000*/ return
+			/*line :34:1000*/ return
 		}
 	}
-	/*line :37:60000*/ for threadX := range width {
+	/*line :37:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :30:60000*/ if i < len(at) && (i < int(ends[0]) || i >= int(ends[len(ends)-1])) {
+		/*line :30:500*/ if i < len(at) && (i < int(ends[0]) || i >= int(ends[len(ends)-1])) {
 			at[i] = uint32(i)
 		}
-	} /*line quern_gen.go:5092:1*/
+	} /*line quern_gen.go:4320:1*/
 }
 
 func quernPlainFirstOfParts[T uint32 | uint64](r *host.Run) {
@@ -5098,20 +4326,8 @@ func quernPlainFirstOfParts[T uint32 | uint64](r *host.Run) {
 }
 
 func quernHostFirstOfParts_uint32(r *host.Run) {
-	o := host.Value[digitOrder[uint32]](r, 0)
-	bits := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	inner := host.Value[int](r, 4)
-	keys := host.Slice[uint32](r, 5)
-	at := host.Slice[uint32](r, 6)
-	kept := host.Slice[uint32](r, 7)
-	keptAt := host.Slice[uint32](r, 8)
-	out := host.Slice[uint32](r, 9)
-	outAt := host.Slice[uint32](r, 10)
+	o, bits, k, part, inner, keys, at, kept, keptAt, out, outAt := host.Value[digitOrder[uint32]](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7), host.Slice[uint32](r, 8), host.Slice[uint32](r, 9), host.Slice[uint32](r, 10)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := part * inner
 	c := uint32(0)
 	c2 := int(8)
@@ -5120,17 +4336,14 @@ func quernHostFirstOfParts_uint32(r *host.Run) {
 	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FirstOfParts_uint32(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, bits, c3, at, outAt, width3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FirstOfParts_uint32(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, bits, c3, at, outAt, width3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base int, out []uint32, kept []uint32, inner int, part int, size int, keys []uint32, keptAt []uint32, c uint32, size2 int, bits int, c3 uint8, at []uint32, outAt []uint32, width3 int) {
+func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k, base int, out, kept []uint32, inner, part, size int, keys, keptAt []uint32, c uint32, size2, bits int, c3 uint8, at, outAt []uint32, width3 int) {
 	for threadX := range width3 {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
@@ -5155,25 +4368,21 @@ func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base
 		n := 0
 		var limit uint32
 		limited := false
-		/*line topk_kernels.go:122:70000*/ for i := first; i < end; i += inner {
-			/*line topk_kernels.go:123:70000*/ if r.Halted() {
-				/*line topk_kernels.go:122*/ r.Halt()
-			}
-			/*line topk_kernels.go:123:70000*/ t7 := keys[i]
+		/*line topk_kernels.go:122*/ for i := first; i < end; i += inner {
+			/*line topk_kernels.go:122*/ r.CheckHalt()
+			t7 := keys[i]
 			/*line topk_kernels.go:123*/ result0 := o2.ordered(t7)
 			v := result0 >> o2.Shift & mask
 			/*line topk_kernels.go:124*/ if limited && v >= limit {
 				continue
 			}
-			/*line topk_kernels.go:127:70000*/ if n == len(mine) {
+			if n == len(mine) {
 				t9 := &o2
 				/*line topk_kernels.go:151*/ rank := uint32(k)
 				var limit2 uint32
 				/*line topk_kernels.go:152*/ for shift := bits; shift > 0; {
-					if r.Halted() {
-						/*line topk_kernels.go:152*/ r.Halt()
-					}
-					/*line topk_kernels.go:153*/ width := min(shift, 8)
+					/*line topk_kernels.go:152*/ r.CheckHalt()
+					width := min(shift, 8)
 					shift -= width
 					count := [256]uint32{}
 					for i2 := 0; i2 < len(mine); i2++ {
@@ -5184,15 +4393,13 @@ func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base
 							count[uint8(v2)&(c3<<width-1)]++
 						}
 					}
-					/*line topk_kernels.go:161:70000*/ digit := 0
+					/*line :161:1000*/ digit := 0
 					/*line topk_kernels.go:162*/ for digit < 255 && rank > count[digit] {
-						if r.Halted() {
-							/*line topk_kernels.go:162*/ r.Halt()
-						}
-						/*line topk_kernels.go:163*/ rank -= count[digit]
+						/*line topk_kernels.go:162*/ r.CheckHalt()
+						rank -= count[digit]
 						digit++
 					}
-					/*line topk_kernels.go:166:70000*/ limit2 = limit2<<width | uint32(digit)
+					/*line :166:500*/ limit2 = limit2<<width | uint32(digit)
 				}
 				/*line topk_kernels.go:168*/ n2 := 0
 				for i3 := 0; i3 < len(mine); i3++ {
@@ -5212,7 +4419,7 @@ func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base
 					/*line topk_kernels.go:177*/ mineAt[n2] = t11
 					n2++
 				}
-				/*line topk_kernels.go:128:70000*/ limit = limit2
+				/*line topk_kernels.go:128*/ limit = limit2
 				n = k
 				limited = true
 				/*line topk_kernels.go:130*/ if v >= limit {
@@ -5237,10 +4444,8 @@ func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base
 			/*line topk_kernels.go:151*/ rank2 := uint32(k)
 			var limit3 uint32
 			/*line topk_kernels.go:152*/ for shift2 := bits; shift2 > 0; {
-				if r.Halted() {
-					/*line topk_kernels.go:152*/ r.Halt()
-				}
-				/*line topk_kernels.go:153*/ width2 := min(shift2, 8)
+				/*line topk_kernels.go:152*/ r.CheckHalt()
+				width2 := min(shift2, 8)
 				shift2 -= width2
 				count2 := [256]uint32{}
 				for i4 := 0; i4 < len(t28); i4++ {
@@ -5251,15 +4456,13 @@ func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base
 						count2[uint8(v4)&(c3<<width2-1)]++
 					}
 				}
-				/*line topk_kernels.go:161:70000*/ digit2 := 0
+				/*line :161:1000*/ digit2 := 0
 				/*line topk_kernels.go:162*/ for digit2 < 255 && rank2 > count2[digit2] {
-					if r.Halted() {
-						/*line topk_kernels.go:162*/ r.Halt()
-					}
-					/*line topk_kernels.go:163*/ rank2 -= count2[digit2]
+					/*line topk_kernels.go:162*/ r.CheckHalt()
+					rank2 -= count2[digit2]
 					digit2++
 				}
-				/*line topk_kernels.go:166:70000*/ limit3 = limit3<<width2 | uint32(digit2)
+				/*line :166:500*/ limit3 = limit3<<width2 | uint32(digit2)
 			}
 			/*line topk_kernels.go:168*/ n3 := 0
 			for i5 := 0; i5 < len(t28); i5++ {
@@ -5291,24 +4494,12 @@ func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base
 			/*line topk_kernels.go:144*/ out[t34] = t37
 			/*line topk_kernels.go:144*/ outAt[t36] = t38
 		}
-	} /*line quern_gen.go:5294:1*/
+	} /*line quern_gen.go:4497:1*/
 }
 
 func quernHostFirstOfParts_uint64(r *host.Run) {
-	o := host.Value[digitOrder[uint64]](r, 0)
-	bits := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	inner := host.Value[int](r, 4)
-	keys := host.Slice[uint64](r, 5)
-	at := host.Slice[uint32](r, 6)
-	kept := host.Slice[uint64](r, 7)
-	keptAt := host.Slice[uint32](r, 8)
-	out := host.Slice[uint64](r, 9)
-	outAt := host.Slice[uint32](r, 10)
+	o, bits, k, part, inner, keys, at, kept, keptAt, out, outAt := host.Value[digitOrder[uint64]](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint64](r, 5), host.Slice[uint32](r, 6), host.Slice[uint64](r, 7), host.Slice[uint32](r, 8), host.Slice[uint64](r, 9), host.Slice[uint32](r, 10)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := part * inner
 	c := uint64(0)
 	c2 := int(8)
@@ -5317,17 +4508,14 @@ func quernHostFirstOfParts_uint64(r *host.Run) {
 	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FirstOfParts_uint64(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, bits, c3, at, outAt, width3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FirstOfParts_uint64(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, bits, c3, at, outAt, width3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base int, out []uint64, kept []uint64, inner int, part int, size int, keys []uint64, keptAt []uint32, c uint64, size2 int, bits int, c3 uint8, at []uint32, outAt []uint32, width3 int) {
+func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k, base int, out, kept []uint64, inner, part, size int, keys []uint64, keptAt []uint32, c uint64, size2, bits int, c3 uint8, at, outAt []uint32, width3 int) {
 	for threadX := range width3 {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
@@ -5352,25 +4540,21 @@ func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base
 		n := 0
 		var limit uint64
 		limited := false
-		/*line topk_kernels.go:122:70000*/ for i := first; i < end; i += inner {
-			/*line topk_kernels.go:123:70000*/ if r.Halted() {
-				/*line topk_kernels.go:122*/ r.Halt()
-			}
-			/*line topk_kernels.go:123:70000*/ t7 := keys[i]
+		/*line topk_kernels.go:122*/ for i := first; i < end; i += inner {
+			/*line topk_kernels.go:122*/ r.CheckHalt()
+			t7 := keys[i]
 			/*line topk_kernels.go:123*/ result0 := o2.ordered(t7)
 			v := result0 >> o2.Shift & mask
 			/*line topk_kernels.go:124*/ if limited && v >= limit {
 				continue
 			}
-			/*line topk_kernels.go:127:70000*/ if n == len(mine) {
+			if n == len(mine) {
 				t9 := &o2
 				/*line topk_kernels.go:151*/ rank := uint32(k)
 				var limit2 uint64
 				/*line topk_kernels.go:152*/ for shift := bits; shift > 0; {
-					if r.Halted() {
-						/*line topk_kernels.go:152*/ r.Halt()
-					}
-					/*line topk_kernels.go:153*/ width := min(shift, 8)
+					/*line topk_kernels.go:152*/ r.CheckHalt()
+					width := min(shift, 8)
 					shift -= width
 					count := [256]uint32{}
 					for i2 := 0; i2 < len(mine); i2++ {
@@ -5381,15 +4565,13 @@ func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base
 							count[uint8(v2)&(c3<<width-1)]++
 						}
 					}
-					/*line topk_kernels.go:161:70000*/ digit := 0
+					/*line :161:1000*/ digit := 0
 					/*line topk_kernels.go:162*/ for digit < 255 && rank > count[digit] {
-						if r.Halted() {
-							/*line topk_kernels.go:162*/ r.Halt()
-						}
-						/*line topk_kernels.go:163*/ rank -= count[digit]
+						/*line topk_kernels.go:162*/ r.CheckHalt()
+						rank -= count[digit]
 						digit++
 					}
-					/*line topk_kernels.go:166:70000*/ limit2 = limit2<<width | uint64(digit)
+					/*line :166:500*/ limit2 = limit2<<width | uint64(digit)
 				}
 				/*line topk_kernels.go:168*/ n2 := 0
 				for i3 := 0; i3 < len(mine); i3++ {
@@ -5409,7 +4591,7 @@ func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base
 					/*line topk_kernels.go:177*/ mineAt[n2] = t11
 					n2++
 				}
-				/*line topk_kernels.go:128:70000*/ limit = limit2
+				/*line topk_kernels.go:128*/ limit = limit2
 				n = k
 				limited = true
 				/*line topk_kernels.go:130*/ if v >= limit {
@@ -5434,10 +4616,8 @@ func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base
 			/*line topk_kernels.go:151*/ rank2 := uint32(k)
 			var limit3 uint64
 			/*line topk_kernels.go:152*/ for shift2 := bits; shift2 > 0; {
-				if r.Halted() {
-					/*line topk_kernels.go:152*/ r.Halt()
-				}
-				/*line topk_kernels.go:153*/ width2 := min(shift2, 8)
+				/*line topk_kernels.go:152*/ r.CheckHalt()
+				width2 := min(shift2, 8)
 				shift2 -= width2
 				count2 := [256]uint32{}
 				for i4 := 0; i4 < len(t28); i4++ {
@@ -5448,15 +4628,13 @@ func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base
 						count2[uint8(v4)&(c3<<width2-1)]++
 					}
 				}
-				/*line topk_kernels.go:161:70000*/ digit2 := 0
+				/*line :161:1000*/ digit2 := 0
 				/*line topk_kernels.go:162*/ for digit2 < 255 && rank2 > count2[digit2] {
-					if r.Halted() {
-						/*line topk_kernels.go:162*/ r.Halt()
-					}
-					/*line topk_kernels.go:163*/ rank2 -= count2[digit2]
+					/*line topk_kernels.go:162*/ r.CheckHalt()
+					rank2 -= count2[digit2]
 					digit2++
 				}
-				/*line topk_kernels.go:166:70000*/ limit3 = limit3<<width2 | uint64(digit2)
+				/*line :166:500*/ limit3 = limit3<<width2 | uint64(digit2)
 			}
 			/*line topk_kernels.go:168*/ n3 := 0
 			for i5 := 0; i5 < len(t28); i5++ {
@@ -5488,7 +4666,7 @@ func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base
 			/*line topk_kernels.go:144*/ out[t34] = t37
 			/*line topk_kernels.go:144*/ outAt[t36] = t38
 		}
-	} /*line quern_gen.go:5491:1*/
+	} /*line quern_gen.go:4669:1*/
 }
 
 func quernPlainFirstOfLines(r *host.Run) {
@@ -5497,28 +4675,19 @@ func quernPlainFirstOfLines(r *host.Run) {
 }
 
 func quernHostFirstOfLines(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	k := host.Value[uint32](r, 1)
-	inner := host.Value[uint32](r, 2)
-	positions := host.Slice[uint32](r, 3)
-	first := host.Slice[uint32](r, 4)
+	n, k, inner, positions, first := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FirstOfLines(r, base, first, inner, k, positions, n, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FirstOfLines(r, base, first, inner, k, positions, n, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FirstOfLines(r *host.Run, base int, first []uint32, inner uint32, k uint32, positions []uint32, n uint32, width int) {
+func quernRow1FirstOfLines(r *host.Run, base int, first []uint32, inner, k uint32, positions []uint32, n uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(first)-base, width)
 		if count <= 0 {
@@ -5545,7 +4714,7 @@ func quernRow1FirstOfLines(r *host.Run, base int, first []uint32, inner uint32, 
 		row := uint32(i) / inner
 		plane := row / k
 		first[i] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
-	} /*line quern_gen.go:5548:1*/
+	} /*line quern_gen.go:4717:1*/
 }
 
 func quernPlainIndicesInLines(r *host.Run) {
@@ -5554,27 +4723,19 @@ func quernPlainIndicesInLines(r *host.Run) {
 }
 
 func quernHostIndicesInLines(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	index := host.Slice[uint32](r, 3)
+	n, inner, at, index := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1IndicesInLines(r, base, index, at, inner, n, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1IndicesInLines(r, base, index, at, inner, n, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1IndicesInLines(r *host.Run, base int, index []uint32, at []uint32, inner uint32, n uint32, width int) {
+func quernRow1IndicesInLines(r *host.Run, base int, index, at []uint32, inner, n uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(at)-base, len(index)-base, width)
 		if count <= 0 {
@@ -5596,546 +4757,253 @@ func quernRow1IndicesInLines(r *host.Run, base int, index []uint32, at []uint32,
 		/*line topk_kernels.go:200*/ if i < len(index) && i < len(at) {
 			index[i] = at[i] / inner % n
 		}
-	} /*line quern_gen.go:5599:1*/
+	} /*line quern_gen.go:4760:1*/
 }
 
 func quernHostAddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	in := host.Slice[Compensated[T]](r, 1)
-	out := host.Slice[Compensated[T]](r, 2)
+	part, in, out := host.Value[int](r, 0), host.Slice[Compensated[T]](r, 1), host.Slice[Compensated[T]](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	c := int(4)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddCompensatedReducePartsInTurn[T](r, in, base, out, part, size, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddCompensatedReducePartsInTurn[T](r, in, base, out, part, size, c, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, in []Compensated[T], base int, out []Compensated[T], part int, size int, c int, width int) {
-	count := width
-	if base >= 0 && count <= len(out)-base {
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			first := (base + threadX) * 4 * part
-			/*line compensated.go:20*/ in2 := in
-			switch {
-//line compensated.go:22:80000
-			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
-					break
-				}
-				t2 := min(first+size, len(in2))
-				/*line :88:10000*/ in2 = in2[first:t2]
-				vectors := len(in2) / 4
-				active := min(vectors, 256)
-				sums := [256]Compensated[T]{}
-				/*line :92:10000*/ for i := 0; i < active; i++ {
-					t4 := 4 * i
-					/*line :93:10000*/ v := in2[t4:][:c]
-					t5 := v[0]
-					/*line :94:10000*/ t6 := v[1]
-					/*line :94:10000*/ result0 := addCompensated[T](t5, t6)
-					/*line :94:10000*/ t9 := v[2]
-					/*line :94:10000*/ t10 := v[3]
-					/*line :94:10000*/ result02 := addCompensated[T](t9, t10)
-					/*line :94:10000*/ result03 := addCompensated[T](result0, result02)
-					/*line :94:10000*/ sums[i] = result03
-				}
-				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-					/*line :97:10000*/ if r.Halted() {
-						/*line :96:10000*/ r.Halt()
-					}
-					/*line :97:10000*/ t14 := 4 * j
-					t15 := 4 * min(j+256, vectors)
-					/*line :97:10000*/ row := in2[t14:t15]
-					t16 := len(row) / 4
-					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
-						/*line :99:10000*/ t17 := 4 * i2
-						/*line :99:10000*/ v2 := row[t17:][:c]
-						t18 := sums[i2]
-						/*line :100:10000*/ t19 := v2[0]
-						/*line :100:10000*/ t20 := v2[1]
-						/*line :100:10000*/ result04 := addCompensated[T](t19, t20)
-						/*line :100:10000*/ t23 := v2[2]
-						/*line :100:10000*/ t24 := v2[3]
-						/*line :100:10000*/ result05 := addCompensated[T](t23, t24)
-						/*line :100:10000*/ result06 := addCompensated[T](result04, result05)
-						/*line :100:10000*/ result07 := addCompensated[T](t18, result06)
-						/*line :100:10000*/ sums[i2] = result07
-					}
-				}
-				/*line :103:10000*/ t30 := 4 * vectors
-				/*line :103:10000*/ t31 := in2[t30:]
-				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
-					/*line :103:10000*/ v3 := t31[i3]
-					/*line :104:10000*/ if i3 < active {
-						t32 := sums[i3]
-						/*line :105:10000*/ result08 := addCompensated[T](t32, v3)
-						/*line :105:10000*/ sums[i3] = result08
-//line :106:10000
-					} else {
-						/*line :107:10000*/ sums[i3] = v3
-					}
-				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
-					/*line :112:10000*/ if r.Halted() {
-						/*line :111:10000*/ r.Halt()
-					}
-					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-						/*line :113:10000*/ if r.Halted() {
-							/*line :112:10000*/ r.Halt()
-						}
-						/*line :113:10000*/ t35 := sums[i4]
-						/*line :113:10000*/ t36 := sums[i4+d]
-						/*line :113:10000*/ result09 := addCompensated[T](t35, t36)
-						/*line :113:10000*/ sums[i4] = result09
-					}
-				}
-				/*line :116:10000*/ row2[threadX] = sums[0]
-			}
-		}
-		/*line :119:10000*/ return
-	}
-	/*line :121:10000*/ for threadX := range width {
+func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, in []Compensated[T], base int, out []Compensated[T], part, size, c, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line compensated.go:20*/ in2 := in
 		switch {
-//line compensated.go:22:80000
+//line :22:500
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
 			t2 := min(first+size, len(in2))
-			/*line :88:10000*/ in2 = in2[first:t2]
+			/*line :88:1*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]Compensated[T]{}
-			/*line :92:10000*/ for i := 0; i < active; i++ {
+			/*line :92:1000*/ for i := 0; i < active; i++ {
 				t4 := 4 * i
-				/*line :93:10000*/ v := in2[t4:][:c]
+				/*line :93:1*/ v := in2[t4:][:c]
 				t5 := v[0]
-				/*line :94:10000*/ t6 := v[1]
-				/*line :94:10000*/ result0 := addCompensated[T](t5, t6)
-				/*line :94:10000*/ t9 := v[2]
-				/*line :94:10000*/ t10 := v[3]
-				/*line :94:10000*/ result02 := addCompensated[T](t9, t10)
-				/*line :94:10000*/ result03 := addCompensated[T](result0, result02)
-				/*line :94:10000*/ sums[i] = result03
+				/*line :94:1*/ t6 := v[1]
+				/*line :94:1*/ result0 := addCompensated[T](t5, t6)
+				/*line :94:1*/ t9 := v[2]
+				/*line :94:1*/ t10 := v[3]
+				/*line :94:1*/ result02 := addCompensated[T](t9, t10)
+				/*line :94:1*/ result03 := addCompensated[T](result0, result02)
+				/*line :94:1*/ sums[i] = result03
 			}
-			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-				/*line :97:10000*/ if r.Halted() {
-					/*line :96:10000*/ r.Halt()
-				}
-				/*line :97:10000*/ t14 := 4 * j
+			/*line :96:500*/ for j := 256; j < vectors; j += 256 {
+				/*line :96:1*/ r.CheckHalt()
+				t14 := 4 * j
 				t15 := 4 * min(j+256, vectors)
-				/*line :97:10000*/ row := in2[t14:t15]
+				/*line :97:1*/ row := in2[t14:t15]
 				t16 := len(row) / 4
-				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
-					/*line :99:10000*/ t17 := 4 * i2
-					/*line :99:10000*/ v2 := row[t17:][:c]
+				/*line :99:500*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:1*/ t17 := 4 * i2
+					/*line :99:1*/ v2 := row[t17:][:c]
 					t18 := sums[i2]
-					/*line :100:10000*/ t19 := v2[0]
-					/*line :100:10000*/ t20 := v2[1]
-					/*line :100:10000*/ result04 := addCompensated[T](t19, t20)
-					/*line :100:10000*/ t23 := v2[2]
-					/*line :100:10000*/ t24 := v2[3]
-					/*line :100:10000*/ result05 := addCompensated[T](t23, t24)
-					/*line :100:10000*/ result06 := addCompensated[T](result04, result05)
-					/*line :100:10000*/ result07 := addCompensated[T](t18, result06)
-					/*line :100:10000*/ sums[i2] = result07
+					/*line :100:1*/ t19 := v2[0]
+					/*line :100:1*/ t20 := v2[1]
+					/*line :100:1*/ result04 := addCompensated[T](t19, t20)
+					/*line :100:1*/ t23 := v2[2]
+					/*line :100:1*/ t24 := v2[3]
+					/*line :100:1*/ result05 := addCompensated[T](t23, t24)
+					/*line :100:1*/ result06 := addCompensated[T](result04, result05)
+					/*line :100:1*/ result07 := addCompensated[T](t18, result06)
+					/*line :100:1*/ sums[i2] = result07
 				}
 			}
-			/*line :103:10000*/ t30 := 4 * vectors
-			/*line :103:10000*/ t31 := in2[t30:]
-			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
-				/*line :103:10000*/ v3 := t31[i3]
-				/*line :104:10000*/ if i3 < active {
+			/*line :103:500*/ t30 := 4 * vectors
+			/*line :103:1*/ t31 := in2[t30:]
+			/*line :104:500*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:1*/ v3 := t31[i3]
+				/*line :104:500*/ if i3 < active {
 					t32 := sums[i3]
-					/*line :105:10000*/ result08 := addCompensated[T](t32, v3)
-					/*line :105:10000*/ sums[i3] = result08
-//line :106:10000
+					/*line :105:1*/ result08 := addCompensated[T](t32, v3)
+					/*line :105:1*/ sums[i3] = result08
+//line :106:500
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					/*line :107:500*/ sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
-				/*line :112:10000*/ if r.Halted() {
-					/*line :111:10000*/ r.Halt()
-				}
-				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-					/*line :113:10000*/ if r.Halted() {
-						/*line :112:10000*/ r.Halt()
-					}
-					/*line :113:10000*/ t35 := sums[i4]
-					/*line :113:10000*/ t36 := sums[i4+d]
-					/*line :113:10000*/ result09 := addCompensated[T](t35, t36)
-					/*line :113:10000*/ sums[i4] = result09
+			/*line :110:500*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:500*/ for d := 1; d < active; d *= 2 {
+				/*line :111:1*/ r.CheckHalt()
+				/*line :112:500*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :112:1*/ r.CheckHalt()
+					t35 := sums[i4]
+					/*line :113:1*/ t36 := sums[i4+d]
+					/*line :113:1*/ result09 := addCompensated[T](t35, t36)
+					/*line :113:1*/ sums[i4] = result09
 				}
 			}
-			/*line :116:10000*/ out[base+threadX] = sums[0]
+			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5791:1*/
+	} /*line quern_gen.go:4853:1*/
 }
 
 func quernHostMergeMomentsReducePartsInTurn(r *host.Run) {
-	part := host.Value[int](r, 0)
-	in := host.Slice[Moments](r, 1)
-	out := host.Slice[Moments](r, 2)
+	part, in, out := host.Value[int](r, 0), host.Slice[Moments](r, 1), host.Slice[Moments](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	c := int(4)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MergeMomentsReducePartsInTurn(r, in, base, out, part, size, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MergeMomentsReducePartsInTurn(r, in, base, out, part, size, c, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int, out []Moments, part int, size int, c int, width int) {
-	count := width
-	if base >= 0 && count <= len(out)-base {
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			first := (base + threadX) * 4 * part
-			/*line moments.go:34*/ in2 := in
-			/*line moments.go:35:20000*/ switch {
-//line moments.go:36
-			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
-					break
-				}
-				t2 := min(first+size, len(in2))
-				/*line :88:10000*/ in2 = in2[first:t2]
-				vectors := len(in2) / 4
-				active := min(vectors, 256)
-				sums := [256]Moments{}
-				/*line :92:10000*/ for i := 0; i < active; i++ {
-					t4 := 4 * i
-					/*line :93:10000*/ v := in2[t4:][:c]
-					t5 := v[0]
-					/*line :94:10000*/ t6 := v[1]
-					/*line :94:10000*/ result0 := mergeMoments(t5, t6)
-					/*line :94:10000*/ t9 := v[2]
-					/*line :94:10000*/ t10 := v[3]
-					/*line :94:10000*/ result02 := mergeMoments(t9, t10)
-					/*line :94:10000*/ result03 := mergeMoments(result0, result02)
-					/*line :94:10000*/ sums[i] = result03
-				}
-				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-					/*line :97:10000*/ if r.Halted() {
-						/*line :96:10000*/ r.Halt()
-					}
-					/*line :97:10000*/ t14 := 4 * j
-					t15 := 4 * min(j+256, vectors)
-					/*line :97:10000*/ row := in2[t14:t15]
-					t16 := len(row) / 4
-					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
-						/*line :99:10000*/ t17 := 4 * i2
-						/*line :99:10000*/ v2 := row[t17:][:c]
-						t18 := sums[i2]
-						/*line :100:10000*/ t19 := v2[0]
-						/*line :100:10000*/ t20 := v2[1]
-						/*line :100:10000*/ result04 := mergeMoments(t19, t20)
-						/*line :100:10000*/ t23 := v2[2]
-						/*line :100:10000*/ t24 := v2[3]
-						/*line :100:10000*/ result05 := mergeMoments(t23, t24)
-						/*line :100:10000*/ result06 := mergeMoments(result04, result05)
-						/*line :100:10000*/ result07 := mergeMoments(t18, result06)
-						/*line :100:10000*/ sums[i2] = result07
-					}
-				}
-				/*line :103:10000*/ t30 := 4 * vectors
-				/*line :103:10000*/ t31 := in2[t30:]
-				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
-					/*line :103:10000*/ v3 := t31[i3]
-					/*line :104:10000*/ if i3 < active {
-						t32 := sums[i3]
-						/*line :105:10000*/ result08 := mergeMoments(t32, v3)
-						/*line :105:10000*/ sums[i3] = result08
-//line :106:10000
-					} else {
-						/*line :107:10000*/ sums[i3] = v3
-					}
-				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
-					/*line :112:10000*/ if r.Halted() {
-						/*line :111:10000*/ r.Halt()
-					}
-					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-						/*line :113:10000*/ if r.Halted() {
-							/*line :112:10000*/ r.Halt()
-						}
-						/*line :113:10000*/ t35 := sums[i4]
-						/*line :113:10000*/ t36 := sums[i4+d]
-						/*line :113:10000*/ result09 := mergeMoments(t35, t36)
-						/*line :113:10000*/ sums[i4] = result09
-					}
-				}
-				/*line :116:10000*/ row2[threadX] = sums[0]
-			}
-		}
-		/*line :119:10000*/ return
-	}
-	/*line :121:10000*/ for threadX := range width {
+func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int, out []Moments, part, size, c, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line moments.go:34*/ in2 := in
-		/*line moments.go:35:20000*/ switch {
+		/*line :35:500*/ switch {
 //line moments.go:36
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
 			t2 := min(first+size, len(in2))
-			/*line :88:10000*/ in2 = in2[first:t2]
+			/*line :88:1*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]Moments{}
-			/*line :92:10000*/ for i := 0; i < active; i++ {
+			/*line :92:1000*/ for i := 0; i < active; i++ {
 				t4 := 4 * i
-				/*line :93:10000*/ v := in2[t4:][:c]
+				/*line :93:1*/ v := in2[t4:][:c]
 				t5 := v[0]
-				/*line :94:10000*/ t6 := v[1]
-				/*line :94:10000*/ result0 := mergeMoments(t5, t6)
-				/*line :94:10000*/ t9 := v[2]
-				/*line :94:10000*/ t10 := v[3]
-				/*line :94:10000*/ result02 := mergeMoments(t9, t10)
-				/*line :94:10000*/ result03 := mergeMoments(result0, result02)
-				/*line :94:10000*/ sums[i] = result03
+				/*line :94:1*/ t6 := v[1]
+				/*line :94:1*/ result0 := mergeMoments(t5, t6)
+				/*line :94:1*/ t9 := v[2]
+				/*line :94:1*/ t10 := v[3]
+				/*line :94:1*/ result02 := mergeMoments(t9, t10)
+				/*line :94:1*/ result03 := mergeMoments(result0, result02)
+				/*line :94:1*/ sums[i] = result03
 			}
-			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-				/*line :97:10000*/ if r.Halted() {
-					/*line :96:10000*/ r.Halt()
-				}
-				/*line :97:10000*/ t14 := 4 * j
+			/*line :96:500*/ for j := 256; j < vectors; j += 256 {
+				/*line :96:1*/ r.CheckHalt()
+				t14 := 4 * j
 				t15 := 4 * min(j+256, vectors)
-				/*line :97:10000*/ row := in2[t14:t15]
+				/*line :97:1*/ row := in2[t14:t15]
 				t16 := len(row) / 4
-				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
-					/*line :99:10000*/ t17 := 4 * i2
-					/*line :99:10000*/ v2 := row[t17:][:c]
+				/*line :99:500*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:1*/ t17 := 4 * i2
+					/*line :99:1*/ v2 := row[t17:][:c]
 					t18 := sums[i2]
-					/*line :100:10000*/ t19 := v2[0]
-					/*line :100:10000*/ t20 := v2[1]
-					/*line :100:10000*/ result04 := mergeMoments(t19, t20)
-					/*line :100:10000*/ t23 := v2[2]
-					/*line :100:10000*/ t24 := v2[3]
-					/*line :100:10000*/ result05 := mergeMoments(t23, t24)
-					/*line :100:10000*/ result06 := mergeMoments(result04, result05)
-					/*line :100:10000*/ result07 := mergeMoments(t18, result06)
-					/*line :100:10000*/ sums[i2] = result07
+					/*line :100:1*/ t19 := v2[0]
+					/*line :100:1*/ t20 := v2[1]
+					/*line :100:1*/ result04 := mergeMoments(t19, t20)
+					/*line :100:1*/ t23 := v2[2]
+					/*line :100:1*/ t24 := v2[3]
+					/*line :100:1*/ result05 := mergeMoments(t23, t24)
+					/*line :100:1*/ result06 := mergeMoments(result04, result05)
+					/*line :100:1*/ result07 := mergeMoments(t18, result06)
+					/*line :100:1*/ sums[i2] = result07
 				}
 			}
-			/*line :103:10000*/ t30 := 4 * vectors
-			/*line :103:10000*/ t31 := in2[t30:]
-			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
-				/*line :103:10000*/ v3 := t31[i3]
-				/*line :104:10000*/ if i3 < active {
+			/*line :103:500*/ t30 := 4 * vectors
+			/*line :103:1*/ t31 := in2[t30:]
+			/*line :104:500*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:1*/ v3 := t31[i3]
+				/*line :104:500*/ if i3 < active {
 					t32 := sums[i3]
-					/*line :105:10000*/ result08 := mergeMoments(t32, v3)
-					/*line :105:10000*/ sums[i3] = result08
-//line :106:10000
+					/*line :105:1*/ result08 := mergeMoments(t32, v3)
+					/*line :105:1*/ sums[i3] = result08
+//line :106:500
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					/*line :107:500*/ sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
-				/*line :112:10000*/ if r.Halted() {
-					/*line :111:10000*/ r.Halt()
-				}
-				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-					/*line :113:10000*/ if r.Halted() {
-						/*line :112:10000*/ r.Halt()
-					}
-					/*line :113:10000*/ t35 := sums[i4]
-					/*line :113:10000*/ t36 := sums[i4+d]
-					/*line :113:10000*/ result09 := mergeMoments(t35, t36)
-					/*line :113:10000*/ sums[i4] = result09
+			/*line :110:500*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:500*/ for d := 1; d < active; d *= 2 {
+				/*line :111:1*/ r.CheckHalt()
+				/*line :112:500*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :112:1*/ r.CheckHalt()
+					t35 := sums[i4]
+					/*line :113:1*/ t36 := sums[i4+d]
+					/*line :113:1*/ result09 := mergeMoments(t35, t36)
+					/*line :113:1*/ sums[i4] = result09
 				}
 			}
-			/*line :116:10000*/ out[base+threadX] = sums[0]
+			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5983:1*/
+	} /*line quern_gen.go:4946:1*/
 }
 
 func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	part := host.Value[int](r, 1)
-	in := host.Slice[T](r, 2)
-	out := host.Slice[T](r, 3)
+	quernbound0, part, in, out := host.Value[T](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	c := int(4)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeIntegerReducePartsInTurn[T](r, in, base, out, part, size, c, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeIntegerReducePartsInTurn[T](r, in, base, out, part, size, c, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in []T, base int, out []T, part int, size int, c int, quernbound0 T, width int) {
-	count := width
-	if base >= 0 && count <= len(out)-base {
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			first := (base + threadX) * 4 * part
-			/*line operator.go:141*/ in2 := in
-			switch {
-//line operator.go:143:90000
-			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
-					break
-				}
-				t2 := min(first+size, len(in2))
-				/*line :88:10000*/ in2 = in2[first:t2]
-				vectors := len(in2) / 4
-				active := min(vectors, 256)
-				sums := [256]T{}
-				/*line :92:10000*/ for i := 0; i < active; i++ {
-					t4 := 4 * i
-					/*line :93:10000*/ v := in2[t4:][:c]
-					quernv0 := v[0]
-					/*line :94:10000*/ quernv1 := v[1]
-					/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
-					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := v[2]
-					/*line :94:10000*/ quernv12 := v[3]
-					/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
-					/*line operator.go:141*/ result3 := extremeInteger[T](result, result2, quernbound0)
-					/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
-				}
-				for j := 256; j < vectors; j += 256 {
-					if r.Halted() {
-						/*line :96:10000*/ r.Halt()
-					}
-					/*line :97:10000*/ t5 := 4 * j
-					t6 := 4 * min(j+256, vectors)
-					/*line :97:10000*/ row := in2[t5:t6]
-					t7 := len(row) / 4
-					/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
-						/*line :99:10000*/ t8 := 4 * i2
-						/*line :99:10000*/ v2 := row[t8:][:c]
-						quernv03 := sums[i2]
-						/*line :100:10000*/ quernv04 := v2[0]
-						/*line :100:10000*/ quernv13 := v2[1]
-						/*line operator.go:141*/ result4 := extremeInteger[T](quernv04, quernv13, quernbound0)
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv05 := v2[2]
-						/*line :100:10000*/ quernv14 := v2[3]
-						/*line operator.go:141*/ result5 := extremeInteger[T](quernv05, quernv14, quernbound0)
-						/*line operator.go:141*/ result6 := extremeInteger[T](result4, result5, quernbound0)
-						/*line operator.go:141*/ result7 := extremeInteger[T](quernv03, result6, quernbound0)
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
-					}
-				}
-				t9 := 4 * vectors
-				/*line :103:10000*/ t10 := in2[t9:]
-				/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
-					/*line :103:10000*/ v3 := t10[i3]
-					/*line :104:10000*/ if i3 < active {
-						quernv06 := sums[i3]
-						/*line operator.go:141*/ result8 := extremeInteger[T](quernv06, v3, quernbound0)
-						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-					} else {
-						sums[i3] = v3
-					}
-				}
-				active = max(active, len(in2)-4*vectors)
-				for d := 1; d < active; d *= 2 {
-					/*line :112:10000*/ if r.Halted() {
-						/*line :111:10000*/ r.Halt()
-					}
-					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-						/*line :113:10000*/ if r.Halted() {
-							/*line :112:10000*/ r.Halt()
-						}
-						/*line :113:10000*/ quernv07 := sums[i4]
-						/*line :113:10000*/ quernv15 := sums[i4+d]
-						/*line operator.go:141*/ result9 := extremeInteger[T](quernv07, quernv15, quernbound0)
-						/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
-					}
-				}
-				/*line :116:10000*/ row2[threadX] = sums[0]
-			}
-		}
-		/*line :119:10000*/ return
-	}
-	/*line :121:10000*/ for threadX := range width {
+func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in []T, base int, out []T, part, size, c int, quernbound0 T, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:141*/ in2 := in
 		switch {
-//line operator.go:143:90000
+//line :143:500
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
 			t2 := min(first+size, len(in2))
-			/*line :88:10000*/ in2 = in2[first:t2]
+			/*line :88:1*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]T{}
-			/*line :92:10000*/ for i := 0; i < active; i++ {
+			/*line :92:1000*/ for i := 0; i < active; i++ {
 				t4 := 4 * i
-				/*line :93:10000*/ v := in2[t4:][:c]
+				/*line :93:1*/ v := in2[t4:][:c]
 				quernv0 := v[0]
-				/*line :94:10000*/ quernv1 := v[1]
+				/*line :94:1*/ quernv1 := v[1]
 				/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
 				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := v[2]
-				/*line :94:10000*/ quernv12 := v[3]
+				/*line :94:1*/ quernv12 := v[3]
 				/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
 				/*line operator.go:141*/ result3 := extremeInteger[T](result, result2, quernbound0)
 				/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
 			}
 			for j := 256; j < vectors; j += 256 {
-				if r.Halted() {
-					/*line :96:10000*/ r.Halt()
-				}
-				/*line :97:10000*/ t5 := 4 * j
+				/*line :96:1*/ r.CheckHalt()
+				t5 := 4 * j
 				t6 := 4 * min(j+256, vectors)
-				/*line :97:10000*/ row := in2[t5:t6]
+				/*line :97:1*/ row := in2[t5:t6]
 				t7 := len(row) / 4
-				/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
-					/*line :99:10000*/ t8 := 4 * i2
-					/*line :99:10000*/ v2 := row[t8:][:c]
+				/*line :99:500*/ for i2 := 0; i2 < t7; i2++ {
+					/*line :99:1*/ t8 := 4 * i2
+					/*line :99:1*/ v2 := row[t8:][:c]
 					quernv03 := sums[i2]
-					/*line :100:10000*/ quernv04 := v2[0]
-					/*line :100:10000*/ quernv13 := v2[1]
+					/*line :100:1*/ quernv04 := v2[0]
+					/*line :100:1*/ quernv13 := v2[1]
 					/*line operator.go:141*/ result4 := extremeInteger[T](quernv04, quernv13, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv05 := v2[2]
-					/*line :100:10000*/ quernv14 := v2[3]
+					/*line :100:1*/ quernv14 := v2[3]
 					/*line operator.go:141*/ result5 := extremeInteger[T](quernv05, quernv14, quernbound0)
 					/*line operator.go:141*/ result6 := extremeInteger[T](result4, result5, quernbound0)
 					/*line operator.go:141*/ result7 := extremeInteger[T](quernv03, result6, quernbound0)
@@ -6143,10 +5011,10 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 				}
 			}
 			t9 := 4 * vectors
-			/*line :103:10000*/ t10 := in2[t9:]
-			/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
-				/*line :103:10000*/ v3 := t10[i3]
-				/*line :104:10000*/ if i3 < active {
+			/*line :103:1*/ t10 := in2[t9:]
+			/*line :104:500*/ for i3 := 0; i3 < len(t10); i3++ {
+				/*line :103:1*/ v3 := t10[i3]
+				/*line :104:500*/ if i3 < active {
 					quernv06 := sums[i3]
 					/*line operator.go:141*/ result8 := extremeInteger[T](quernv06, v3, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
@@ -6156,37 +5024,26 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			}
 			active = max(active, len(in2)-4*vectors)
 			for d := 1; d < active; d *= 2 {
-				/*line :112:10000*/ if r.Halted() {
-					/*line :111:10000*/ r.Halt()
-				}
-				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-					/*line :113:10000*/ if r.Halted() {
-						/*line :112:10000*/ r.Halt()
-					}
-					/*line :113:10000*/ quernv07 := sums[i4]
-					/*line :113:10000*/ quernv15 := sums[i4+d]
+				/*line :111:1*/ r.CheckHalt()
+				/*line :112:500*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :112:1*/ r.CheckHalt()
+					quernv07 := sums[i4]
+					/*line :113:1*/ quernv15 := sums[i4+d]
 					/*line operator.go:141*/ result9 := extremeInteger[T](quernv07, quernv15, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 				}
 			}
-			/*line :116:10000*/ out[base+threadX] = sums[0]
+			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6174:1*/
+	} /*line quern_gen.go:5038:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	n := host.Value[int](r, 1)
-	parts := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	group := host.Value[int](r, 4)
-	in := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
+	quernbound0, n, parts, part, group, in, out := host.Value[T](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	actives := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
+	actives, vs := host.Scratch[int](r, 1, r.BlockDim.Count()), host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
@@ -6196,156 +5053,116 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1ExtremeIntegerReduceRows[T](r, tos, first, base, group)
-			}
-		}
+		quernRow1ExtremeIntegerReduceRows(r, tos, base, group)
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
-		/*line :128:10000*/ for threadZ := range 1 {
-			/*line :129:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2ExtremeIntegerReduceRows[T](r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
-			}
-		}
-		/*line :135:10000*/ switch {
-//line :136:10000
+		quernRow2ExtremeIntegerReduceRows[T](r, tos, actives, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
+		switch {
+//line :130:500
 		default:
-			/*line :260:10000*/ if width == 1 {
-				/*line :261:10000*/ for threadZ := range 1 {
-					/*line :262:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3ExtremeIntegerReduceRows[T](r, vs, first4, results)
-					}
-				}
-				/*line :267:10000*/ break
+			/*line :240:500*/ if width == 1 {
+				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
+				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :266:10000*/ for threadZ := range 1 {
-					/*line :267:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4ExtremeIntegerReduceRows[T](r, actives, first5, vs, others, d, width, start, quernbound0)
-					}
-				}
+				quernRow4ExtremeIntegerReduceRows[T](r, actives, vs, others, d, width, start, quernbound0)
 			}
-			/*line :274:10000*/ for threadZ := range 1 {
-				/*line :275:10000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow5ExtremeIntegerReduceRows[T](r, vs, first6, results)
-				}
-			}
+			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :281:10000*/ for threadZ := range 1 {
-			/*line :282:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow6ExtremeIntegerReduceRows[T](r, tos, first7, results, out, width)
-			}
-		}
-	} /*line quern_gen.go:6256:1*/
+		/*line :250:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
+	} /*line quern_gen.go:5077:1*/
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first int, base int, group int) {
-	toRow := (*[256]int)(tos[first:])
+func quernRow1ExtremeIntegerReduceRows(r *host.Run, tos []int, base, group int) {
+	toRow := (*[256]int)(tos)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:6266:1*/
+	} /*line quern_gen.go:5087:1*/
 }
 
 //go:noinline
-func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first2 int, actives []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T, quernbound0 T) {
-	toRow := (*[256]int)(tos[first2:])
-	activeRow := (*[256]int)(actives[first2:])
-	vRow := (*[256]T)(vs[first2:])
+func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos, actives []int, vs []T, parts, part, n int, out []T, width, size, size2, size3 int, in []T, quernbound0 T) {
+	toRow := (*[256]int)(tos)
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]T)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
-		first3 := 0
-		/*line :130:10000*/ if parts > 1 {
+		first := 0
+		/*line :130:500*/ if parts > 1 {
 			row = host.Div(to, parts)
-			first3 = (to - row*parts) * part
+			first = (to - row*parts) * part
 		}
-		/*line :134:10000*/ count := min(part, n-first3)
-		/*line :135:10000*/ if to >= len(out) {
+		/*line :134:500*/ count := min(part, n-first)
+		/*line :135:500*/ if to >= len(out) {
 			count = 0
 		}
-//line :138:10000
+//line :138:500
 		var sum T
 		active := min(count, width)
-		/*line :140:10000*/ if size == 0 && size2 == 0 {
-			at := row*size3 + first3/4
+		/*line :140:500*/ if size == 0 && size2 == 0 {
+			at := row*size3 + first/4
 			vectors := count / 4
-			/*line :142:10000*/ active = min(vectors, width)
-			/*line :143:10000*/ if lane < vectors {
+			/*line :142:1*/ active = min(vectors, width)
+			/*line :143:1000*/ if lane < vectors {
 				t5 := at + lane
-				/*line :22:10000*/ v_0 := in[t5*4]
-				/*line :22:10000*/ v_1 := in[t5*4+1]
-				/*line :22:10000*/ v_2 := in[t5*4+2]
-				/*line :22:10000*/ v_3 := in[t5*4+3]
+				/*line :22:1*/ v_0 := in[t5*4]
+				/*line :22:1*/ v_1 := in[t5*4+1]
+				/*line :22:1*/ v_2 := in[t5*4+2]
+				/*line :22:1*/ v_3 := in[t5*4+3]
 				/*line operator.go:141*/ result := extremeInteger[T](v_0, v_1, quernbound0)
 				/*line operator.go:141*/ result2 := extremeInteger[T](v_2, v_3, quernbound0)
 				/*line operator.go:141*/ sum = extremeInteger[T](result, result2, quernbound0)
 				/*line quern.dev/algo/internal/template/reduce.go:147*/ for j := lane + width; j < vectors; j += width {
-					if r.Halted() {
-						/*line :147:10000*/ r.Halt()
-					}
-					/*line :148:10000*/ t8 := at + j
-					/*line :22:10000*/ v_02 := in[t8*4]
-					/*line :22:10000*/ v_12 := in[t8*4+1]
-					/*line :22:10000*/ v_22 := in[t8*4+2]
-					/*line :22:10000*/ v_32 := in[t8*4+3]
+					/*line :147:1*/ r.CheckHalt()
+					t8 := at + j
+					/*line :22:1*/ v_02 := in[t8*4]
+					/*line :22:1*/ v_12 := in[t8*4+1]
+					/*line :22:1*/ v_22 := in[t8*4+2]
+					/*line :22:1*/ v_32 := in[t8*4+3]
 					/*line operator.go:141*/ result3 := extremeInteger[T](v_02, v_12, quernbound0)
 					/*line operator.go:141*/ result4 := extremeInteger[T](v_22, v_32, quernbound0)
 					/*line operator.go:141*/ result5 := extremeInteger[T](result3, result4, quernbound0)
 					/*line operator.go:141*/ sum = extremeInteger[T](sum, result5, quernbound0)
 				}
 			}
-//line quern.dev/algo/internal/template/reduce.go:152:10000
+//line quern.dev/algo/internal/template/reduce.go:152:500
 		} else if lane < count {
-			/*line :153:10000*/ at2 := row*n + first3
+			/*line :153:500*/ at2 := row*n + first
 			sum = in[at2+lane]
-			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :156:10000*/ if r.Halted() {
-					/*line :155:10000*/ r.Halt()
-				}
-				/*line :156:10000*/ quernv1 := in[at2+j2]
+			/*line :155:500*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :155:1*/ r.CheckHalt()
+				quernv1 := in[at2+j2]
 				/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
 			}
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:6334:1*/
+	} /*line quern_gen.go:5151:1*/
 }
 
 //go:noinline
-func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
-	vRow := (*[256]T)(vs[first4:])
-	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6341:1*/
+func quernRow3ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64 | int](r *host.Run, vs, results []T) {
+	vRow := (*[256]T)(vs)
+	resultRow := (*[256]T)(results)
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5158:1*/
 }
 
 //go:noinline
-func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []int, first5 int, vs []T, others []T, d int, width int, start int, quernbound0 T) {
-	activeRow := (*[256]int)(actives[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	otherRow := (*[256]T)(others[first5:])
+func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []int, vs, others []T, d, width, start int, quernbound0 T) {
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]T)(vs)
+	otherRow := (*[256]T)(others)
 	if !(d < width) {
 		return
 	}
@@ -6355,24 +5172,24 @@ func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []i
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
-		/*line operator.go:143:90000*/ vRow[threadX] = v
-	} /*line quern_gen.go:6362:1*/
+		/*line :143:500*/ vRow[threadX] = v
+	} /*line quern_gen.go:5179:1*/
 }
 
 //go:noinline
-func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6369:1*/
+func quernRow5ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64 | int](r *host.Run, vs, results []T) {
+	vRow := (*[256]T)(vs)
+	resultRow := (*[256]T)(results)
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5186:1*/
 }
 
 //go:noinline
-func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first7 int, results []T, out []T, width int) {
-	toRow := (*[256]int)(tos[first7:])
-	resultRow := (*[256]T)(results[first7:])
+func quernRow6ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, results, out []T, width int) {
+	toRow := (*[256]int)(tos)
+	resultRow := (*[256]T)(results)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -6381,23 +5198,14 @@ func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result6
 		}
-	} /*line quern_gen.go:6384:1*/
+	} /*line quern_gen.go:5201:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	n := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	in := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
+	quernbound0, n, width, part, in, out := host.Value[T](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
-	size := width % 4
-	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -6405,489 +5213,232 @@ func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
 		base := blockX * dimX
 		first := blockY * part
 		last := min(first+part, n)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeIntegerReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, quernbound0, gridY, blockY, out, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeIntegerReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, quernbound0, out, gridY, blockY, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, size int, base int, vectors int, blockZ int, gridZ int, n int, width int, in []T, first int, last int, quernbound0 T, gridY int, blockY int, out []T, width2 int) {
+func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base, width, blockZ, gridZ, n int, in []T, first, last int, quernbound0 T, out []T, gridY, blockY, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:177:10000*/ if size == 0 {
-				/*line :179:10000*/ if x >= vectors {
-					break
-				}
-				/*line :182:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-					/*line :183:10000*/ if r.Halted() {
-						/*line :182:10000*/ r.Halt()
-					}
-					/*line :183:10000*/ at := (z*n+first)*vectors + x
-					/*line :20:10000*/ v := [4]T{}
-					/*line :22:10000*/ v[0] = in[at*4]
-					/*line :22:10000*/ v[1] = in[at*4+1]
-					/*line :22:10000*/ v[2] = in[at*4+2]
-					/*line :22:10000*/ v[3] = in[at*4+3]
-					/*line :184:10000*/ sum := v
-					/*line :186:10000*/ for y := 1; y < last-first; y++ {
-						/*line :187:10000*/ if r.Halted() {
-							/*line :186:10000*/ r.Halt()
-						}
-						/*line :187:10000*/ t6 := at + y*vectors
-						/*line :20:10000*/ v2 := [4]T{}
-						/*line :22:10000*/ v2[0] = in[t6*4]
-						/*line :22:10000*/ v2[1] = in[t6*4+1]
-						/*line :22:10000*/ v2[2] = in[t6*4+2]
-						/*line :22:10000*/ v2[3] = in[t6*4+3]
-						/*line :188:10000*/ for k := 0; k < 4; k++ {
-							quernv0 := sum[k]
-							/*line :189:10000*/ quernv1 := v2[k]
-							/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
-							/*line quern.dev/algo/internal/template/reduce.go:189*/ sum[k] = result
-						}
-					}
-					t9 := (z*gridY+blockY)*vectors + x
-					/*line :32:10000*/ out[t9*4] = sum[0]
-					/*line :32:10000*/ out[t9*4+1] = sum[1]
-					/*line :32:10000*/ out[t9*4+2] = sum[2]
-					/*line :32:10000*/ out[t9*4+3] = sum[3]
-				}
-				/*line :34:10000*/ break
-			}
-			/*line :196:10000*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
 				break
 			}
-			/*line :199:10000*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
-				/*line :200:10000*/ if r.Halted() {
-					/*line :199:10000*/ r.Halt()
+			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :179:1*/ r.CheckHalt()
+				t2 := (z*n+first)*width + x
+				/*line :180:1*/ column := in[t2:]
+				sum := column[0]
+				/*line :183:500*/ for y := 1; y < last-first; y++ {
+					/*line :183:1*/ r.CheckHalt()
+					quernv1 := column[y*width]
+					/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
 				}
-				/*line :200:10000*/ t11 := (z2*n+first)*width + x
-				/*line :200:10000*/ column := in[t11:]
-				sum2 := column[0]
-				/*line :203:10000*/ for y2 := 1; y2 < last-first; y2++ {
-					/*line :204:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ quernv12 := column[y2*width]
-					/*line operator.go:141*/ sum2 = extremeInteger[T](sum2, quernv12, quernbound0)
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:206:10000*/ out[(z2*gridY+blockY)*width+x] = sum2
+				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:6484:1*/
+	} /*line quern_gen.go:5245:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	group := host.Value[int](r, 1)
-	empty := host.Value[T](r, 2)
-	ends := host.Slice[int32](r, 3)
-	in := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
-	segments := host.Scratch[int](r, 0, r.BlockDim.Count())
-	firsts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	lasts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	counts := host.Scratch[int](r, 3, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 4, r.BlockDim.Count())
-	results := host.Scratch[T](r, 5, r.BlockDim.Count())
+	quernbound0, group, empty, ends, in, out := host.Value[T](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
+	segments, firsts, lasts, counts, vs, results := host.Scratch[int](r, 0, r.BlockDim.Count()), host.Scratch[int](r, 1, r.BlockDim.Count()), host.Scratch[int](r, 2, r.BlockDim.Count()), host.Scratch[int](r, 3, r.BlockDim.Count()), host.Scratch[T](r, 4, r.BlockDim.Count()), host.Scratch[T](r, 5, r.BlockDim.Count())
 	var d int
 	others := host.Scratch[T](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1ExtremeIntegerReduceSegments[T](r, segments, first, firsts, lasts, counts, vs, base, group, out, ends, in, quernbound0)
-			}
-		}
+		quernRow1ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, counts, vs, base, group, out, ends, in, quernbound0)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow2ExtremeIntegerReduceSegments[T](r, vs, first3, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :266:10000*/ for threadZ := range 1 {
-					/*line :267:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3ExtremeIntegerReduceSegments[T](r, counts, first4, vs, others, d, group, start, quernbound0)
-					}
-				}
+				quernRow4ExtremeIntegerReduceRows[T](r, counts, vs, others, d, group, start, quernbound0)
 			}
-			/*line :274:10000*/ for threadZ := range 1 {
-				/*line :275:10000*/ for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4ExtremeIntegerReduceSegments[T](r, vs, first5, results)
-				}
-			}
+			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :281:10000*/ for threadZ := range 1 {
-			/*line :282:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow5ExtremeIntegerReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
-			}
-		}
-	} /*line quern_gen.go:6552:1*/
+		/*line :250:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:5273:1*/
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segments []int, first int, firsts []int, lasts []int, counts []int, vs []T, base int, group int, out []T, ends []int32, in []T, quernbound0 T) {
-	segmentRow := (*[256]int)(segments[first:])
-	firstRow := (*[256]int)(firsts[first:])
-	lastRow := (*[256]int)(lasts[first:])
-	countRow := (*[256]int)(counts[first:])
-	vRow := (*[256]T)(vs[first:])
+func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segments, firsts, lasts, counts []int, vs []T, base, group int, out []T, ends []int32, in []T, quernbound0 T) {
+	segmentRow := (*[256]int)(segments)
+	firstRow := (*[256]int)(firsts)
+	lastRow := (*[256]int)(lasts)
+	countRow := (*[256]int)(counts)
+	vRow := (*[256]T)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
-		/*line :219:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:1*/ first := 0
 		last := 0
-		/*line :220:10000*/ if segment < len(out) {
-			first2 = int(ends[segment])
-			/*line :221:10000*/ last = int(ends[segment+1])
+		/*line :200:500*/ if segment < len(out) {
+			first = int(ends[segment])
+			/*line :201:1*/ last = int(ends[segment+1])
 		}
-//line :223:10000
+//line :203:500
 		var sum T
-		/*line :224:10000*/ if first2+lane < last {
-			sum = in[first2+lane]
-			/*line :226:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :227:10000*/ if r.Halted() {
-					/*line :226:10000*/ r.Halt()
-				}
-				/*line :227:10000*/ quernv1 := in[j]
+		/*line :204:500*/ if first+lane < last {
+			sum = in[first+lane]
+			/*line :206:500*/ for j := first + lane + group; j < last; j += group {
+				/*line :206:1*/ r.CheckHalt()
+				quernv1 := in[j]
 				/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:230*/ count := min(last-first2, group)
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
-		firstRow[threadX] = first2
+		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6591:1*/
+	} /*line quern_gen.go:5310:1*/
 }
 
 //go:noinline
-func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6598:1*/
-}
-
-//go:noinline
-func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts []int, first4 int, vs []T, others []T, d int, group int, start int, quernbound0 T) {
-	countRow := (*[256]int)(counts[first4:])
-	vRow := (*[256]T)(vs[first4:])
-	otherRow := (*[256]T)(others[first4:])
-	if !(d < group) {
-		return
-	}
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count := countRow[threadX]
-		v := vRow[threadX]
-		other := otherRow[threadX]
-		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
-			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
-		}
-		/*line operator.go:143:90000*/ vRow[threadX] = v
-	} /*line quern_gen.go:6619:1*/
-}
-
-//go:noinline
-func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first5 int, results []T) {
-	vRow := (*[256]T)(vs[first5:])
-	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6626:1*/
-}
-
-//go:noinline
-func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segments []int, first6 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
-	segmentRow := (*[256]int)(segments[first6:])
-	firstRow := (*[256]int)(firsts[first6:])
-	lastRow := (*[256]int)(lasts[first6:])
-	resultRow := (*[256]T)(results[first6:])
+func quernRow5ExtremeIntegerReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments, firsts, lasts []int, results, out []T, group int, empty T) {
+	segmentRow := (*[256]int)(segments)
+	firstRow := (*[256]int)(firsts)
+	lastRow := (*[256]int)(lasts)
+	resultRow := (*[256]T)(results)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
-		first2 := firstRow[threadX]
+		first := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
 		if segment < len(out) && lane == 0 {
-			if first2 >= last {
+			if first >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:6649:1*/
+	} /*line quern_gen.go:5333:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	launch := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	reduce := host.Value[bool](r, 3)
-	exclusive := host.Value[bool](r, 4)
-	first := host.Value[T](r, 5)
-	heads := host.Slice[uint8](r, 6)
-	in := host.Slice[T](r, 7)
-	out := host.Slice[T](r, 8)
-	counts := host.Slice[uint32](r, 9)
-	sums := host.Slice[T](r, 10)
+	quernbound0, launch, part, reduce, exclusive, first, heads, in, out, counts, sums := host.Value[T](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[bool](r, 3), host.Value[bool](r, 4), host.Value[T](r, 5), host.Slice[uint8](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8), host.Slice[uint32](r, 9), host.Slice[T](r, 10)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := !(launch == 0)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				same := len(sums) == 0 || len(counts) < len(sums)
-				quernRow1ExtremeIntegerRunScanParts[T](r, launch, same, base, counts, sums, quernbound0, part, in, heads, value, reduce, out, exclusive, first, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			same := len(sums) == 0 || len(counts) < len(sums)
+			quernRow1ExtremeIntegerRunScanParts[T](r, launch, same, base, counts, sums, quernbound0, part, in, heads, value, reduce, out, exclusive, first, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch int, same bool, base int, counts []uint32, sums []T, quernbound0 T, part int, in []T, heads []uint8, value bool, reduce bool, out []T, exclusive bool, first T, width int) {
-	count := width
-	if 0 < len(counts) && 0 < len(sums) && base >= 0 && count <= len(counts)-base && count <= len(sums)-base {
-		row := counts[base:][:count]
-		row2 := sums[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			p := base + threadX
-			last := min((p+1)*part, len(in))
-			switch {
-			default:
-				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
-					if same || p > 0 {
-						break
-					}
-					all := struct {
-						N uint32
-						V T
-					}{N: counts[0], V: sums[0]}
-					counts[0] = 0
-					for i := 1; i < len(sums); i++ {
-						b := struct {
-							N uint32
-							V T
-						}{N: counts[i], V: sums[i]}
-						_ = counts[i]
-						/*line :377:100000*/ _ = sums[i]
-						t5 := all.N
-						t6 := all.V
-						/*line :377:100000*/ counts[i] = t5
-						/*line :377:100000*/ sums[i] = t6
-						/*line :295:100000*/ if b.N == 0 {
-							quernv0 := all.V
-							quernv1 := b.V
-							/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
-							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
-						}
-						b.N += all.N
-						/*line :378:100000*/ all = b
-					}
-					/*line :380:100000*/ break
-				}
-				/*line :382:100000*/ at := p * part
-				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
-//line :386:100000
-				var so struct {
-					N uint32
-					V T
-				}
-				/*line :390:100000*/ if launch == 2 {
-					/*line :391:100000*/ so = struct {
-						N uint32
-						V T
-					}{N: row[threadX], V: row2[threadX]}
-//line :395:100000
-				} else {
-					/*line :396:100000*/ so = struct {
-						N uint32
-						V T
-					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:100000*/ at++
-				}
-				/*line :394:100000*/ for ; at < last; at += 4096 {
-					/*line :395:100000*/ if r.Halted() {
-						/*line :394:100000*/ r.Halt()
-					}
-					/*line :395:100000*/ t7 := min(last-at, 4096)
-					/*line :396:100000*/ for k := 0; k < t7; k++ {
-						/*line :396:100000*/ i2 := at + k
-						h := uint32(heads[i2])
-						prior := so.V
-						/*line :399:100000*/ b2 := struct {
-							N uint32
-							V T
-						}{N: h, V: in[i2]}
-						/*line :295:100000*/ if b2.N == 0 {
-							quernv02 := so.V
-							quernv12 := b2.V
-							/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
-							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
-						}
-						b2.N += so.N
-						/*line :399:100000*/ so = b2
-						/*line :401:100000*/ if value {
-							/*line :402:100000*/ if reduce {
-								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
-									out[so.N-1] = so.V
-								}
-//line :406:100000
-							} else if !exclusive {
-								/*line :407:100000*/ out[i2] = so.V
-//line :408:100000
-							} else if h != 0 {
-								/*line :409:100000*/ out[i2] = first
-//line :410:100000
-							} else {
-								/*line operator.go:141*/ result3 := extremeInteger[T](first, prior, quernbound0)
-								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
-							}
-						}
-					}
-				}
-				/*line :415:100000*/ if launch == 0 {
-					_ = row[threadX]
-					/*line :416:100000*/ _ = row2[threadX]
-					t12 := so.N
-					t13 := so.V
-					row[threadX] = t12
-					row2[threadX] = t13
-				}
-			}
-		}
-		/*line :424:100000*/ return
-	}
-	/*line :426:100000*/ for threadX := range width {
+func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch int, same bool, base int, counts []uint32, sums []T, quernbound0 T, part int, in []T, heads []uint8, value, reduce bool, out []T, exclusive bool, first T, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:100000*/ switch {
-//line :431:100000
+		switch {
 		default:
-			/*line :369:100000*/ if launch == 1 {
-				/*line :370:100000*/ if same || p > 0 {
+			/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
+				if same || p > 0 {
 					break
 				}
-				/*line :373:100000*/ all := struct {
+				all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:100000*/ counts[0] = 0
-				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:100000*/ b := struct {
+				counts[0] = 0
+				for i := 1; i < len(sums); i++ {
+					b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:100000*/ _ = counts[i]
-					/*line :377:100000*/ _ = sums[i]
+					_ = counts[i]
+					/*line :377:1*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:100000*/ counts[i] = t5
-					/*line :377:100000*/ sums[i] = t6
-					/*line :295:100000*/ if b.N == 0 {
+					/*line :377:1*/ counts[i] = t5
+					/*line :377:1*/ sums[i] = t6
+					/*line :295:500*/ if b.N == 0 {
 						quernv0 := all.V
 						quernv1 := b.V
 						/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
 					b.N += all.N
-					/*line :378:100000*/ all = b
+					/*line :378:1*/ all = b
 				}
-				/*line :380:100000*/ break
+				/*line :380:500*/ break
 			}
-			/*line :382:100000*/ at := p * part
-			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:500*/ at := p * part
+			/*line :383:500*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:100000
+//line :386:500
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:100000*/ if launch == 2 {
-				/*line :391:100000*/ so = struct {
+			/*line :390:500*/ if launch == 2 {
+				/*line :391:500*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:100000
+//line :395:500
 			} else {
-				/*line :396:100000*/ so = struct {
+				/*line :396:500*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:100000*/ at++
+				/*line :400:500*/ at++
 			}
-			/*line :394:100000*/ for ; at < last; at += 4096 {
-				/*line :395:100000*/ if r.Halted() {
-					/*line :394:100000*/ r.Halt()
-				}
-				/*line :395:100000*/ t7 := min(last-at, 4096)
-				/*line :396:100000*/ for k := 0; k < t7; k++ {
-					/*line :396:100000*/ i2 := at + k
+			/*line :394:500*/ for ; at < last; at += 4096 {
+				/*line :394:1*/ r.CheckHalt()
+				t7 := min(last-at, 4096)
+				/*line :396:500*/ for k := 0; k < t7; k++ {
+					/*line :396:1*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					/*line :399:100000*/ b2 := struct {
+					b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:100000*/ if b2.N == 0 {
+					/*line :295:500*/ if b2.N == 0 {
 						quernv02 := so.V
 						quernv12 := b2.V
 						/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 					}
 					b2.N += so.N
-					/*line :399:100000*/ so = b2
-					/*line :401:100000*/ if value {
-						/*line :402:100000*/ if reduce {
-							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:1*/ so = b2
+					/*line :401:500*/ if value {
+						/*line :402:500*/ if reduce {
+							/*line :403:500*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:100000
+//line :406:500
 						} else if !exclusive {
-							/*line :407:100000*/ out[i2] = so.V
-//line :408:100000
+							/*line :407:500*/ out[i2] = so.V
+//line :408:500
 						} else if h != 0 {
-							/*line :409:100000*/ out[i2] = first
-//line :410:100000
+							/*line :409:500*/ out[i2] = first
+//line :410:500
 						} else {
 							/*line operator.go:141*/ result3 := extremeInteger[T](first, prior, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
@@ -6895,43 +5446,35 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 					}
 				}
 			}
-			/*line :415:100000*/ if launch == 0 {
+			/*line :415:500*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:100000*/ _ = sums[p]
+				/*line :416:1*/ _ = sums[p]
 				t12 := so.N
 				t13 := so.V
-				/*line :416:100000*/ counts[p] = t12
-				/*line :416:100000*/ sums[p] = t13
+				/*line :416:1*/ counts[p] = t12
+				/*line :416:1*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:6907:1*/
+	} /*line quern_gen.go:5458:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	part := host.Value[int](r, 1)
-	in := host.Slice[T](r, 2)
-	before := host.Slice[T](r, 3)
+	quernbound0, part, in, before := host.Value[T](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeIntegerTotalParts[T](r, base, part, size, in, before, size2, size3, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeIntegerTotalParts[T](r, base, part, size, in, before, size2, size3, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, part int, size int, in []T, before []T, size2 int, size3 int, quernbound0 T, width int) {
+func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base, part, size int, in, before []T, size2, size3 int, quernbound0 T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -6948,18 +5491,18 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:110000*/ b := in[t4:t5]
+				/*line :270:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:110000*/ c := in[t7:t8]
+				/*line :270:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:110000*/ d := in[t10:t11]
+				/*line :270:1*/ d := in[t10:t11]
 				sa := a[0]
-				/*line :271:110000*/ sb := b[0]
-				/*line :271:110000*/ sc := c[0]
-				/*line :271:110000*/ sd := d[0]
-				/*line :272:110000*/ for i := 1; i < part; i++ {
+				/*line :271:1*/ sb := b[0]
+				/*line :271:1*/ sc := c[0]
+				/*line :271:1*/ sd := d[0]
+				/*line :272:500*/ for i := 1; i < part; i++ {
 					quernv1 := a[i]
 					/*line operator.go:141*/ sa = extremeInteger[T](sa, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
@@ -6969,67 +5512,57 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
 					/*line operator.go:141*/ sd = extremeInteger[T](sd, quernv14, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:275:110000*/ _ = before[t22]
-				/*line :275:110000*/ _ = before[t24]
-				/*line :275:110000*/ _ = before[t26]
-				/*line :275:110000*/ _ = before[t28]
-				/*line :275:110000*/ before[t22] = sa
-				/*line :275:110000*/ before[t24] = sb
-				/*line :275:110000*/ before[t26] = sc
-				/*line :275:110000*/ before[t28] = sd
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t22]
+				/*line :275:1*/ _ = before[t24]
+				/*line :275:1*/ _ = before[t26]
+				/*line :275:1*/ _ = before[t28]
+				/*line :275:1*/ before[t22] = sa
+				/*line :275:1*/ before[t24] = sb
+				/*line :275:1*/ before[t26] = sc
+				/*line :275:1*/ before[t28] = sd
 				break
 			}
-			/*line :278:110000*/ for k := 0; k < 4; k++ {
-				/*line :279:110000*/ if r.Halted() {
-					/*line :278:110000*/ r.Halt()
-				}
-				/*line :279:110000*/ at2 := (p + k) * part
-				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+			/*line :278:500*/ for k := 0; k < 4; k++ {
+				/*line :278:1*/ r.CheckHalt()
+				at2 := (p + k) * part
+				if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:110000*/ last := min(at2+part, len(in))
+				/*line :283:500*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:500*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv15 := in[i2]
 					/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv15, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:288:110000*/ before[p+k+1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:6999:1*/
+	} /*line quern_gen.go:5540:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	start := host.Value[bool](r, 1)
-	first := host.Value[T](r, 2)
-	before := host.Slice[T](r, 3)
+	quernbound0, start, first, before := host.Value[T](r, 0), host.Value[bool](r, 1), host.Value[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeIntegerPrefixParts[T](r, base, before, start, first, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeIntegerPrefixParts[T](r, base, before, start, first, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, before []T, start bool, first T, quernbound0 T, width int) {
+func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, before []T, start bool, first, quernbound0 T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297:110000*/ if base+threadX > 0 || len(before) < 2 {
+			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
 				break
 			}
-			/*line :300:110000*/ sum := before[1]
-			/*line :301:110000*/ if start {
+			sum := before[1]
+			if start {
 				before[0] = first
 				/*line operator.go:141*/ sum = extremeInteger[T](first, sum, quernbound0)
 				/*line quern.dev/algo/internal/template/scan.go:304*/ before[1] = sum
@@ -7040,37 +5573,26 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7043:1*/
+	} /*line quern_gen.go:5576:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	exclusive := host.Value[bool](r, 1)
-	start := host.Value[bool](r, 2)
-	part := host.Value[int](r, 3)
-	before := host.Slice[T](r, 4)
-	in := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
+	quernbound0, exclusive, start, part, before, in, out := host.Value[T](r, 0), host.Value[bool](r, 1), host.Value[bool](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeIntegerScanParts[T](r, base, part, size, in, before, out, start, size2, size3, exclusive, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeIntegerScanParts[T](r, base, part, size, in, before, out, start, size2, size3, exclusive, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, part int, size int, in []T, before []T, out []T, start bool, size2 int, size3 int, exclusive bool, quernbound0 T, width int) {
+func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base, part, size int, in, before, out []T, start bool, size2, size3 int, exclusive bool, quernbound0 T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -7085,46 +5607,46 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:110000*/ b := in[t4:t5]
+				/*line :318:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:110000*/ c := in[t7:t8]
+				/*line :318:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:110000*/ d := in[t10:t11]
+				/*line :318:1*/ d := in[t10:t11]
 				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:110000*/ v := out[t16:t17]
+				/*line :319:1*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:110000*/ w := out[t19:t20]
+				/*line :319:1*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:110000*/ x := out[t22:t23]
+				/*line :319:1*/ x := out[t22:t23]
 				sa := before[p]
-				/*line :320:110000*/ sb := before[p+1]
-				/*line :320:110000*/ sc := before[p+2]
-				/*line :320:110000*/ sd := before[p+3]
-				/*line :321:110000*/ if exclusive {
-					/*line :322:110000*/ for i := 0; i < part; i++ {
+				/*line :320:1*/ sb := before[p+1]
+				/*line :320:1*/ sc := before[p+2]
+				/*line :320:1*/ sd := before[p+3]
+				/*line :321:500*/ if exclusive {
+					for i := 0; i < part; i++ {
 						ea := a[i]
-						/*line :323:110000*/ eb := b[i]
-						/*line :323:110000*/ ec := c[i]
-						/*line :323:110000*/ ed := d[i]
+						/*line :323:1*/ eb := b[i]
+						/*line :323:1*/ ec := c[i]
+						/*line :323:1*/ ed := d[i]
 						_ = u[i]
-						/*line :324:110000*/ _ = v[i]
-						/*line :324:110000*/ _ = w[i]
-						/*line :324:110000*/ _ = x[i]
-						/*line :324:110000*/ u[i] = sa
-						/*line :324:110000*/ v[i] = sb
-						/*line :324:110000*/ w[i] = sc
-						/*line :324:110000*/ x[i] = sd
+						/*line :324:1*/ _ = v[i]
+						/*line :324:1*/ _ = w[i]
+						/*line :324:1*/ _ = x[i]
+						/*line :324:1*/ u[i] = sa
+						/*line :324:1*/ v[i] = sb
+						/*line :324:1*/ w[i] = sc
+						/*line :324:1*/ x[i] = sd
 						/*line operator.go:141*/ sa = extremeInteger[T](sa, ea, quernbound0)
 						/*line operator.go:141*/ sb = extremeInteger[T](sb, eb, quernbound0)
 						/*line operator.go:141*/ sc = extremeInteger[T](sc, ec, quernbound0)
 						/*line operator.go:141*/ sd = extremeInteger[T](sd, ed, quernbound0)
 					}
-					/*line operator.go:143:90000*/ break
+					/*line :143:500*/ break
 				}
 				/*line quern.dev/algo/internal/template/scan.go:329*/ for i2 := 0; i2 < part; i2++ {
 					quernv1 := a[i2]
@@ -7136,34 +5658,32 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv14 := d[i2]
 					/*line operator.go:141*/ sd = extremeInteger[T](sd, quernv14, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:331*/ _ = u[i2]
-					/*line :331:110000*/ _ = v[i2]
-					/*line :331:110000*/ _ = w[i2]
-					/*line :331:110000*/ _ = x[i2]
-					/*line :331:110000*/ u[i2] = sa
-					/*line :331:110000*/ v[i2] = sb
-					/*line :331:110000*/ w[i2] = sc
-					/*line :331:110000*/ x[i2] = sd
+					/*line :331:1*/ _ = v[i2]
+					/*line :331:1*/ _ = w[i2]
+					/*line :331:1*/ _ = x[i2]
+					/*line :331:1*/ u[i2] = sa
+					/*line :331:1*/ v[i2] = sb
+					/*line :331:1*/ w[i2] = sc
+					/*line :331:1*/ x[i2] = sd
 				}
-				/*line :333:110000*/ break
+				/*line :333:500*/ break
 			}
-			/*line :335:110000*/ for k := 0; k < 4; k++ {
-				/*line :336:110000*/ if r.Halted() {
-					/*line :335:110000*/ r.Halt()
-				}
-				/*line :336:110000*/ i3 := (p + k) * part
-				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
+			for k := 0; k < 4; k++ {
+				/*line :335:1*/ r.CheckHalt()
+				i3 := (p + k) * part
+				/*line :337:500*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:110000*/ last := min(i3+part, len(in))
+				/*line :340:500*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:110000*/ if p+k == 0 && !start {
+				/*line :342:500*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:110000*/ for ; i3 < last; i3++ {
+				/*line :347:500*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:110000*/ if exclusive {
+					/*line :349:500*/ if exclusive {
 						out[i3] = sum
 					}
 					/*line operator.go:141*/ sum = extremeInteger[T](sum, v2, quernbound0)
@@ -7173,35 +5693,23 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:7176:1*/
+	} /*line quern_gen.go:5696:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	exclusive := host.Value[bool](r, 1)
-	start := host.Value[bool](r, 2)
-	first := host.Value[T](r, 3)
-	n := host.Value[int](r, 4)
-	inner := host.Value[int](r, 5)
-	in := host.Slice[T](r, 6)
-	out := host.Slice[T](r, 7)
+	quernbound0, exclusive, start, first, n, inner, in, out := host.Value[T](r, 0), host.Value[bool](r, 1), host.Value[bool](r, 2), host.Value[T](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeIntegerScanLines[T](r, base, inner, n, in, first, start, out, exclusive, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeIntegerScanLines[T](r, base, inner, n, in, first, start, out, exclusive, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, inner int, n int, in []T, first T, start bool, out []T, exclusive bool, quernbound0 T, width int) {
+func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base, inner, n int, in []T, first T, start bool, out []T, exclusive bool, quernbound0 T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
@@ -7209,23 +5717,21 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:110000*/ sum := first
+			sum := first
 			i := 0
-			/*line :404:110000*/ if !start {
+			if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:110000*/ for ; i < n; i++ {
-				/*line :411:110000*/ if r.Halted() {
-					/*line :410:110000*/ r.Halt()
-				}
-				/*line :411:110000*/ v := in[at]
-				/*line :412:110000*/ if exclusive {
+			for ; i < n; i++ {
+				/*line :410:1*/ r.CheckHalt()
+				v := in[at]
+				if exclusive {
 					out[at] = sum
 				}
 				/*line operator.go:141*/ sum = extremeInteger[T](sum, v, quernbound0)
@@ -7235,162 +5741,67 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7238:1*/
+	} /*line quern_gen.go:5744:1*/
 }
 
 func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	part := host.Value[int](r, 1)
-	in := host.Slice[T](r, 2)
-	out := host.Slice[T](r, 3)
+	quernbound0, part, in, out := host.Value[T](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	c := int(4)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeFloatReducePartsInTurn[T](r, in, base, out, part, size, c, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeFloatReducePartsInTurn[T](r, in, base, out, part, size, c, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in []T, base int, out []T, part int, size int, c int, quernbound0 T, width int) {
-	count := width
-	if base >= 0 && count <= len(out)-base {
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			first := (base + threadX) * 4 * part
-			/*line operator.go:146*/ in2 := in
-			/*line operator.go:147:90000*/ switch {
-//line operator.go:148:90000
-			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
-					break
-				}
-				t2 := min(first+size, len(in2))
-				/*line :88:10000*/ in2 = in2[first:t2]
-				vectors := len(in2) / 4
-				active := min(vectors, 256)
-				sums := [256]T{}
-				/*line :92:10000*/ for i := 0; i < active; i++ {
-					t4 := 4 * i
-					/*line :93:10000*/ v := in2[t4:][:c]
-					quernv0 := v[0]
-					/*line :94:10000*/ quernv1 := v[1]
-					/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
-					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := v[2]
-					/*line :94:10000*/ quernv12 := v[3]
-					/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
-					/*line operator.go:146*/ result3 := extremeFloat[T](result, result2, quernbound0)
-					/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
-				}
-				for j := 256; j < vectors; j += 256 {
-					if r.Halted() {
-						/*line :96:10000*/ r.Halt()
-					}
-					/*line :97:10000*/ t5 := 4 * j
-					t6 := 4 * min(j+256, vectors)
-					/*line :97:10000*/ row := in2[t5:t6]
-					t7 := len(row) / 4
-					/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
-						/*line :99:10000*/ t8 := 4 * i2
-						/*line :99:10000*/ v2 := row[t8:][:c]
-						quernv03 := sums[i2]
-						/*line :100:10000*/ quernv04 := v2[0]
-						/*line :100:10000*/ quernv13 := v2[1]
-						/*line operator.go:146*/ result4 := extremeFloat[T](quernv04, quernv13, quernbound0)
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv05 := v2[2]
-						/*line :100:10000*/ quernv14 := v2[3]
-						/*line operator.go:146*/ result5 := extremeFloat[T](quernv05, quernv14, quernbound0)
-						/*line operator.go:146*/ result6 := extremeFloat[T](result4, result5, quernbound0)
-						/*line operator.go:146*/ result7 := extremeFloat[T](quernv03, result6, quernbound0)
-						/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
-					}
-				}
-				t9 := 4 * vectors
-				/*line :103:10000*/ t10 := in2[t9:]
-				/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
-					/*line :103:10000*/ v3 := t10[i3]
-					/*line :104:10000*/ if i3 < active {
-						quernv06 := sums[i3]
-						/*line operator.go:146*/ result8 := extremeFloat[T](quernv06, v3, quernbound0)
-						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-					} else {
-						sums[i3] = v3
-					}
-				}
-				active = max(active, len(in2)-4*vectors)
-				for d := 1; d < active; d *= 2 {
-					/*line :112:10000*/ if r.Halted() {
-						/*line :111:10000*/ r.Halt()
-					}
-					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-						/*line :113:10000*/ if r.Halted() {
-							/*line :112:10000*/ r.Halt()
-						}
-						/*line :113:10000*/ quernv07 := sums[i4]
-						/*line :113:10000*/ quernv15 := sums[i4+d]
-						/*line operator.go:146*/ result9 := extremeFloat[T](quernv07, quernv15, quernbound0)
-						/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
-					}
-				}
-				/*line :116:10000*/ row2[threadX] = sums[0]
-			}
-		}
-		/*line :119:10000*/ return
-	}
-	/*line :121:10000*/ for threadX := range width {
+func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in []T, base int, out []T, part, size, c int, quernbound0 T, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:146*/ in2 := in
-		/*line operator.go:147:90000*/ switch {
-//line operator.go:148:90000
+		/*line :147:500*/ switch {
+//line operator.go:148
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
 			t2 := min(first+size, len(in2))
-			/*line :88:10000*/ in2 = in2[first:t2]
+			/*line :88:1*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]T{}
-			/*line :92:10000*/ for i := 0; i < active; i++ {
+			/*line :92:1000*/ for i := 0; i < active; i++ {
 				t4 := 4 * i
-				/*line :93:10000*/ v := in2[t4:][:c]
+				/*line :93:1*/ v := in2[t4:][:c]
 				quernv0 := v[0]
-				/*line :94:10000*/ quernv1 := v[1]
+				/*line :94:1*/ quernv1 := v[1]
 				/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
 				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := v[2]
-				/*line :94:10000*/ quernv12 := v[3]
+				/*line :94:1*/ quernv12 := v[3]
 				/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
 				/*line operator.go:146*/ result3 := extremeFloat[T](result, result2, quernbound0)
 				/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
 			}
 			for j := 256; j < vectors; j += 256 {
-				if r.Halted() {
-					/*line :96:10000*/ r.Halt()
-				}
-				/*line :97:10000*/ t5 := 4 * j
+				/*line :96:1*/ r.CheckHalt()
+				t5 := 4 * j
 				t6 := 4 * min(j+256, vectors)
-				/*line :97:10000*/ row := in2[t5:t6]
+				/*line :97:1*/ row := in2[t5:t6]
 				t7 := len(row) / 4
-				/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
-					/*line :99:10000*/ t8 := 4 * i2
-					/*line :99:10000*/ v2 := row[t8:][:c]
+				/*line :99:500*/ for i2 := 0; i2 < t7; i2++ {
+					/*line :99:1*/ t8 := 4 * i2
+					/*line :99:1*/ v2 := row[t8:][:c]
 					quernv03 := sums[i2]
-					/*line :100:10000*/ quernv04 := v2[0]
-					/*line :100:10000*/ quernv13 := v2[1]
+					/*line :100:1*/ quernv04 := v2[0]
+					/*line :100:1*/ quernv13 := v2[1]
 					/*line operator.go:146*/ result4 := extremeFloat[T](quernv04, quernv13, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv05 := v2[2]
-					/*line :100:10000*/ quernv14 := v2[3]
+					/*line :100:1*/ quernv14 := v2[3]
 					/*line operator.go:146*/ result5 := extremeFloat[T](quernv05, quernv14, quernbound0)
 					/*line operator.go:146*/ result6 := extremeFloat[T](result4, result5, quernbound0)
 					/*line operator.go:146*/ result7 := extremeFloat[T](quernv03, result6, quernbound0)
@@ -7398,10 +5809,10 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 				}
 			}
 			t9 := 4 * vectors
-			/*line :103:10000*/ t10 := in2[t9:]
-			/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
-				/*line :103:10000*/ v3 := t10[i3]
-				/*line :104:10000*/ if i3 < active {
+			/*line :103:1*/ t10 := in2[t9:]
+			/*line :104:500*/ for i3 := 0; i3 < len(t10); i3++ {
+				/*line :103:1*/ v3 := t10[i3]
+				/*line :104:500*/ if i3 < active {
 					quernv06 := sums[i3]
 					/*line operator.go:146*/ result8 := extremeFloat[T](quernv06, v3, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
@@ -7411,37 +5822,26 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			}
 			active = max(active, len(in2)-4*vectors)
 			for d := 1; d < active; d *= 2 {
-				/*line :112:10000*/ if r.Halted() {
-					/*line :111:10000*/ r.Halt()
-				}
-				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-					/*line :113:10000*/ if r.Halted() {
-						/*line :112:10000*/ r.Halt()
-					}
-					/*line :113:10000*/ quernv07 := sums[i4]
-					/*line :113:10000*/ quernv15 := sums[i4+d]
+				/*line :111:1*/ r.CheckHalt()
+				/*line :112:500*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :112:1*/ r.CheckHalt()
+					quernv07 := sums[i4]
+					/*line :113:1*/ quernv15 := sums[i4+d]
 					/*line operator.go:146*/ result9 := extremeFloat[T](quernv07, quernv15, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 				}
 			}
-			/*line :116:10000*/ out[base+threadX] = sums[0]
+			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7429:1*/
+	} /*line quern_gen.go:5836:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	n := host.Value[int](r, 1)
-	parts := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	group := host.Value[int](r, 4)
-	in := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
+	quernbound0, n, parts, part, group, in, out := host.Value[T](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	actives := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
+	actives, vs := host.Scratch[int](r, 1, r.BlockDim.Count()), host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
@@ -7451,156 +5851,99 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1ExtremeFloatReduceRows[T](r, tos, first, base, group)
-			}
-		}
+		quernRow1ExtremeIntegerReduceRows(r, tos, base, group)
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
-		/*line :128:10000*/ for threadZ := range 1 {
-			/*line :129:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2ExtremeFloatReduceRows[T](r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
-			}
-		}
-		/*line :135:10000*/ switch {
-//line :136:10000
+		quernRow2ExtremeFloatReduceRows[T](r, tos, actives, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
+		switch {
+//line :130:500
 		default:
-			/*line :260:10000*/ if width == 1 {
-				/*line :261:10000*/ for threadZ := range 1 {
-					/*line :262:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3ExtremeFloatReduceRows[T](r, vs, first4, results)
-					}
-				}
-				/*line :267:10000*/ break
+			/*line :240:500*/ if width == 1 {
+				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
+				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :266:10000*/ for threadZ := range 1 {
-					/*line :267:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4ExtremeFloatReduceRows[T](r, actives, first5, vs, others, d, width, start, quernbound0)
-					}
-				}
+				quernRow4ExtremeFloatReduceRows[T](r, actives, vs, others, d, width, start, quernbound0)
 			}
-			/*line :274:10000*/ for threadZ := range 1 {
-				/*line :275:10000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow5ExtremeFloatReduceRows[T](r, vs, first6, results)
-				}
-			}
+			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :281:10000*/ for threadZ := range 1 {
-			/*line :282:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow6ExtremeFloatReduceRows[T](r, tos, first7, results, out, width)
-			}
-		}
-	} /*line quern_gen.go:7511:1*/
+		/*line :250:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
+	} /*line quern_gen.go:5875:1*/
 }
 
 //go:noinline
-func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first int, base int, group int) {
-	toRow := (*[256]int)(tos[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
-		toRow[threadX] = to
-	} /*line quern_gen.go:7521:1*/
-}
-
-//go:noinline
-func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first2 int, actives []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T, quernbound0 T) {
-	toRow := (*[256]int)(tos[first2:])
-	activeRow := (*[256]int)(actives[first2:])
-	vRow := (*[256]T)(vs[first2:])
+func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos, actives []int, vs []T, parts, part, n int, out []T, width, size, size2, size3 int, in []T, quernbound0 T) {
+	toRow := (*[256]int)(tos)
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]T)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
-		first3 := 0
-		/*line :130:10000*/ if parts > 1 {
+		first := 0
+		/*line :130:500*/ if parts > 1 {
 			row = host.Div(to, parts)
-			first3 = (to - row*parts) * part
+			first = (to - row*parts) * part
 		}
-		/*line :134:10000*/ count := min(part, n-first3)
-		/*line :135:10000*/ if to >= len(out) {
+		/*line :134:500*/ count := min(part, n-first)
+		/*line :135:500*/ if to >= len(out) {
 			count = 0
 		}
-//line :138:10000
+//line :138:500
 		var sum T
 		active := min(count, width)
-		/*line :140:10000*/ if size == 0 && size2 == 0 {
-			at := row*size3 + first3/4
+		/*line :140:500*/ if size == 0 && size2 == 0 {
+			at := row*size3 + first/4
 			vectors := count / 4
-			/*line :142:10000*/ active = min(vectors, width)
-			/*line :143:10000*/ if lane < vectors {
+			/*line :142:1*/ active = min(vectors, width)
+			/*line :143:1000*/ if lane < vectors {
 				t5 := at + lane
-				/*line :22:10000*/ v_0 := in[t5*4]
-				/*line :22:10000*/ v_1 := in[t5*4+1]
-				/*line :22:10000*/ v_2 := in[t5*4+2]
-				/*line :22:10000*/ v_3 := in[t5*4+3]
+				/*line :22:1*/ v_0 := in[t5*4]
+				/*line :22:1*/ v_1 := in[t5*4+1]
+				/*line :22:1*/ v_2 := in[t5*4+2]
+				/*line :22:1*/ v_3 := in[t5*4+3]
 				/*line operator.go:146*/ result := extremeFloat[T](v_0, v_1, quernbound0)
 				/*line operator.go:146*/ result2 := extremeFloat[T](v_2, v_3, quernbound0)
 				/*line operator.go:146*/ sum = extremeFloat[T](result, result2, quernbound0)
 				/*line quern.dev/algo/internal/template/reduce.go:147*/ for j := lane + width; j < vectors; j += width {
-					if r.Halted() {
-						/*line :147:10000*/ r.Halt()
-					}
-					/*line :148:10000*/ t8 := at + j
-					/*line :22:10000*/ v_02 := in[t8*4]
-					/*line :22:10000*/ v_12 := in[t8*4+1]
-					/*line :22:10000*/ v_22 := in[t8*4+2]
-					/*line :22:10000*/ v_32 := in[t8*4+3]
+					/*line :147:1*/ r.CheckHalt()
+					t8 := at + j
+					/*line :22:1*/ v_02 := in[t8*4]
+					/*line :22:1*/ v_12 := in[t8*4+1]
+					/*line :22:1*/ v_22 := in[t8*4+2]
+					/*line :22:1*/ v_32 := in[t8*4+3]
 					/*line operator.go:146*/ result3 := extremeFloat[T](v_02, v_12, quernbound0)
 					/*line operator.go:146*/ result4 := extremeFloat[T](v_22, v_32, quernbound0)
 					/*line operator.go:146*/ result5 := extremeFloat[T](result3, result4, quernbound0)
 					/*line operator.go:146*/ sum = extremeFloat[T](sum, result5, quernbound0)
 				}
 			}
-//line quern.dev/algo/internal/template/reduce.go:152:10000
+//line quern.dev/algo/internal/template/reduce.go:152:500
 		} else if lane < count {
-			/*line :153:10000*/ at2 := row*n + first3
+			/*line :153:500*/ at2 := row*n + first
 			sum = in[at2+lane]
-			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :156:10000*/ if r.Halted() {
-					/*line :155:10000*/ r.Halt()
-				}
-				/*line :156:10000*/ quernv1 := in[at2+j2]
+			/*line :155:500*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :155:1*/ r.CheckHalt()
+				quernv1 := in[at2+j2]
 				/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
 			}
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:7589:1*/
+	} /*line quern_gen.go:5939:1*/
 }
 
 //go:noinline
-func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
-	vRow := (*[256]T)(vs[first4:])
-	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7596:1*/
-}
-
-//go:noinline
-func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives []int, first5 int, vs []T, others []T, d int, width int, start int, quernbound0 T) {
-	activeRow := (*[256]int)(actives[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	otherRow := (*[256]T)(others[first5:])
+func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives []int, vs, others []T, d, width, start int, quernbound0 T) {
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]T)(vs)
+	otherRow := (*[256]T)(others)
 	if !(d < width) {
 		return
 	}
@@ -7610,49 +5953,18 @@ func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives [
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
-		/*line operator.go:148:90000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7617:1*/
-}
-
-//go:noinline
-func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7624:1*/
-}
-
-//go:noinline
-func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first7 int, results []T, out []T, width int) {
-	toRow := (*[256]int)(tos[first7:])
-	resultRow := (*[256]T)(results[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		to := toRow[threadX]
-		result6 := resultRow[threadX]
-		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
-			out[to] = result6
-		}
-	} /*line quern_gen.go:7639:1*/
+		vRow[threadX] = v
+	} /*line quern_gen.go:5960:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	n := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	in := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
+	quernbound0, n, width, part, in, out := host.Value[T](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
-	size := width % 4
-	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -7660,489 +5972,209 @@ func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
 		base := blockX * dimX
 		first := blockY * part
 		last := min(first+part, n)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeFloatReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, quernbound0, gridY, blockY, out, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeFloatReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, quernbound0, out, gridY, blockY, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, size int, base int, vectors int, blockZ int, gridZ int, n int, width int, in []T, first int, last int, quernbound0 T, gridY int, blockY int, out []T, width2 int) {
+func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base, width, blockZ, gridZ, n int, in []T, first, last int, quernbound0 T, out []T, gridY, blockY, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:177:10000*/ if size == 0 {
-				/*line :179:10000*/ if x >= vectors {
-					break
-				}
-				/*line :182:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-					/*line :183:10000*/ if r.Halted() {
-						/*line :182:10000*/ r.Halt()
-					}
-					/*line :183:10000*/ at := (z*n+first)*vectors + x
-					/*line :20:10000*/ v := [4]T{}
-					/*line :22:10000*/ v[0] = in[at*4]
-					/*line :22:10000*/ v[1] = in[at*4+1]
-					/*line :22:10000*/ v[2] = in[at*4+2]
-					/*line :22:10000*/ v[3] = in[at*4+3]
-					/*line :184:10000*/ sum := v
-					/*line :186:10000*/ for y := 1; y < last-first; y++ {
-						/*line :187:10000*/ if r.Halted() {
-							/*line :186:10000*/ r.Halt()
-						}
-						/*line :187:10000*/ t6 := at + y*vectors
-						/*line :20:10000*/ v2 := [4]T{}
-						/*line :22:10000*/ v2[0] = in[t6*4]
-						/*line :22:10000*/ v2[1] = in[t6*4+1]
-						/*line :22:10000*/ v2[2] = in[t6*4+2]
-						/*line :22:10000*/ v2[3] = in[t6*4+3]
-						/*line :188:10000*/ for k := 0; k < 4; k++ {
-							quernv0 := sum[k]
-							/*line :189:10000*/ quernv1 := v2[k]
-							/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
-							/*line quern.dev/algo/internal/template/reduce.go:189*/ sum[k] = result
-						}
-					}
-					t9 := (z*gridY+blockY)*vectors + x
-					/*line :32:10000*/ out[t9*4] = sum[0]
-					/*line :32:10000*/ out[t9*4+1] = sum[1]
-					/*line :32:10000*/ out[t9*4+2] = sum[2]
-					/*line :32:10000*/ out[t9*4+3] = sum[3]
-				}
-				/*line :34:10000*/ break
-			}
-			/*line :196:10000*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
 				break
 			}
-			/*line :199:10000*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
-				/*line :200:10000*/ if r.Halted() {
-					/*line :199:10000*/ r.Halt()
+			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :179:1*/ r.CheckHalt()
+				t2 := (z*n+first)*width + x
+				/*line :180:1*/ column := in[t2:]
+				sum := column[0]
+				/*line :183:500*/ for y := 1; y < last-first; y++ {
+					/*line :183:1*/ r.CheckHalt()
+					quernv1 := column[y*width]
+					/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
 				}
-				/*line :200:10000*/ t11 := (z2*n+first)*width + x
-				/*line :200:10000*/ column := in[t11:]
-				sum2 := column[0]
-				/*line :203:10000*/ for y2 := 1; y2 < last-first; y2++ {
-					/*line :204:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ quernv12 := column[y2*width]
-					/*line operator.go:146*/ sum2 = extremeFloat[T](sum2, quernv12, quernbound0)
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:206:10000*/ out[(z2*gridY+blockY)*width+x] = sum2
+				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:7739:1*/
+	} /*line quern_gen.go:6004:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	group := host.Value[int](r, 1)
-	empty := host.Value[T](r, 2)
-	ends := host.Slice[int32](r, 3)
-	in := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
-	segments := host.Scratch[int](r, 0, r.BlockDim.Count())
-	firsts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	lasts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	counts := host.Scratch[int](r, 3, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 4, r.BlockDim.Count())
-	results := host.Scratch[T](r, 5, r.BlockDim.Count())
+	quernbound0, group, empty, ends, in, out := host.Value[T](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
+	segments, firsts, lasts, counts, vs, results := host.Scratch[int](r, 0, r.BlockDim.Count()), host.Scratch[int](r, 1, r.BlockDim.Count()), host.Scratch[int](r, 2, r.BlockDim.Count()), host.Scratch[int](r, 3, r.BlockDim.Count()), host.Scratch[T](r, 4, r.BlockDim.Count()), host.Scratch[T](r, 5, r.BlockDim.Count())
 	var d int
 	others := host.Scratch[T](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1ExtremeFloatReduceSegments[T](r, segments, first, firsts, lasts, counts, vs, base, group, out, ends, in, quernbound0)
-			}
-		}
+		quernRow1ExtremeFloatReduceSegments[T](r, segments, firsts, lasts, counts, vs, base, group, out, ends, in, quernbound0)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow2ExtremeFloatReduceSegments[T](r, vs, first3, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :266:10000*/ for threadZ := range 1 {
-					/*line :267:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3ExtremeFloatReduceSegments[T](r, counts, first4, vs, others, d, group, start, quernbound0)
-					}
-				}
+				quernRow4ExtremeFloatReduceRows[T](r, counts, vs, others, d, group, start, quernbound0)
 			}
-			/*line :274:10000*/ for threadZ := range 1 {
-				/*line :275:10000*/ for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4ExtremeFloatReduceSegments[T](r, vs, first5, results)
-				}
-			}
+			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :281:10000*/ for threadZ := range 1 {
-			/*line :282:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow5ExtremeFloatReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
-			}
-		}
-	} /*line quern_gen.go:7807:1*/
+		/*line :250:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:6032:1*/
 }
 
 //go:noinline
-func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segments []int, first int, firsts []int, lasts []int, counts []int, vs []T, base int, group int, out []T, ends []int32, in []T, quernbound0 T) {
-	segmentRow := (*[256]int)(segments[first:])
-	firstRow := (*[256]int)(firsts[first:])
-	lastRow := (*[256]int)(lasts[first:])
-	countRow := (*[256]int)(counts[first:])
-	vRow := (*[256]T)(vs[first:])
+func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segments, firsts, lasts, counts []int, vs []T, base, group int, out []T, ends []int32, in []T, quernbound0 T) {
+	segmentRow := (*[256]int)(segments)
+	firstRow := (*[256]int)(firsts)
+	lastRow := (*[256]int)(lasts)
+	countRow := (*[256]int)(counts)
+	vRow := (*[256]T)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
-		/*line :219:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:1*/ first := 0
 		last := 0
-		/*line :220:10000*/ if segment < len(out) {
-			first2 = int(ends[segment])
-			/*line :221:10000*/ last = int(ends[segment+1])
+		/*line :200:500*/ if segment < len(out) {
+			first = int(ends[segment])
+			/*line :201:1*/ last = int(ends[segment+1])
 		}
-//line :223:10000
+//line :203:500
 		var sum T
-		/*line :224:10000*/ if first2+lane < last {
-			sum = in[first2+lane]
-			/*line :226:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :227:10000*/ if r.Halted() {
-					/*line :226:10000*/ r.Halt()
-				}
-				/*line :227:10000*/ quernv1 := in[j]
+		/*line :204:500*/ if first+lane < last {
+			sum = in[first+lane]
+			/*line :206:500*/ for j := first + lane + group; j < last; j += group {
+				/*line :206:1*/ r.CheckHalt()
+				quernv1 := in[j]
 				/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:230*/ count := min(last-first2, group)
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
-		firstRow[threadX] = first2
+		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7846:1*/
-}
-
-//go:noinline
-func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7853:1*/
-}
-
-//go:noinline
-func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, counts []int, first4 int, vs []T, others []T, d int, group int, start int, quernbound0 T) {
-	countRow := (*[256]int)(counts[first4:])
-	vRow := (*[256]T)(vs[first4:])
-	otherRow := (*[256]T)(others[first4:])
-	if !(d < group) {
-		return
-	}
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count := countRow[threadX]
-		v := vRow[threadX]
-		other := otherRow[threadX]
-		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
-			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
-		}
-		/*line operator.go:148:90000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7874:1*/
-}
-
-//go:noinline
-func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
-	vRow := (*[256]T)(vs[first5:])
-	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7881:1*/
-}
-
-//go:noinline
-func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segments []int, first6 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
-	segmentRow := (*[256]int)(segments[first6:])
-	firstRow := (*[256]int)(firsts[first6:])
-	lastRow := (*[256]int)(lasts[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		segment := segmentRow[threadX]
-		first2 := firstRow[threadX]
-		last := lastRow[threadX]
-		result := resultRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
-		if segment < len(out) && lane == 0 {
-			if first2 >= last {
-				sum2 = empty
-			}
-			out[segment] = sum2
-		}
-	} /*line quern_gen.go:7904:1*/
+	} /*line quern_gen.go:6069:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	launch := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	reduce := host.Value[bool](r, 3)
-	exclusive := host.Value[bool](r, 4)
-	first := host.Value[T](r, 5)
-	heads := host.Slice[uint8](r, 6)
-	in := host.Slice[T](r, 7)
-	out := host.Slice[T](r, 8)
-	counts := host.Slice[uint32](r, 9)
-	sums := host.Slice[T](r, 10)
+	quernbound0, launch, part, reduce, exclusive, first, heads, in, out, counts, sums := host.Value[T](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[bool](r, 3), host.Value[bool](r, 4), host.Value[T](r, 5), host.Slice[uint8](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8), host.Slice[uint32](r, 9), host.Slice[T](r, 10)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := !(launch == 0)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				same := len(sums) == 0 || len(counts) < len(sums)
-				quernRow1ExtremeFloatRunScanParts[T](r, launch, same, base, counts, sums, quernbound0, part, in, heads, value, reduce, out, exclusive, first, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			same := len(sums) == 0 || len(counts) < len(sums)
+			quernRow1ExtremeFloatRunScanParts[T](r, launch, same, base, counts, sums, quernbound0, part, in, heads, value, reduce, out, exclusive, first, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch int, same bool, base int, counts []uint32, sums []T, quernbound0 T, part int, in []T, heads []uint8, value bool, reduce bool, out []T, exclusive bool, first T, width int) {
-	count := width
-	if 0 < len(counts) && 0 < len(sums) && base >= 0 && count <= len(counts)-base && count <= len(sums)-base {
-		row := counts[base:][:count]
-		row2 := sums[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			p := base + threadX
-			last := min((p+1)*part, len(in))
-			switch {
-			default:
-				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
-					if same || p > 0 {
-						break
-					}
-					all := struct {
-						N uint32
-						V T
-					}{N: counts[0], V: sums[0]}
-					counts[0] = 0
-					for i := 1; i < len(sums); i++ {
-						b := struct {
-							N uint32
-							V T
-						}{N: counts[i], V: sums[i]}
-						_ = counts[i]
-						/*line :377:100000*/ _ = sums[i]
-						t5 := all.N
-						t6 := all.V
-						/*line :377:100000*/ counts[i] = t5
-						/*line :377:100000*/ sums[i] = t6
-						/*line :295:100000*/ if b.N == 0 {
-							quernv0 := all.V
-							quernv1 := b.V
-							/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
-							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
-						}
-						b.N += all.N
-						/*line :378:100000*/ all = b
-					}
-					/*line :380:100000*/ break
-				}
-				/*line :382:100000*/ at := p * part
-				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
-//line :386:100000
-				var so struct {
-					N uint32
-					V T
-				}
-				/*line :390:100000*/ if launch == 2 {
-					/*line :391:100000*/ so = struct {
-						N uint32
-						V T
-					}{N: row[threadX], V: row2[threadX]}
-//line :395:100000
-				} else {
-					/*line :396:100000*/ so = struct {
-						N uint32
-						V T
-					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:100000*/ at++
-				}
-				/*line :394:100000*/ for ; at < last; at += 4096 {
-					/*line :395:100000*/ if r.Halted() {
-						/*line :394:100000*/ r.Halt()
-					}
-					/*line :395:100000*/ t7 := min(last-at, 4096)
-					/*line :396:100000*/ for k := 0; k < t7; k++ {
-						/*line :396:100000*/ i2 := at + k
-						h := uint32(heads[i2])
-						prior := so.V
-						/*line :399:100000*/ b2 := struct {
-							N uint32
-							V T
-						}{N: h, V: in[i2]}
-						/*line :295:100000*/ if b2.N == 0 {
-							quernv02 := so.V
-							quernv12 := b2.V
-							/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
-							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
-						}
-						b2.N += so.N
-						/*line :399:100000*/ so = b2
-						/*line :401:100000*/ if value {
-							/*line :402:100000*/ if reduce {
-								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
-									out[so.N-1] = so.V
-								}
-//line :406:100000
-							} else if !exclusive {
-								/*line :407:100000*/ out[i2] = so.V
-//line :408:100000
-							} else if h != 0 {
-								/*line :409:100000*/ out[i2] = first
-//line :410:100000
-							} else {
-								/*line operator.go:146*/ result3 := extremeFloat[T](first, prior, quernbound0)
-								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
-							}
-						}
-					}
-				}
-				/*line :415:100000*/ if launch == 0 {
-					_ = row[threadX]
-					/*line :416:100000*/ _ = row2[threadX]
-					t12 := so.N
-					t13 := so.V
-					row[threadX] = t12
-					row2[threadX] = t13
-				}
-			}
-		}
-		/*line :424:100000*/ return
-	}
-	/*line :426:100000*/ for threadX := range width {
+func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch int, same bool, base int, counts []uint32, sums []T, quernbound0 T, part int, in []T, heads []uint8, value, reduce bool, out []T, exclusive bool, first T, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:100000*/ switch {
-//line :431:100000
+		switch {
 		default:
-			/*line :369:100000*/ if launch == 1 {
-				/*line :370:100000*/ if same || p > 0 {
+			/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
+				if same || p > 0 {
 					break
 				}
-				/*line :373:100000*/ all := struct {
+				all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:100000*/ counts[0] = 0
-				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:100000*/ b := struct {
+				counts[0] = 0
+				for i := 1; i < len(sums); i++ {
+					b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:100000*/ _ = counts[i]
-					/*line :377:100000*/ _ = sums[i]
+					_ = counts[i]
+					/*line :377:1*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:100000*/ counts[i] = t5
-					/*line :377:100000*/ sums[i] = t6
-					/*line :295:100000*/ if b.N == 0 {
+					/*line :377:1*/ counts[i] = t5
+					/*line :377:1*/ sums[i] = t6
+					/*line :295:500*/ if b.N == 0 {
 						quernv0 := all.V
 						quernv1 := b.V
 						/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
 					b.N += all.N
-					/*line :378:100000*/ all = b
+					/*line :378:1*/ all = b
 				}
-				/*line :380:100000*/ break
+				/*line :380:500*/ break
 			}
-			/*line :382:100000*/ at := p * part
-			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:500*/ at := p * part
+			/*line :383:500*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:100000
+//line :386:500
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:100000*/ if launch == 2 {
-				/*line :391:100000*/ so = struct {
+			/*line :390:500*/ if launch == 2 {
+				/*line :391:500*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:100000
+//line :395:500
 			} else {
-				/*line :396:100000*/ so = struct {
+				/*line :396:500*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:100000*/ at++
+				/*line :400:500*/ at++
 			}
-			/*line :394:100000*/ for ; at < last; at += 4096 {
-				/*line :395:100000*/ if r.Halted() {
-					/*line :394:100000*/ r.Halt()
-				}
-				/*line :395:100000*/ t7 := min(last-at, 4096)
-				/*line :396:100000*/ for k := 0; k < t7; k++ {
-					/*line :396:100000*/ i2 := at + k
+			/*line :394:500*/ for ; at < last; at += 4096 {
+				/*line :394:1*/ r.CheckHalt()
+				t7 := min(last-at, 4096)
+				/*line :396:500*/ for k := 0; k < t7; k++ {
+					/*line :396:1*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					/*line :399:100000*/ b2 := struct {
+					b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:100000*/ if b2.N == 0 {
+					/*line :295:500*/ if b2.N == 0 {
 						quernv02 := so.V
 						quernv12 := b2.V
 						/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 					}
 					b2.N += so.N
-					/*line :399:100000*/ so = b2
-					/*line :401:100000*/ if value {
-						/*line :402:100000*/ if reduce {
-							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:1*/ so = b2
+					/*line :401:500*/ if value {
+						/*line :402:500*/ if reduce {
+							/*line :403:500*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:100000
+//line :406:500
 						} else if !exclusive {
-							/*line :407:100000*/ out[i2] = so.V
-//line :408:100000
+							/*line :407:500*/ out[i2] = so.V
+//line :408:500
 						} else if h != 0 {
-							/*line :409:100000*/ out[i2] = first
-//line :410:100000
+							/*line :409:500*/ out[i2] = first
+//line :410:500
 						} else {
 							/*line operator.go:146*/ result3 := extremeFloat[T](first, prior, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
@@ -8150,43 +6182,35 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 					}
 				}
 			}
-			/*line :415:100000*/ if launch == 0 {
+			/*line :415:500*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:100000*/ _ = sums[p]
+				/*line :416:1*/ _ = sums[p]
 				t12 := so.N
 				t13 := so.V
-				/*line :416:100000*/ counts[p] = t12
-				/*line :416:100000*/ sums[p] = t13
+				/*line :416:1*/ counts[p] = t12
+				/*line :416:1*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:8162:1*/
+	} /*line quern_gen.go:6194:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	part := host.Value[int](r, 1)
-	in := host.Slice[T](r, 2)
-	before := host.Slice[T](r, 3)
+	quernbound0, part, in, before := host.Value[T](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeFloatTotalParts[T](r, base, part, size, in, before, size2, size3, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeFloatTotalParts[T](r, base, part, size, in, before, size2, size3, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int, part int, size int, in []T, before []T, size2 int, size3 int, quernbound0 T, width int) {
+func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base, part, size int, in, before []T, size2, size3 int, quernbound0 T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -8203,18 +6227,18 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:110000*/ b := in[t4:t5]
+				/*line :270:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:110000*/ c := in[t7:t8]
+				/*line :270:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:110000*/ d := in[t10:t11]
+				/*line :270:1*/ d := in[t10:t11]
 				sa := a[0]
-				/*line :271:110000*/ sb := b[0]
-				/*line :271:110000*/ sc := c[0]
-				/*line :271:110000*/ sd := d[0]
-				/*line :272:110000*/ for i := 1; i < part; i++ {
+				/*line :271:1*/ sb := b[0]
+				/*line :271:1*/ sc := c[0]
+				/*line :271:1*/ sd := d[0]
+				/*line :272:500*/ for i := 1; i < part; i++ {
 					quernv1 := a[i]
 					/*line operator.go:146*/ sa = extremeFloat[T](sa, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
@@ -8224,67 +6248,57 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
 					/*line operator.go:146*/ sd = extremeFloat[T](sd, quernv14, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:275:110000*/ _ = before[t22]
-				/*line :275:110000*/ _ = before[t24]
-				/*line :275:110000*/ _ = before[t26]
-				/*line :275:110000*/ _ = before[t28]
-				/*line :275:110000*/ before[t22] = sa
-				/*line :275:110000*/ before[t24] = sb
-				/*line :275:110000*/ before[t26] = sc
-				/*line :275:110000*/ before[t28] = sd
+				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t22]
+				/*line :275:1*/ _ = before[t24]
+				/*line :275:1*/ _ = before[t26]
+				/*line :275:1*/ _ = before[t28]
+				/*line :275:1*/ before[t22] = sa
+				/*line :275:1*/ before[t24] = sb
+				/*line :275:1*/ before[t26] = sc
+				/*line :275:1*/ before[t28] = sd
 				break
 			}
-			/*line :278:110000*/ for k := 0; k < 4; k++ {
-				/*line :279:110000*/ if r.Halted() {
-					/*line :278:110000*/ r.Halt()
-				}
-				/*line :279:110000*/ at2 := (p + k) * part
-				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+			/*line :278:500*/ for k := 0; k < 4; k++ {
+				/*line :278:1*/ r.CheckHalt()
+				at2 := (p + k) * part
+				if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:110000*/ last := min(at2+part, len(in))
+				/*line :283:500*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:500*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv15 := in[i2]
 					/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv15, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:288:110000*/ before[p+k+1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:8254:1*/
+	} /*line quern_gen.go:6276:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	start := host.Value[bool](r, 1)
-	first := host.Value[T](r, 2)
-	before := host.Slice[T](r, 3)
+	quernbound0, start, first, before := host.Value[T](r, 0), host.Value[bool](r, 1), host.Value[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeFloatPrefixParts[T](r, base, before, start, first, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeFloatPrefixParts[T](r, base, before, start, first, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int, before []T, start bool, first T, quernbound0 T, width int) {
+func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int, before []T, start bool, first, quernbound0 T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297:110000*/ if base+threadX > 0 || len(before) < 2 {
+			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
 				break
 			}
-			/*line :300:110000*/ sum := before[1]
-			/*line :301:110000*/ if start {
+			sum := before[1]
+			if start {
 				before[0] = first
 				/*line operator.go:146*/ sum = extremeFloat[T](first, sum, quernbound0)
 				/*line quern.dev/algo/internal/template/scan.go:304*/ before[1] = sum
@@ -8295,37 +6309,26 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:8298:1*/
+	} /*line quern_gen.go:6312:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	exclusive := host.Value[bool](r, 1)
-	start := host.Value[bool](r, 2)
-	part := host.Value[int](r, 3)
-	before := host.Slice[T](r, 4)
-	in := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
+	quernbound0, exclusive, start, part, before, in, out := host.Value[T](r, 0), host.Value[bool](r, 1), host.Value[bool](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeFloatScanParts[T](r, base, part, size, in, before, out, start, size2, size3, exclusive, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeFloatScanParts[T](r, base, part, size, in, before, out, start, size2, size3, exclusive, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, part int, size int, in []T, before []T, out []T, start bool, size2 int, size3 int, exclusive bool, quernbound0 T, width int) {
+func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base, part, size int, in, before, out []T, start bool, size2, size3 int, exclusive bool, quernbound0 T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -8340,46 +6343,46 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:110000*/ b := in[t4:t5]
+				/*line :318:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:110000*/ c := in[t7:t8]
+				/*line :318:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:110000*/ d := in[t10:t11]
+				/*line :318:1*/ d := in[t10:t11]
 				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:110000*/ v := out[t16:t17]
+				/*line :319:1*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:110000*/ w := out[t19:t20]
+				/*line :319:1*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:110000*/ x := out[t22:t23]
+				/*line :319:1*/ x := out[t22:t23]
 				sa := before[p]
-				/*line :320:110000*/ sb := before[p+1]
-				/*line :320:110000*/ sc := before[p+2]
-				/*line :320:110000*/ sd := before[p+3]
-				/*line :321:110000*/ if exclusive {
-					/*line :322:110000*/ for i := 0; i < part; i++ {
+				/*line :320:1*/ sb := before[p+1]
+				/*line :320:1*/ sc := before[p+2]
+				/*line :320:1*/ sd := before[p+3]
+				/*line :321:500*/ if exclusive {
+					for i := 0; i < part; i++ {
 						ea := a[i]
-						/*line :323:110000*/ eb := b[i]
-						/*line :323:110000*/ ec := c[i]
-						/*line :323:110000*/ ed := d[i]
+						/*line :323:1*/ eb := b[i]
+						/*line :323:1*/ ec := c[i]
+						/*line :323:1*/ ed := d[i]
 						_ = u[i]
-						/*line :324:110000*/ _ = v[i]
-						/*line :324:110000*/ _ = w[i]
-						/*line :324:110000*/ _ = x[i]
-						/*line :324:110000*/ u[i] = sa
-						/*line :324:110000*/ v[i] = sb
-						/*line :324:110000*/ w[i] = sc
-						/*line :324:110000*/ x[i] = sd
+						/*line :324:1*/ _ = v[i]
+						/*line :324:1*/ _ = w[i]
+						/*line :324:1*/ _ = x[i]
+						/*line :324:1*/ u[i] = sa
+						/*line :324:1*/ v[i] = sb
+						/*line :324:1*/ w[i] = sc
+						/*line :324:1*/ x[i] = sd
 						/*line operator.go:146*/ sa = extremeFloat[T](sa, ea, quernbound0)
 						/*line operator.go:146*/ sb = extremeFloat[T](sb, eb, quernbound0)
 						/*line operator.go:146*/ sc = extremeFloat[T](sc, ec, quernbound0)
 						/*line operator.go:146*/ sd = extremeFloat[T](sd, ed, quernbound0)
 					}
-					/*line operator.go:148:90000*/ break
+					break
 				}
 				/*line quern.dev/algo/internal/template/scan.go:329*/ for i2 := 0; i2 < part; i2++ {
 					quernv1 := a[i2]
@@ -8391,34 +6394,32 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv14 := d[i2]
 					/*line operator.go:146*/ sd = extremeFloat[T](sd, quernv14, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:331*/ _ = u[i2]
-					/*line :331:110000*/ _ = v[i2]
-					/*line :331:110000*/ _ = w[i2]
-					/*line :331:110000*/ _ = x[i2]
-					/*line :331:110000*/ u[i2] = sa
-					/*line :331:110000*/ v[i2] = sb
-					/*line :331:110000*/ w[i2] = sc
-					/*line :331:110000*/ x[i2] = sd
+					/*line :331:1*/ _ = v[i2]
+					/*line :331:1*/ _ = w[i2]
+					/*line :331:1*/ _ = x[i2]
+					/*line :331:1*/ u[i2] = sa
+					/*line :331:1*/ v[i2] = sb
+					/*line :331:1*/ w[i2] = sc
+					/*line :331:1*/ x[i2] = sd
 				}
-				/*line :333:110000*/ break
+				/*line :333:500*/ break
 			}
-			/*line :335:110000*/ for k := 0; k < 4; k++ {
-				/*line :336:110000*/ if r.Halted() {
-					/*line :335:110000*/ r.Halt()
-				}
-				/*line :336:110000*/ i3 := (p + k) * part
-				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
+			for k := 0; k < 4; k++ {
+				/*line :335:1*/ r.CheckHalt()
+				i3 := (p + k) * part
+				/*line :337:500*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:110000*/ last := min(i3+part, len(in))
+				/*line :340:500*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:110000*/ if p+k == 0 && !start {
+				/*line :342:500*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:110000*/ for ; i3 < last; i3++ {
+				/*line :347:500*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:110000*/ if exclusive {
+					/*line :349:500*/ if exclusive {
 						out[i3] = sum
 					}
 					/*line operator.go:146*/ sum = extremeFloat[T](sum, v2, quernbound0)
@@ -8428,35 +6429,23 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:8431:1*/
+	} /*line quern_gen.go:6432:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[T](r, 0)
-	exclusive := host.Value[bool](r, 1)
-	start := host.Value[bool](r, 2)
-	first := host.Value[T](r, 3)
-	n := host.Value[int](r, 4)
-	inner := host.Value[int](r, 5)
-	in := host.Slice[T](r, 6)
-	out := host.Slice[T](r, 7)
+	quernbound0, exclusive, start, first, n, inner, in, out := host.Value[T](r, 0), host.Value[bool](r, 1), host.Value[bool](r, 2), host.Value[T](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ExtremeFloatScanLines[T](r, base, inner, n, in, first, start, out, exclusive, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ExtremeFloatScanLines[T](r, base, inner, n, in, first, start, out, exclusive, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, inner int, n int, in []T, first T, start bool, out []T, exclusive bool, quernbound0 T, width int) {
+func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base, inner, n int, in []T, first T, start bool, out []T, exclusive bool, quernbound0 T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
@@ -8464,23 +6453,21 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:110000*/ sum := first
+			sum := first
 			i := 0
-			/*line :404:110000*/ if !start {
+			if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:110000*/ for ; i < n; i++ {
-				/*line :411:110000*/ if r.Halted() {
-					/*line :410:110000*/ r.Halt()
-				}
-				/*line :411:110000*/ v := in[at]
-				/*line :412:110000*/ if exclusive {
+			for ; i < n; i++ {
+				/*line :410:1*/ r.CheckHalt()
+				v := in[at]
+				if exclusive {
 					out[at] = sum
 				}
 				/*line operator.go:146*/ sum = extremeFloat[T](sum, v, quernbound0)
@@ -8490,213 +6477,108 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:8493:1*/
+	} /*line quern_gen.go:6480:1*/
 }
 
 func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	in := host.Slice[T](r, 1)
-	out := host.Slice[T](r, 2)
+	part, in, out := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	c := int(4)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddReducePartsInTurn[T](r, in, base, out, part, size, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddReducePartsInTurn[T](r, in, base, out, part, size, c, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run, in []T, base int, out []T, part int, size int, c int, width int) {
-	count := width
-	if base >= 0 && count <= len(out)-base {
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			first := (base + threadX) * 4 * part
-			/*line operator.go:151*/ in2 := in
-			/*line operator.go:152:90000*/ switch {
-//line operator.go:153:90000
-			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
-					break
-				}
-				t2 := min(first+size, len(in2))
-				/*line :88:10000*/ in2 = in2[first:t2]
-				vectors := len(in2) / 4
-				active := min(vectors, 256)
-				sums := [256]T{}
-				/*line :92:10000*/ for i := 0; i < active; i++ {
-					t4 := 4 * i
-					/*line :93:10000*/ v := in2[t4:][:c]
-					t5 := v[0]
-					/*line :94:10000*/ t6 := v[1]
-					/*line :94:10000*/ result0 := add[T](t5, t6)
-					/*line :94:10000*/ t9 := v[2]
-					/*line :94:10000*/ t10 := v[3]
-					/*line :94:10000*/ result02 := add[T](t9, t10)
-					/*line :94:10000*/ result03 := add[T](result0, result02)
-					/*line :94:10000*/ sums[i] = result03
-				}
-				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-					/*line :97:10000*/ if r.Halted() {
-						/*line :96:10000*/ r.Halt()
-					}
-					/*line :97:10000*/ t14 := 4 * j
-					t15 := 4 * min(j+256, vectors)
-					/*line :97:10000*/ row := in2[t14:t15]
-					t16 := len(row) / 4
-					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
-						/*line :99:10000*/ t17 := 4 * i2
-						/*line :99:10000*/ v2 := row[t17:][:c]
-						t18 := sums[i2]
-						/*line :100:10000*/ t19 := v2[0]
-						/*line :100:10000*/ t20 := v2[1]
-						/*line :100:10000*/ result04 := add[T](t19, t20)
-						/*line :100:10000*/ t23 := v2[2]
-						/*line :100:10000*/ t24 := v2[3]
-						/*line :100:10000*/ result05 := add[T](t23, t24)
-						/*line :100:10000*/ result06 := add[T](result04, result05)
-						/*line :100:10000*/ result07 := add[T](t18, result06)
-						/*line :100:10000*/ sums[i2] = result07
-					}
-				}
-				/*line :103:10000*/ t30 := 4 * vectors
-				/*line :103:10000*/ t31 := in2[t30:]
-				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
-					/*line :103:10000*/ v3 := t31[i3]
-					/*line :104:10000*/ if i3 < active {
-						t32 := sums[i3]
-						/*line :105:10000*/ result08 := add[T](t32, v3)
-						/*line :105:10000*/ sums[i3] = result08
-//line :106:10000
-					} else {
-						/*line :107:10000*/ sums[i3] = v3
-					}
-				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
-					/*line :112:10000*/ if r.Halted() {
-						/*line :111:10000*/ r.Halt()
-					}
-					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-						/*line :113:10000*/ if r.Halted() {
-							/*line :112:10000*/ r.Halt()
-						}
-						/*line :113:10000*/ t35 := sums[i4]
-						/*line :113:10000*/ t36 := sums[i4+d]
-						/*line :113:10000*/ result09 := add[T](t35, t36)
-						/*line :113:10000*/ sums[i4] = result09
-					}
-				}
-				/*line :116:10000*/ row2[threadX] = sums[0]
-			}
-		}
-		/*line :119:10000*/ return
-	}
-	/*line :121:10000*/ for threadX := range width {
+func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run, in []T, base int, out []T, part, size, c, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:151*/ in2 := in
-		/*line operator.go:152:90000*/ switch {
-//line operator.go:153:90000
+		/*line :152:1000*/ switch {
+//line operator.go:153
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
 			t2 := min(first+size, len(in2))
-			/*line :88:10000*/ in2 = in2[first:t2]
+			/*line :88:1*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]T{}
-			/*line :92:10000*/ for i := 0; i < active; i++ {
+			/*line :92:1000*/ for i := 0; i < active; i++ {
 				t4 := 4 * i
-				/*line :93:10000*/ v := in2[t4:][:c]
+				/*line :93:1*/ v := in2[t4:][:c]
 				t5 := v[0]
-				/*line :94:10000*/ t6 := v[1]
-				/*line :94:10000*/ result0 := add[T](t5, t6)
-				/*line :94:10000*/ t9 := v[2]
-				/*line :94:10000*/ t10 := v[3]
-				/*line :94:10000*/ result02 := add[T](t9, t10)
-				/*line :94:10000*/ result03 := add[T](result0, result02)
-				/*line :94:10000*/ sums[i] = result03
+				/*line :94:1*/ t6 := v[1]
+				/*line :94:1*/ result0 := add[T](t5, t6)
+				/*line :94:1*/ t9 := v[2]
+				/*line :94:1*/ t10 := v[3]
+				/*line :94:1*/ result02 := add[T](t9, t10)
+				/*line :94:1*/ result03 := add[T](result0, result02)
+				/*line :94:1*/ sums[i] = result03
 			}
-			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-				/*line :97:10000*/ if r.Halted() {
-					/*line :96:10000*/ r.Halt()
-				}
-				/*line :97:10000*/ t14 := 4 * j
+			/*line :96:500*/ for j := 256; j < vectors; j += 256 {
+				/*line :96:1*/ r.CheckHalt()
+				t14 := 4 * j
 				t15 := 4 * min(j+256, vectors)
-				/*line :97:10000*/ row := in2[t14:t15]
+				/*line :97:1*/ row := in2[t14:t15]
 				t16 := len(row) / 4
-				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
-					/*line :99:10000*/ t17 := 4 * i2
-					/*line :99:10000*/ v2 := row[t17:][:c]
+				/*line :99:500*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:1*/ t17 := 4 * i2
+					/*line :99:1*/ v2 := row[t17:][:c]
 					t18 := sums[i2]
-					/*line :100:10000*/ t19 := v2[0]
-					/*line :100:10000*/ t20 := v2[1]
-					/*line :100:10000*/ result04 := add[T](t19, t20)
-					/*line :100:10000*/ t23 := v2[2]
-					/*line :100:10000*/ t24 := v2[3]
-					/*line :100:10000*/ result05 := add[T](t23, t24)
-					/*line :100:10000*/ result06 := add[T](result04, result05)
-					/*line :100:10000*/ result07 := add[T](t18, result06)
-					/*line :100:10000*/ sums[i2] = result07
+					/*line :100:1*/ t19 := v2[0]
+					/*line :100:1*/ t20 := v2[1]
+					/*line :100:1*/ result04 := add[T](t19, t20)
+					/*line :100:1*/ t23 := v2[2]
+					/*line :100:1*/ t24 := v2[3]
+					/*line :100:1*/ result05 := add[T](t23, t24)
+					/*line :100:1*/ result06 := add[T](result04, result05)
+					/*line :100:1*/ result07 := add[T](t18, result06)
+					/*line :100:1*/ sums[i2] = result07
 				}
 			}
-			/*line :103:10000*/ t30 := 4 * vectors
-			/*line :103:10000*/ t31 := in2[t30:]
-			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
-				/*line :103:10000*/ v3 := t31[i3]
-				/*line :104:10000*/ if i3 < active {
+			/*line :103:500*/ t30 := 4 * vectors
+			/*line :103:1*/ t31 := in2[t30:]
+			/*line :104:500*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:1*/ v3 := t31[i3]
+				/*line :104:500*/ if i3 < active {
 					t32 := sums[i3]
-					/*line :105:10000*/ result08 := add[T](t32, v3)
-					/*line :105:10000*/ sums[i3] = result08
-//line :106:10000
+					/*line :105:1*/ result08 := add[T](t32, v3)
+					/*line :105:1*/ sums[i3] = result08
+//line :106:500
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					/*line :107:500*/ sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
-				/*line :112:10000*/ if r.Halted() {
-					/*line :111:10000*/ r.Halt()
-				}
-				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-					/*line :113:10000*/ if r.Halted() {
-						/*line :112:10000*/ r.Halt()
-					}
-					/*line :113:10000*/ t35 := sums[i4]
-					/*line :113:10000*/ t36 := sums[i4+d]
-					/*line :113:10000*/ result09 := add[T](t35, t36)
-					/*line :113:10000*/ sums[i4] = result09
+			/*line :110:500*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:500*/ for d := 1; d < active; d *= 2 {
+				/*line :111:1*/ r.CheckHalt()
+				/*line :112:500*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :112:1*/ r.CheckHalt()
+					t35 := sums[i4]
+					/*line :113:1*/ t36 := sums[i4+d]
+					/*line :113:1*/ result09 := add[T](t35, t36)
+					/*line :113:1*/ sums[i4] = result09
 				}
 			}
-			/*line :116:10000*/ out[base+threadX] = sums[0]
+			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:8685:1*/
+	} /*line quern_gen.go:6573:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	parts := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	group := host.Value[int](r, 3)
-	in := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
+	n, parts, part, group, in, out := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	actives := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
+	actives, vs := host.Scratch[int](r, 1, r.BlockDim.Count()), host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
@@ -8706,156 +6588,99 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1AddReduceRows[T](r, tos, first, base, group)
-			}
-		}
+		quernRow1ExtremeIntegerReduceRows(r, tos, base, group)
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
-		/*line :128:10000*/ for threadZ := range 1 {
-			/*line :129:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2AddReduceRows[T](r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in)
-			}
-		}
-		/*line :135:10000*/ switch {
-//line :136:10000
+		quernRow2AddReduceRows[T](r, tos, actives, vs, parts, part, n, out, width, size, size2, size3, in)
+		switch {
+//line :130:500
 		default:
-			/*line :260:10000*/ if width == 1 {
-				/*line :261:10000*/ for threadZ := range 1 {
-					/*line :262:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3AddReduceRows[T](r, vs, first4, results)
-					}
-				}
-				/*line :267:10000*/ break
+			/*line :240:500*/ if width == 1 {
+				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
+				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :266:10000*/ for threadZ := range 1 {
-					/*line :267:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4AddReduceRows[T](r, actives, first5, vs, others, d, width, start)
-					}
-				}
+				quernRow4AddReduceRows[T](r, actives, vs, others, d, width, start)
 			}
-			/*line :274:10000*/ for threadZ := range 1 {
-				/*line :275:10000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow5AddReduceRows[T](r, vs, first6, results)
-				}
-			}
+			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :281:10000*/ for threadZ := range 1 {
-			/*line :282:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow6AddReduceRows[T](r, tos, first7, results, out, width)
-			}
-		}
-	} /*line quern_gen.go:8766:1*/
+		/*line :250:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
+	} /*line quern_gen.go:6612:1*/
 }
 
 //go:noinline
-func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first int, base int, group int) {
-	toRow := (*[256]int)(tos[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
-		toRow[threadX] = to
-	} /*line quern_gen.go:8776:1*/
-}
-
-//go:noinline
-func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, actives []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T) {
-	toRow := (*[256]int)(tos[first2:])
-	activeRow := (*[256]int)(actives[first2:])
-	vRow := (*[256]T)(vs[first2:])
+func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos, actives []int, vs []T, parts, part, n int, out []T, width, size, size2, size3 int, in []T) {
+	toRow := (*[256]int)(tos)
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]T)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
-		first3 := 0
-		/*line :130:10000*/ if parts > 1 {
+		first := 0
+		/*line :130:500*/ if parts > 1 {
 			row = host.Div(to, parts)
-			first3 = (to - row*parts) * part
+			first = (to - row*parts) * part
 		}
-		/*line :134:10000*/ count := min(part, n-first3)
-		/*line :135:10000*/ if to >= len(out) {
+		/*line :134:500*/ count := min(part, n-first)
+		/*line :135:500*/ if to >= len(out) {
 			count = 0
 		}
-//line :138:10000
+//line :138:500
 		var sum T
 		active := min(count, width)
-		/*line :140:10000*/ if size == 0 && size2 == 0 {
-			at := row*size3 + first3/4
+		/*line :140:500*/ if size == 0 && size2 == 0 {
+			at := row*size3 + first/4
 			vectors := count / 4
-			/*line :142:10000*/ active = min(vectors, width)
-			/*line :143:10000*/ if lane < vectors {
+			/*line :142:1*/ active = min(vectors, width)
+			/*line :143:1000*/ if lane < vectors {
 				t5 := at + lane
-				/*line :22:10000*/ v_0 := in[t5*4]
-				/*line :22:10000*/ v_1 := in[t5*4+1]
-				/*line :22:10000*/ v_2 := in[t5*4+2]
-				/*line :22:10000*/ v_3 := in[t5*4+3]
-				/*line :145:10000*/ result0 := add[T](v_0, v_1)
-				/*line :145:10000*/ result02 := add[T](v_2, v_3)
-				/*line :145:10000*/ sum = add[T](result0, result02)
-				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :148:10000*/ if r.Halted() {
-						/*line :147:10000*/ r.Halt()
-					}
-					/*line :148:10000*/ t17 := at + j
-					/*line :22:10000*/ v_02 := in[t17*4]
-					/*line :22:10000*/ v_12 := in[t17*4+1]
-					/*line :22:10000*/ v_22 := in[t17*4+2]
-					/*line :22:10000*/ v_32 := in[t17*4+3]
-					/*line :149:10000*/ result03 := add[T](v_02, v_12)
-					/*line :149:10000*/ result04 := add[T](v_22, v_32)
-					/*line :149:10000*/ result05 := add[T](result03, result04)
-					/*line :149:10000*/ sum = add[T](sum, result05)
+				/*line :22:1*/ v_0 := in[t5*4]
+				/*line :22:1*/ v_1 := in[t5*4+1]
+				/*line :22:1*/ v_2 := in[t5*4+2]
+				/*line :22:1*/ v_3 := in[t5*4+3]
+				/*line :145:1*/ result0 := add[T](v_0, v_1)
+				/*line :145:1*/ result02 := add[T](v_2, v_3)
+				/*line :145:1*/ sum = add[T](result0, result02)
+				/*line :147:1000*/ for j := lane + width; j < vectors; j += width {
+					/*line :147:1*/ r.CheckHalt()
+					t17 := at + j
+					/*line :22:1*/ v_02 := in[t17*4]
+					/*line :22:1*/ v_12 := in[t17*4+1]
+					/*line :22:1*/ v_22 := in[t17*4+2]
+					/*line :22:1*/ v_32 := in[t17*4+3]
+					/*line :149:1*/ result03 := add[T](v_02, v_12)
+					/*line :149:1*/ result04 := add[T](v_22, v_32)
+					/*line :149:1*/ result05 := add[T](result03, result04)
+					/*line :149:1*/ sum = add[T](sum, result05)
 				}
 			}
-//line :152:10000
+//line :152:500
 		} else if lane < count {
-			/*line :153:10000*/ at2 := row*n + first3
+			/*line :153:500*/ at2 := row*n + first
 			sum = in[at2+lane]
-			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :156:10000*/ if r.Halted() {
-					/*line :155:10000*/ r.Halt()
-				}
-				/*line :156:10000*/ t32 := in[at2+j2]
-				/*line :156:10000*/ sum = add[T](sum, t32)
+			/*line :155:500*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :155:1*/ r.CheckHalt()
+				t32 := in[at2+j2]
+				/*line :156:1*/ sum = add[T](sum, t32)
 			}
 		}
-		/*line :159:10000*/ v := sum
+		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:8844:1*/
+	} /*line quern_gen.go:6676:1*/
 }
 
 //go:noinline
-func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
-	vRow := (*[256]T)(vs[first4:])
-	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8851:1*/
-}
-
-//go:noinline
-func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, actives []int, first5 int, vs []T, others []T, d int, width int, start int) {
-	activeRow := (*[256]int)(actives[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	otherRow := (*[256]T)(others[first5:])
+func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, actives []int, vs, others []T, d, width, start int) {
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]T)(vs)
+	otherRow := (*[256]T)(others)
 	if !(d < width) {
 		return
 	}
@@ -8865,48 +6690,18 @@ func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, ac
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8872:1*/
-}
-
-//go:noinline
-func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8879:1*/
-}
-
-//go:noinline
-func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first7 int, results []T, out []T, width int) {
-	toRow := (*[256]int)(tos[first7:])
-	resultRow := (*[256]T)(results[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		to := toRow[threadX]
-		result := resultRow[threadX]
-		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
-			out[to] = result
-		}
-	} /*line quern_gen.go:8894:1*/
+	} /*line quern_gen.go:6697:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	width := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	in := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
+	n, width, part, in, out := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
-	size := width % 4
-	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -8914,530 +6709,245 @@ func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run)
 		base := blockX * dimX
 		first := blockY * part
 		last := min(first+part, n)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, gridY, blockY, out, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, out, gridY, blockY, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, size int, base int, vectors int, blockZ int, gridZ int, n int, width int, in []T, first int, last int, gridY int, blockY int, out []T, width2 int) {
+func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, base, width, blockZ, gridZ, n int, in []T, first, last int, out []T, gridY, blockY, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:177:10000*/ if size == 0 {
-				/*line :179:10000*/ if x >= vectors {
-					break
-				}
-				/*line :182:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-					/*line :183:10000*/ if r.Halted() {
-						/*line :182:10000*/ r.Halt()
-					}
-					/*line :183:10000*/ at := (z*n+first)*vectors + x
-					/*line :20:10000*/ v := [4]T{}
-					/*line :22:10000*/ v[0] = in[at*4]
-					/*line :22:10000*/ v[1] = in[at*4+1]
-					/*line :22:10000*/ v[2] = in[at*4+2]
-					/*line :22:10000*/ v[3] = in[at*4+3]
-					/*line :184:10000*/ sum := v
-					/*line :186:10000*/ for y := 1; y < last-first; y++ {
-						/*line :187:10000*/ if r.Halted() {
-							/*line :186:10000*/ r.Halt()
-						}
-						/*line :187:10000*/ t6 := at + y*vectors
-						/*line :20:10000*/ v2 := [4]T{}
-						/*line :22:10000*/ v2[0] = in[t6*4]
-						/*line :22:10000*/ v2[1] = in[t6*4+1]
-						/*line :22:10000*/ v2[2] = in[t6*4+2]
-						/*line :22:10000*/ v2[3] = in[t6*4+3]
-						/*line :188:10000*/ for k := 0; k < 4; k++ {
-							t8 := sum[k]
-							/*line :189:10000*/ t9 := v2[k]
-							/*line :189:10000*/ result0 := add[T](t8, t9)
-							/*line :189:10000*/ sum[k] = result0
-						}
-					}
-					/*line :192:10000*/ t12 := (z*gridY+blockY)*vectors + x
-					/*line :32:10000*/ out[t12*4] = sum[0]
-					/*line :32:10000*/ out[t12*4+1] = sum[1]
-					/*line :32:10000*/ out[t12*4+2] = sum[2]
-					/*line :32:10000*/ out[t12*4+3] = sum[3]
-				}
-				/*line :34:10000*/ break
-			}
-			/*line :196:10000*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
 				break
 			}
-			/*line :199:10000*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
-				/*line :200:10000*/ if r.Halted() {
-					/*line :199:10000*/ r.Halt()
+			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :179:1*/ r.CheckHalt()
+				t2 := (z*n+first)*width + x
+				/*line :180:1*/ column := in[t2:]
+				sum := column[0]
+				/*line :183:500*/ for y := 1; y < last-first; y++ {
+					/*line :183:1*/ r.CheckHalt()
+					t4 := column[y*width]
+					/*line :184:1*/ sum = add[T](sum, t4)
 				}
-				/*line :200:10000*/ t14 := (z2*n+first)*width + x
-				/*line :200:10000*/ column := in[t14:]
-				sum2 := column[0]
-				/*line :203:10000*/ for y2 := 1; y2 < last-first; y2++ {
-					/*line :204:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t16 := column[y2*width]
-					/*line :204:10000*/ sum2 = add[T](sum2, t16)
-				}
-				/*line :206:10000*/ out[(z2*gridY+blockY)*width+x] = sum2
+				/*line :186:500*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:8993:1*/
+	} /*line quern_gen.go:6741:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
-	group := host.Value[int](r, 0)
-	empty := host.Value[T](r, 1)
-	ends := host.Slice[int32](r, 2)
-	in := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
-	segments := host.Scratch[int](r, 0, r.BlockDim.Count())
-	firsts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	lasts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	counts := host.Scratch[int](r, 3, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 4, r.BlockDim.Count())
-	results := host.Scratch[T](r, 5, r.BlockDim.Count())
+	group, empty, ends, in, out := host.Value[int](r, 0), host.Value[T](r, 1), host.Slice[int32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
+	segments, firsts, lasts, counts, vs, results := host.Scratch[int](r, 0, r.BlockDim.Count()), host.Scratch[int](r, 1, r.BlockDim.Count()), host.Scratch[int](r, 2, r.BlockDim.Count()), host.Scratch[int](r, 3, r.BlockDim.Count()), host.Scratch[T](r, 4, r.BlockDim.Count()), host.Scratch[T](r, 5, r.BlockDim.Count())
 	var d int
 	others := host.Scratch[T](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1AddReduceSegments[T](r, segments, first, firsts, lasts, counts, vs, base, group, out, ends, in)
-			}
-		}
+		quernRow1AddReduceSegments[T](r, segments, firsts, lasts, counts, vs, base, group, out, ends, in)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow2AddReduceSegments[T](r, vs, first3, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :266:10000*/ for threadZ := range 1 {
-					/*line :267:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3AddReduceSegments[T](r, counts, first4, vs, others, d, group, start)
-					}
-				}
+				quernRow4AddReduceRows[T](r, counts, vs, others, d, group, start)
 			}
-			/*line :274:10000*/ for threadZ := range 1 {
-				/*line :275:10000*/ for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4AddReduceSegments[T](r, vs, first5, results)
-				}
-			}
+			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :281:10000*/ for threadZ := range 1 {
-			/*line :282:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow5AddReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
-			}
-		}
-	} /*line quern_gen.go:9060:1*/
+		/*line :250:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:6769:1*/
 }
 
 //go:noinline
-func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments []int, first int, firsts []int, lasts []int, counts []int, vs []T, base int, group int, out []T, ends []int32, in []T) {
-	segmentRow := (*[256]int)(segments[first:])
-	firstRow := (*[256]int)(firsts[first:])
-	lastRow := (*[256]int)(lasts[first:])
-	countRow := (*[256]int)(counts[first:])
-	vRow := (*[256]T)(vs[first:])
+func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments, firsts, lasts, counts []int, vs []T, base, group int, out []T, ends []int32, in []T) {
+	segmentRow := (*[256]int)(segments)
+	firstRow := (*[256]int)(firsts)
+	lastRow := (*[256]int)(lasts)
+	countRow := (*[256]int)(counts)
+	vRow := (*[256]T)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
-		/*line :219:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:1*/ first := 0
 		last := 0
-		/*line :220:10000*/ if segment < len(out) {
-			first2 = int(ends[segment])
-			/*line :221:10000*/ last = int(ends[segment+1])
+		/*line :200:500*/ if segment < len(out) {
+			first = int(ends[segment])
+			/*line :201:1*/ last = int(ends[segment+1])
 		}
-//line :223:10000
+//line :203:500
 		var sum T
-		/*line :224:10000*/ if first2+lane < last {
-			sum = in[first2+lane]
-			/*line :226:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :227:10000*/ if r.Halted() {
-					/*line :226:10000*/ r.Halt()
-				}
-				/*line :227:10000*/ t4 := in[j]
-				/*line :227:10000*/ sum = add[T](sum, t4)
+		/*line :204:500*/ if first+lane < last {
+			sum = in[first+lane]
+			/*line :206:500*/ for j := first + lane + group; j < last; j += group {
+				/*line :206:1*/ r.CheckHalt()
+				t4 := in[j]
+				/*line :207:1*/ sum = add[T](sum, t4)
 			}
 		}
-		/*line :230:10000*/ count := min(last-first2, group)
+		/*line :210:500*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
-		firstRow[threadX] = first2
+		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:9099:1*/
-}
-
-//go:noinline
-func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9106:1*/
-}
-
-//go:noinline
-func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first4 int, vs []T, others []T, d int, group int, start int) {
-	countRow := (*[256]int)(counts[first4:])
-	vRow := (*[256]T)(vs[first4:])
-	otherRow := (*[256]T)(others[first4:])
-	if !(d < group) {
-		return
-	}
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count := countRow[threadX]
-		v := vRow[threadX]
-		other := otherRow[threadX]
-		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
-			v = add[T](v, other)
-		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:9127:1*/
-}
-
-//go:noinline
-func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
-	vRow := (*[256]T)(vs[first5:])
-	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9134:1*/
-}
-
-//go:noinline
-func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments []int, first6 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
-	segmentRow := (*[256]int)(segments[first6:])
-	firstRow := (*[256]int)(firsts[first6:])
-	lastRow := (*[256]int)(lasts[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		segment := segmentRow[threadX]
-		first2 := firstRow[threadX]
-		last := lastRow[threadX]
-		result := resultRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
-		if segment < len(out) && lane == 0 {
-			if first2 >= last {
-				sum2 = empty
-			}
-			out[segment] = sum2
-		}
-	} /*line quern_gen.go:9157:1*/
+	} /*line quern_gen.go:6806:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	launch := host.Value[int](r, 0)
-	part := host.Value[int](r, 1)
-	reduce := host.Value[bool](r, 2)
-	exclusive := host.Value[bool](r, 3)
-	first := host.Value[T](r, 4)
-	heads := host.Slice[uint8](r, 5)
-	in := host.Slice[T](r, 6)
-	out := host.Slice[T](r, 7)
-	counts := host.Slice[uint32](r, 8)
-	sums := host.Slice[T](r, 9)
+	launch, part, reduce, exclusive, first, heads, in, out, counts, sums := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Value[bool](r, 3), host.Value[T](r, 4), host.Slice[uint8](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7), host.Slice[uint32](r, 8), host.Slice[T](r, 9)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := !(launch == 0)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				same := len(sums) == 0 || len(counts) < len(sums)
-				quernRow1AddRunScanParts[T](r, launch, same, base, counts, sums, part, in, heads, value, reduce, out, exclusive, first, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			same := len(sums) == 0 || len(counts) < len(sums)
+			quernRow1AddRunScanParts[T](r, launch, same, base, counts, sums, part, in, heads, value, reduce, out, exclusive, first, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, launch int, same bool, base int, counts []uint32, sums []T, part int, in []T, heads []uint8, value bool, reduce bool, out []T, exclusive bool, first T, width int) {
-	count := width
-	if 0 < len(counts) && 0 < len(sums) && base >= 0 && count <= len(counts)-base && count <= len(sums)-base {
-		row := counts[base:][:count]
-		row2 := sums[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			p := base + threadX
-			last := min((p+1)*part, len(in))
-			switch {
-			default:
-				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
-					if same || p > 0 {
-						break
-					}
-					all := struct {
-						N uint32
-						V T
-					}{N: counts[0], V: sums[0]}
-					counts[0] = 0
-					for i := 1; i < len(sums); i++ {
-						b := struct {
-							N uint32
-							V T
-						}{N: counts[i], V: sums[i]}
-						_ = counts[i]
-						/*line :377:100000*/ _ = sums[i]
-						t5 := all.N
-						t6 := all.V
-						/*line :377:100000*/ counts[i] = t5
-						/*line :377:100000*/ sums[i] = t6
-						/*line :295:100000*/ if b.N == 0 {
-							t1 := all.V
-							t2 := b.V
-							/*line :296:100000*/ result0 := add[T](t1, t2)
-							b.V = result0
-						}
-						/*line :298:100000*/ b.N += all.N
-						/*line :378:100000*/ all = b
-					}
-					/*line :380:100000*/ break
-				}
-				/*line :382:100000*/ at := p * part
-				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
-//line :386:100000
-				var so struct {
-					N uint32
-					V T
-				}
-				/*line :390:100000*/ if launch == 2 {
-					/*line :391:100000*/ so = struct {
-						N uint32
-						V T
-					}{N: row[threadX], V: row2[threadX]}
-//line :395:100000
-				} else {
-					/*line :396:100000*/ so = struct {
-						N uint32
-						V T
-					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:100000*/ at++
-				}
-				/*line :394:100000*/ for ; at < last; at += 4096 {
-					/*line :395:100000*/ if r.Halted() {
-						/*line :394:100000*/ r.Halt()
-					}
-					/*line :395:100000*/ t7 := min(last-at, 4096)
-					/*line :396:100000*/ for k := 0; k < t7; k++ {
-						/*line :396:100000*/ i2 := at + k
-						h := uint32(heads[i2])
-						prior := so.V
-						/*line :399:100000*/ b2 := struct {
-							N uint32
-							V T
-						}{N: h, V: in[i2]}
-						/*line :295:100000*/ if b2.N == 0 {
-							t12 := so.V
-							t22 := b2.V
-							/*line :296:100000*/ result02 := add[T](t12, t22)
-							b2.V = result02
-						}
-						/*line :298:100000*/ b2.N += so.N
-						/*line :399:100000*/ so = b2
-						/*line :401:100000*/ if value {
-							/*line :402:100000*/ if reduce {
-								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
-									out[so.N-1] = so.V
-								}
-//line :406:100000
-							} else if !exclusive {
-								/*line :407:100000*/ out[i2] = so.V
-//line :408:100000
-							} else if h != 0 {
-								/*line :409:100000*/ out[i2] = first
-//line :410:100000
-							} else {
-								/*line :411:100000*/ result03 := add[T](first, prior)
-								/*line :411:100000*/ out[i2] = result03
-							}
-						}
-					}
-				}
-				/*line :415:100000*/ if launch == 0 {
-					_ = row[threadX]
-					/*line :416:100000*/ _ = row2[threadX]
-					t15 := so.N
-					t16 := so.V
-					row[threadX] = t15
-					row2[threadX] = t16
-				}
-			}
-		}
-		/*line :424:100000*/ return
-	}
-	/*line :426:100000*/ for threadX := range width {
+func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, launch int, same bool, base int, counts []uint32, sums []T, part int, in []T, heads []uint8, value, reduce bool, out []T, exclusive bool, first T, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:100000*/ switch {
-//line :431:100000
+		switch {
 		default:
-			/*line :369:100000*/ if launch == 1 {
-				/*line :370:100000*/ if same || p > 0 {
+			/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
+				if same || p > 0 {
 					break
 				}
-				/*line :373:100000*/ all := struct {
+				all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:100000*/ counts[0] = 0
-				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:100000*/ b := struct {
+				counts[0] = 0
+				for i := 1; i < len(sums); i++ {
+					b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:100000*/ _ = counts[i]
-					/*line :377:100000*/ _ = sums[i]
+					_ = counts[i]
+					/*line :377:1*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:100000*/ counts[i] = t5
-					/*line :377:100000*/ sums[i] = t6
-					/*line :295:100000*/ if b.N == 0 {
+					/*line :377:1*/ counts[i] = t5
+					/*line :377:1*/ sums[i] = t6
+					/*line :295:500*/ if b.N == 0 {
 						t1 := all.V
 						t2 := b.V
-						/*line :296:100000*/ result0 := add[T](t1, t2)
+						/*line :296:1*/ result0 := add[T](t1, t2)
 						b.V = result0
 					}
-					/*line :298:100000*/ b.N += all.N
-					/*line :378:100000*/ all = b
+					/*line :298:500*/ b.N += all.N
+					/*line :378:1*/ all = b
 				}
-				/*line :380:100000*/ break
+				/*line :380:500*/ break
 			}
-			/*line :382:100000*/ at := p * part
-			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:500*/ at := p * part
+			/*line :383:500*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:100000
+//line :386:500
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:100000*/ if launch == 2 {
-				/*line :391:100000*/ so = struct {
+			/*line :390:500*/ if launch == 2 {
+				/*line :391:500*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:100000
+//line :395:500
 			} else {
-				/*line :396:100000*/ so = struct {
+				/*line :396:500*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:100000*/ at++
+				/*line :400:500*/ at++
 			}
-			/*line :394:100000*/ for ; at < last; at += 4096 {
-				/*line :395:100000*/ if r.Halted() {
-					/*line :394:100000*/ r.Halt()
-				}
-				/*line :395:100000*/ t7 := min(last-at, 4096)
-				/*line :396:100000*/ for k := 0; k < t7; k++ {
-					/*line :396:100000*/ i2 := at + k
+			/*line :394:500*/ for ; at < last; at += 4096 {
+				/*line :394:1*/ r.CheckHalt()
+				t7 := min(last-at, 4096)
+				/*line :396:500*/ for k := 0; k < t7; k++ {
+					/*line :396:1*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					/*line :399:100000*/ b2 := struct {
+					b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:100000*/ if b2.N == 0 {
+					/*line :295:500*/ if b2.N == 0 {
 						t12 := so.V
 						t22 := b2.V
-						/*line :296:100000*/ result02 := add[T](t12, t22)
+						/*line :296:1*/ result02 := add[T](t12, t22)
 						b2.V = result02
 					}
-					/*line :298:100000*/ b2.N += so.N
-					/*line :399:100000*/ so = b2
-					/*line :401:100000*/ if value {
-						/*line :402:100000*/ if reduce {
-							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:500*/ b2.N += so.N
+					/*line :399:1*/ so = b2
+					/*line :401:500*/ if value {
+						/*line :402:500*/ if reduce {
+							/*line :403:500*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:100000
+//line :406:500
 						} else if !exclusive {
-							/*line :407:100000*/ out[i2] = so.V
-//line :408:100000
+							/*line :407:500*/ out[i2] = so.V
+//line :408:500
 						} else if h != 0 {
-							/*line :409:100000*/ out[i2] = first
-//line :410:100000
+							/*line :409:500*/ out[i2] = first
+//line :410:500
 						} else {
-							/*line :411:100000*/ result03 := add[T](first, prior)
-							/*line :411:100000*/ out[i2] = result03
+							/*line :411:500*/ result03 := add[T](first, prior)
+							/*line :411:1*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:100000*/ if launch == 0 {
+			/*line :415:500*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:100000*/ _ = sums[p]
+				/*line :416:1*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:100000*/ counts[p] = t15
-				/*line :416:100000*/ sums[p] = t16
+				/*line :416:1*/ counts[p] = t15
+				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9414:1*/
+	} /*line quern_gen.go:6931:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	in := host.Slice[T](r, 1)
-	before := host.Slice[T](r, 2)
+	part, in, before := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddTotalParts[T](r, base, part, size, in, before, size2, size3, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddTotalParts[T](r, base, part, size, in, before, size2, size3, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, base int, part int, size int, in []T, before []T, size2 int, size3 int, width int) {
+func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, base, part, size int, in, before []T, size2, size3, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -9454,72 +6964,63 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:110000*/ b := in[t4:t5]
+				/*line :270:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:110000*/ c := in[t7:t8]
+				/*line :270:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:110000*/ d := in[t10:t11]
+				/*line :270:1*/ d := in[t10:t11]
 				sa := a[0]
-				/*line :271:110000*/ sb := b[0]
-				/*line :271:110000*/ sc := c[0]
-				/*line :271:110000*/ sd := d[0]
-				/*line :272:110000*/ for i := 1; i < part; i++ {
+				/*line :271:1*/ sb := b[0]
+				/*line :271:1*/ sc := c[0]
+				/*line :271:1*/ sd := d[0]
+				/*line :272:500*/ for i := 1; i < part; i++ {
 					t18 := a[i]
-					/*line :273:110000*/ sa = add[T](sa, t18)
-					/*line :273:110000*/ t22 := b[i]
-					/*line :273:110000*/ sb = add[T](sb, t22)
-					/*line :273:110000*/ t26 := c[i]
-					/*line :273:110000*/ sc = add[T](sc, t26)
-					/*line :273:110000*/ t30 := d[i]
-					/*line :273:110000*/ sd = add[T](sd, t30)
+					/*line :273:1*/ sa = add[T](sa, t18)
+					/*line :273:1*/ t22 := b[i]
+					/*line :273:1*/ sb = add[T](sb, t22)
+					/*line :273:1*/ t26 := c[i]
+					/*line :273:1*/ sc = add[T](sc, t26)
+					/*line :273:1*/ t30 := d[i]
+					/*line :273:1*/ sd = add[T](sd, t30)
 				}
-				/*line :275:110000*/ _ = before[t34]
-				/*line :275:110000*/ _ = before[t36]
-				/*line :275:110000*/ _ = before[t38]
-				/*line :275:110000*/ _ = before[t40]
-				/*line :275:110000*/ before[t34] = sa
-				/*line :275:110000*/ before[t36] = sb
-				/*line :275:110000*/ before[t38] = sc
-				/*line :275:110000*/ before[t40] = sd
+				/*line :275:1000*/ _ = before[t34]
+				/*line :275:1*/ _ = before[t36]
+				/*line :275:1*/ _ = before[t38]
+				/*line :275:1*/ _ = before[t40]
+				/*line :275:1*/ before[t34] = sa
+				/*line :275:1*/ before[t36] = sb
+				/*line :275:1*/ before[t38] = sc
+				/*line :275:1*/ before[t40] = sd
 				break
 			}
-			/*line :278:110000*/ for k := 0; k < 4; k++ {
-				/*line :279:110000*/ if r.Halted() {
-					/*line :278:110000*/ r.Halt()
-				}
-				/*line :279:110000*/ at2 := (p + k) * part
-				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+			/*line :278:500*/ for k := 0; k < 4; k++ {
+				/*line :278:1*/ r.CheckHalt()
+				at2 := (p + k) * part
+				if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:110000*/ last := min(at2+part, len(in))
+				/*line :283:500*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:500*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t46 := in[i2]
-					/*line :286:110000*/ sum = add[T](sum, t46)
+					/*line :286:1*/ sum = add[T](sum, t46)
 				}
-				/*line :288:110000*/ before[p+k+1] = sum
+				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9505:1*/
+	} /*line quern_gen.go:7013:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	start := host.Value[bool](r, 0)
-	first := host.Value[T](r, 1)
-	before := host.Slice[T](r, 2)
+	start, first, before := host.Value[bool](r, 0), host.Value[T](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddPrefixParts[T](r, base, before, start, first, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddPrefixParts[T](r, base, before, start, first, width)
 		}
 	}
 }
@@ -9530,51 +7031,41 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297:110000*/ if base+threadX > 0 || len(before) < 2 {
+			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
 				break
 			}
-			/*line :300:110000*/ sum := before[1]
-			/*line :301:110000*/ if start {
+			sum := before[1]
+			if start {
 				before[0] = first
 				sum = add[T](first, sum)
 				before[1] = sum
 			}
-			/*line :306:110000*/ for i := 2; i < len(before); i++ {
+			for i := 2; i < len(before); i++ {
 				t5 := before[i]
-				/*line :307:110000*/ sum = add[T](sum, t5)
+				/*line :307:1*/ sum = add[T](sum, t5)
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:9548:1*/
+	} /*line quern_gen.go:7049:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	exclusive := host.Value[bool](r, 0)
-	start := host.Value[bool](r, 1)
-	part := host.Value[int](r, 2)
-	before := host.Slice[T](r, 3)
-	in := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
+	exclusive, start, part, before, in, out := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddScanParts[T](r, base, part, size, in, before, out, start, size2, size3, exclusive, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddScanParts[T](r, base, part, size, in, before, out, start, size2, size3, exclusive, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, base int, part int, size int, in []T, before []T, out []T, start bool, size2 int, size3 int, exclusive bool, width int) {
+func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, base, part, size int, in, before, out []T, start bool, size2, size3 int, exclusive bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -9589,122 +7080,109 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:110000*/ b := in[t4:t5]
+				/*line :318:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:110000*/ c := in[t7:t8]
+				/*line :318:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:110000*/ d := in[t10:t11]
+				/*line :318:1*/ d := in[t10:t11]
 				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:110000*/ v := out[t16:t17]
+				/*line :319:1*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:110000*/ w := out[t19:t20]
+				/*line :319:1*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:110000*/ x := out[t22:t23]
+				/*line :319:1*/ x := out[t22:t23]
 				sa := before[p]
-				/*line :320:110000*/ sb := before[p+1]
-				/*line :320:110000*/ sc := before[p+2]
-				/*line :320:110000*/ sd := before[p+3]
-				/*line :321:110000*/ if exclusive {
-					/*line :322:110000*/ for i := 0; i < part; i++ {
+				/*line :320:1*/ sb := before[p+1]
+				/*line :320:1*/ sc := before[p+2]
+				/*line :320:1*/ sd := before[p+3]
+				/*line :321:500*/ if exclusive {
+					for i := 0; i < part; i++ {
 						ea := a[i]
-						/*line :323:110000*/ eb := b[i]
-						/*line :323:110000*/ ec := c[i]
-						/*line :323:110000*/ ed := d[i]
+						/*line :323:1*/ eb := b[i]
+						/*line :323:1*/ ec := c[i]
+						/*line :323:1*/ ed := d[i]
 						_ = u[i]
-						/*line :324:110000*/ _ = v[i]
-						/*line :324:110000*/ _ = w[i]
-						/*line :324:110000*/ _ = x[i]
-						/*line :324:110000*/ u[i] = sa
-						/*line :324:110000*/ v[i] = sb
-						/*line :324:110000*/ w[i] = sc
-						/*line :324:110000*/ x[i] = sd
+						/*line :324:1*/ _ = v[i]
+						/*line :324:1*/ _ = w[i]
+						/*line :324:1*/ _ = x[i]
+						/*line :324:1*/ u[i] = sa
+						/*line :324:1*/ v[i] = sb
+						/*line :324:1*/ w[i] = sc
+						/*line :324:1*/ x[i] = sd
 						sa = add[T](sa, ea)
-						/*line :325:110000*/ sb = add[T](sb, eb)
-						/*line :325:110000*/ sc = add[T](sc, ec)
-						/*line :325:110000*/ sd = add[T](sd, ed)
+						/*line :325:1*/ sb = add[T](sb, eb)
+						/*line :325:1*/ sc = add[T](sc, ec)
+						/*line :325:1*/ sd = add[T](sd, ed)
 					}
-					/*line :327:110000*/ break
+					/*line :327:500*/ break
 				}
-				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:500*/ for i2 := 0; i2 < part; i2++ {
 					t64 := a[i2]
-					/*line :330:110000*/ sa = add[T](sa, t64)
-					/*line :330:110000*/ t68 := b[i2]
-					/*line :330:110000*/ sb = add[T](sb, t68)
-					/*line :330:110000*/ t72 := c[i2]
-					/*line :330:110000*/ sc = add[T](sc, t72)
-					/*line :330:110000*/ t76 := d[i2]
-					/*line :330:110000*/ sd = add[T](sd, t76)
+					/*line :330:1*/ sa = add[T](sa, t64)
+					/*line :330:1*/ t68 := b[i2]
+					/*line :330:1*/ sb = add[T](sb, t68)
+					/*line :330:1*/ t72 := c[i2]
+					/*line :330:1*/ sc = add[T](sc, t72)
+					/*line :330:1*/ t76 := d[i2]
+					/*line :330:1*/ sd = add[T](sd, t76)
 					_ = u[i2]
-					/*line :331:110000*/ _ = v[i2]
-					/*line :331:110000*/ _ = w[i2]
-					/*line :331:110000*/ _ = x[i2]
-					/*line :331:110000*/ u[i2] = sa
-					/*line :331:110000*/ v[i2] = sb
-					/*line :331:110000*/ w[i2] = sc
-					/*line :331:110000*/ x[i2] = sd
+					/*line :331:1*/ _ = v[i2]
+					/*line :331:1*/ _ = w[i2]
+					/*line :331:1*/ _ = x[i2]
+					/*line :331:1*/ u[i2] = sa
+					/*line :331:1*/ v[i2] = sb
+					/*line :331:1*/ w[i2] = sc
+					/*line :331:1*/ x[i2] = sd
 				}
-				/*line :333:110000*/ break
+				/*line :333:500*/ break
 			}
-			/*line :335:110000*/ for k := 0; k < 4; k++ {
-				/*line :336:110000*/ if r.Halted() {
-					/*line :335:110000*/ r.Halt()
-				}
-				/*line :336:110000*/ i3 := (p + k) * part
-				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
+			for k := 0; k < 4; k++ {
+				/*line :335:1*/ r.CheckHalt()
+				i3 := (p + k) * part
+				/*line :337:500*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:110000*/ last := min(i3+part, len(in))
+				/*line :340:500*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:110000*/ if p+k == 0 && !start {
+				/*line :342:500*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:110000*/ for ; i3 < last; i3++ {
+				/*line :347:500*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:110000*/ if exclusive {
+					/*line :349:500*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:110000*/ sum = add[T](sum, v2)
-					/*line :353:110000*/ if !exclusive {
+					/*line :352:500*/ sum = add[T](sum, v2)
+					/*line :353:500*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:9680:1*/
+	} /*line quern_gen.go:7169:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
-	exclusive := host.Value[bool](r, 0)
-	start := host.Value[bool](r, 1)
-	first := host.Value[T](r, 2)
-	n := host.Value[int](r, 3)
-	inner := host.Value[int](r, 4)
-	in := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
+	exclusive, start, first, n, inner, in, out := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddScanLines[T](r, base, inner, n, in, first, start, out, exclusive, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddScanLines[T](r, base, inner, n, in, first, start, out, exclusive, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, base int, inner int, n int, in []T, first T, start bool, out []T, exclusive bool, width int) {
+func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, base, inner, n int, in []T, first T, start bool, out []T, exclusive bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
@@ -9712,239 +7190,132 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:110000*/ sum := first
+			sum := first
 			i := 0
-			/*line :404:110000*/ if !start {
+			if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:110000*/ for ; i < n; i++ {
-				/*line :411:110000*/ if r.Halted() {
-					/*line :410:110000*/ r.Halt()
-				}
-				/*line :411:110000*/ v := in[at]
-				/*line :412:110000*/ if exclusive {
+			for ; i < n; i++ {
+				/*line :410:1*/ r.CheckHalt()
+				v := in[at]
+				if exclusive {
 					out[at] = sum
 				}
-				/*line :415:110000*/ sum = add[T](sum, v)
-				/*line :416:110000*/ if !exclusive {
+				/*line :415:1000*/ sum = add[T](sum, v)
+				/*line :416:500*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:110000*/ at += inner
+				at += inner
 			}
 		}
-	} /*line quern_gen.go:9741:1*/
+	} /*line quern_gen.go:7217:1*/
 }
 
 func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	in := host.Slice[T](r, 1)
-	out := host.Slice[T](r, 2)
+	part, in, out := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	c := int(4)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyReducePartsInTurn[T](r, in, base, out, part, size, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MultiplyReducePartsInTurn[T](r, in, base, out, part, size, c, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run, in []T, base int, out []T, part int, size int, c int, width int) {
-	count := width
-	if base >= 0 && count <= len(out)-base {
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			first := (base + threadX) * 4 * part
-			/*line operator.go:156*/ in2 := in
-			/*line operator.go:157:90000*/ switch {
-//line operator.go:158
-			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
-					break
-				}
-				t2 := min(first+size, len(in2))
-				/*line :88:10000*/ in2 = in2[first:t2]
-				vectors := len(in2) / 4
-				active := min(vectors, 256)
-				sums := [256]T{}
-				/*line :92:10000*/ for i := 0; i < active; i++ {
-					t4 := 4 * i
-					/*line :93:10000*/ v := in2[t4:][:c]
-					t5 := v[0]
-					/*line :94:10000*/ t6 := v[1]
-					/*line :94:10000*/ result0 := multiply[T](t5, t6)
-					/*line :94:10000*/ t9 := v[2]
-					/*line :94:10000*/ t10 := v[3]
-					/*line :94:10000*/ result02 := multiply[T](t9, t10)
-					/*line :94:10000*/ result03 := multiply[T](result0, result02)
-					/*line :94:10000*/ sums[i] = result03
-				}
-				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-					/*line :97:10000*/ if r.Halted() {
-						/*line :96:10000*/ r.Halt()
-					}
-					/*line :97:10000*/ t14 := 4 * j
-					t15 := 4 * min(j+256, vectors)
-					/*line :97:10000*/ row := in2[t14:t15]
-					t16 := len(row) / 4
-					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
-						/*line :99:10000*/ t17 := 4 * i2
-						/*line :99:10000*/ v2 := row[t17:][:c]
-						t18 := sums[i2]
-						/*line :100:10000*/ t19 := v2[0]
-						/*line :100:10000*/ t20 := v2[1]
-						/*line :100:10000*/ result04 := multiply[T](t19, t20)
-						/*line :100:10000*/ t23 := v2[2]
-						/*line :100:10000*/ t24 := v2[3]
-						/*line :100:10000*/ result05 := multiply[T](t23, t24)
-						/*line :100:10000*/ result06 := multiply[T](result04, result05)
-						/*line :100:10000*/ result07 := multiply[T](t18, result06)
-						/*line :100:10000*/ sums[i2] = result07
-					}
-				}
-				/*line :103:10000*/ t30 := 4 * vectors
-				/*line :103:10000*/ t31 := in2[t30:]
-				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
-					/*line :103:10000*/ v3 := t31[i3]
-					/*line :104:10000*/ if i3 < active {
-						t32 := sums[i3]
-						/*line :105:10000*/ result08 := multiply[T](t32, v3)
-						/*line :105:10000*/ sums[i3] = result08
-//line :106:10000
-					} else {
-						/*line :107:10000*/ sums[i3] = v3
-					}
-				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
-					/*line :112:10000*/ if r.Halted() {
-						/*line :111:10000*/ r.Halt()
-					}
-					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-						/*line :113:10000*/ if r.Halted() {
-							/*line :112:10000*/ r.Halt()
-						}
-						/*line :113:10000*/ t35 := sums[i4]
-						/*line :113:10000*/ t36 := sums[i4+d]
-						/*line :113:10000*/ result09 := multiply[T](t35, t36)
-						/*line :113:10000*/ sums[i4] = result09
-					}
-				}
-				/*line :116:10000*/ row2[threadX] = sums[0]
-			}
-		}
-		/*line :119:10000*/ return
-	}
-	/*line :121:10000*/ for threadX := range width {
+func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run, in []T, base int, out []T, part, size, c, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:156*/ in2 := in
-		/*line operator.go:157:90000*/ switch {
+		/*line :157:500*/ switch {
 //line operator.go:158
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
 			t2 := min(first+size, len(in2))
-			/*line :88:10000*/ in2 = in2[first:t2]
+			/*line :88:1*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]T{}
-			/*line :92:10000*/ for i := 0; i < active; i++ {
+			/*line :92:1000*/ for i := 0; i < active; i++ {
 				t4 := 4 * i
-				/*line :93:10000*/ v := in2[t4:][:c]
+				/*line :93:1*/ v := in2[t4:][:c]
 				t5 := v[0]
-				/*line :94:10000*/ t6 := v[1]
-				/*line :94:10000*/ result0 := multiply[T](t5, t6)
-				/*line :94:10000*/ t9 := v[2]
-				/*line :94:10000*/ t10 := v[3]
-				/*line :94:10000*/ result02 := multiply[T](t9, t10)
-				/*line :94:10000*/ result03 := multiply[T](result0, result02)
-				/*line :94:10000*/ sums[i] = result03
+				/*line :94:1*/ t6 := v[1]
+				/*line :94:1*/ result0 := multiply[T](t5, t6)
+				/*line :94:1*/ t9 := v[2]
+				/*line :94:1*/ t10 := v[3]
+				/*line :94:1*/ result02 := multiply[T](t9, t10)
+				/*line :94:1*/ result03 := multiply[T](result0, result02)
+				/*line :94:1*/ sums[i] = result03
 			}
-			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
-				/*line :97:10000*/ if r.Halted() {
-					/*line :96:10000*/ r.Halt()
-				}
-				/*line :97:10000*/ t14 := 4 * j
+			/*line :96:500*/ for j := 256; j < vectors; j += 256 {
+				/*line :96:1*/ r.CheckHalt()
+				t14 := 4 * j
 				t15 := 4 * min(j+256, vectors)
-				/*line :97:10000*/ row := in2[t14:t15]
+				/*line :97:1*/ row := in2[t14:t15]
 				t16 := len(row) / 4
-				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
-					/*line :99:10000*/ t17 := 4 * i2
-					/*line :99:10000*/ v2 := row[t17:][:c]
+				/*line :99:500*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:1*/ t17 := 4 * i2
+					/*line :99:1*/ v2 := row[t17:][:c]
 					t18 := sums[i2]
-					/*line :100:10000*/ t19 := v2[0]
-					/*line :100:10000*/ t20 := v2[1]
-					/*line :100:10000*/ result04 := multiply[T](t19, t20)
-					/*line :100:10000*/ t23 := v2[2]
-					/*line :100:10000*/ t24 := v2[3]
-					/*line :100:10000*/ result05 := multiply[T](t23, t24)
-					/*line :100:10000*/ result06 := multiply[T](result04, result05)
-					/*line :100:10000*/ result07 := multiply[T](t18, result06)
-					/*line :100:10000*/ sums[i2] = result07
+					/*line :100:1*/ t19 := v2[0]
+					/*line :100:1*/ t20 := v2[1]
+					/*line :100:1*/ result04 := multiply[T](t19, t20)
+					/*line :100:1*/ t23 := v2[2]
+					/*line :100:1*/ t24 := v2[3]
+					/*line :100:1*/ result05 := multiply[T](t23, t24)
+					/*line :100:1*/ result06 := multiply[T](result04, result05)
+					/*line :100:1*/ result07 := multiply[T](t18, result06)
+					/*line :100:1*/ sums[i2] = result07
 				}
 			}
-			/*line :103:10000*/ t30 := 4 * vectors
-			/*line :103:10000*/ t31 := in2[t30:]
-			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
-				/*line :103:10000*/ v3 := t31[i3]
-				/*line :104:10000*/ if i3 < active {
+			/*line :103:500*/ t30 := 4 * vectors
+			/*line :103:1*/ t31 := in2[t30:]
+			/*line :104:500*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:1*/ v3 := t31[i3]
+				/*line :104:500*/ if i3 < active {
 					t32 := sums[i3]
-					/*line :105:10000*/ result08 := multiply[T](t32, v3)
-					/*line :105:10000*/ sums[i3] = result08
-//line :106:10000
+					/*line :105:1*/ result08 := multiply[T](t32, v3)
+					/*line :105:1*/ sums[i3] = result08
+//line :106:500
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					/*line :107:500*/ sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
-				/*line :112:10000*/ if r.Halted() {
-					/*line :111:10000*/ r.Halt()
-				}
-				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-					/*line :113:10000*/ if r.Halted() {
-						/*line :112:10000*/ r.Halt()
-					}
-					/*line :113:10000*/ t35 := sums[i4]
-					/*line :113:10000*/ t36 := sums[i4+d]
-					/*line :113:10000*/ result09 := multiply[T](t35, t36)
-					/*line :113:10000*/ sums[i4] = result09
+			/*line :110:500*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:500*/ for d := 1; d < active; d *= 2 {
+				/*line :111:1*/ r.CheckHalt()
+				/*line :112:500*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :112:1*/ r.CheckHalt()
+					t35 := sums[i4]
+					/*line :113:1*/ t36 := sums[i4+d]
+					/*line :113:1*/ result09 := multiply[T](t35, t36)
+					/*line :113:1*/ sums[i4] = result09
 				}
 			}
-			/*line :116:10000*/ out[base+threadX] = sums[0]
+			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:9933:1*/
+	} /*line quern_gen.go:7310:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	parts := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	group := host.Value[int](r, 3)
-	in := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
+	n, parts, part, group, in, out := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	actives := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
+	actives, vs := host.Scratch[int](r, 1, r.BlockDim.Count()), host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
@@ -9954,156 +7325,99 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1MultiplyReduceRows[T](r, tos, first, base, group)
-			}
-		}
+		quernRow1ExtremeIntegerReduceRows(r, tos, base, group)
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
-		/*line :128:10000*/ for threadZ := range 1 {
-			/*line :129:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2MultiplyReduceRows[T](r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in)
-			}
-		}
-		/*line :135:10000*/ switch {
-//line :136:10000
+		quernRow2MultiplyReduceRows[T](r, tos, actives, vs, parts, part, n, out, width, size, size2, size3, in)
+		switch {
+//line :130:500
 		default:
-			/*line :260:10000*/ if width == 1 {
-				/*line :261:10000*/ for threadZ := range 1 {
-					/*line :262:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3MultiplyReduceRows[T](r, vs, first4, results)
-					}
-				}
-				/*line :267:10000*/ break
+			/*line :240:500*/ if width == 1 {
+				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
+				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :266:10000*/ for threadZ := range 1 {
-					/*line :267:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4MultiplyReduceRows[T](r, actives, first5, vs, others, d, width, start)
-					}
-				}
+				quernRow4MultiplyReduceRows[T](r, actives, vs, others, d, width, start)
 			}
-			/*line :274:10000*/ for threadZ := range 1 {
-				/*line :275:10000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow5MultiplyReduceRows[T](r, vs, first6, results)
-				}
-			}
+			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :281:10000*/ for threadZ := range 1 {
-			/*line :282:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow6MultiplyReduceRows[T](r, tos, first7, results, out, width)
-			}
-		}
-	} /*line quern_gen.go:10014:1*/
+		/*line :250:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
+	} /*line quern_gen.go:7349:1*/
 }
 
 //go:noinline
-func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first int, base int, group int) {
-	toRow := (*[256]int)(tos[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
-		toRow[threadX] = to
-	} /*line quern_gen.go:10024:1*/
-}
-
-//go:noinline
-func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, actives []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T) {
-	toRow := (*[256]int)(tos[first2:])
-	activeRow := (*[256]int)(actives[first2:])
-	vRow := (*[256]T)(vs[first2:])
+func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos, actives []int, vs []T, parts, part, n int, out []T, width, size, size2, size3 int, in []T) {
+	toRow := (*[256]int)(tos)
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]T)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
-		first3 := 0
-		/*line :130:10000*/ if parts > 1 {
+		first := 0
+		/*line :130:500*/ if parts > 1 {
 			row = host.Div(to, parts)
-			first3 = (to - row*parts) * part
+			first = (to - row*parts) * part
 		}
-		/*line :134:10000*/ count := min(part, n-first3)
-		/*line :135:10000*/ if to >= len(out) {
+		/*line :134:500*/ count := min(part, n-first)
+		/*line :135:500*/ if to >= len(out) {
 			count = 0
 		}
-//line :138:10000
+//line :138:500
 		var sum T
 		active := min(count, width)
-		/*line :140:10000*/ if size == 0 && size2 == 0 {
-			at := row*size3 + first3/4
+		/*line :140:500*/ if size == 0 && size2 == 0 {
+			at := row*size3 + first/4
 			vectors := count / 4
-			/*line :142:10000*/ active = min(vectors, width)
-			/*line :143:10000*/ if lane < vectors {
+			/*line :142:1*/ active = min(vectors, width)
+			/*line :143:1000*/ if lane < vectors {
 				t5 := at + lane
-				/*line :22:10000*/ v_0 := in[t5*4]
-				/*line :22:10000*/ v_1 := in[t5*4+1]
-				/*line :22:10000*/ v_2 := in[t5*4+2]
-				/*line :22:10000*/ v_3 := in[t5*4+3]
-				/*line :145:10000*/ result0 := multiply[T](v_0, v_1)
-				/*line :145:10000*/ result02 := multiply[T](v_2, v_3)
-				/*line :145:10000*/ sum = multiply[T](result0, result02)
-				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :148:10000*/ if r.Halted() {
-						/*line :147:10000*/ r.Halt()
-					}
-					/*line :148:10000*/ t17 := at + j
-					/*line :22:10000*/ v_02 := in[t17*4]
-					/*line :22:10000*/ v_12 := in[t17*4+1]
-					/*line :22:10000*/ v_22 := in[t17*4+2]
-					/*line :22:10000*/ v_32 := in[t17*4+3]
-					/*line :149:10000*/ result03 := multiply[T](v_02, v_12)
-					/*line :149:10000*/ result04 := multiply[T](v_22, v_32)
-					/*line :149:10000*/ result05 := multiply[T](result03, result04)
-					/*line :149:10000*/ sum = multiply[T](sum, result05)
+				/*line :22:1*/ v_0 := in[t5*4]
+				/*line :22:1*/ v_1 := in[t5*4+1]
+				/*line :22:1*/ v_2 := in[t5*4+2]
+				/*line :22:1*/ v_3 := in[t5*4+3]
+				/*line :145:1*/ result0 := multiply[T](v_0, v_1)
+				/*line :145:1*/ result02 := multiply[T](v_2, v_3)
+				/*line :145:1*/ sum = multiply[T](result0, result02)
+				/*line :147:1000*/ for j := lane + width; j < vectors; j += width {
+					/*line :147:1*/ r.CheckHalt()
+					t17 := at + j
+					/*line :22:1*/ v_02 := in[t17*4]
+					/*line :22:1*/ v_12 := in[t17*4+1]
+					/*line :22:1*/ v_22 := in[t17*4+2]
+					/*line :22:1*/ v_32 := in[t17*4+3]
+					/*line :149:1*/ result03 := multiply[T](v_02, v_12)
+					/*line :149:1*/ result04 := multiply[T](v_22, v_32)
+					/*line :149:1*/ result05 := multiply[T](result03, result04)
+					/*line :149:1*/ sum = multiply[T](sum, result05)
 				}
 			}
-//line :152:10000
+//line :152:500
 		} else if lane < count {
-			/*line :153:10000*/ at2 := row*n + first3
+			/*line :153:500*/ at2 := row*n + first
 			sum = in[at2+lane]
-			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :156:10000*/ if r.Halted() {
-					/*line :155:10000*/ r.Halt()
-				}
-				/*line :156:10000*/ t32 := in[at2+j2]
-				/*line :156:10000*/ sum = multiply[T](sum, t32)
+			/*line :155:500*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :155:1*/ r.CheckHalt()
+				t32 := in[at2+j2]
+				/*line :156:1*/ sum = multiply[T](sum, t32)
 			}
 		}
-		/*line :159:10000*/ v := sum
+		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:10092:1*/
+	} /*line quern_gen.go:7413:1*/
 }
 
 //go:noinline
-func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
-	vRow := (*[256]T)(vs[first4:])
-	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10099:1*/
-}
-
-//go:noinline
-func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, actives []int, first5 int, vs []T, others []T, d int, width int, start int) {
-	activeRow := (*[256]int)(actives[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	otherRow := (*[256]T)(others[first5:])
+func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, actives []int, vs, others []T, d, width, start int) {
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]T)(vs)
+	otherRow := (*[256]T)(others)
 	if !(d < width) {
 		return
 	}
@@ -10113,48 +7427,18 @@ func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:10120:1*/
-}
-
-//go:noinline
-func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10127:1*/
-}
-
-//go:noinline
-func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first7 int, results []T, out []T, width int) {
-	toRow := (*[256]int)(tos[first7:])
-	resultRow := (*[256]T)(results[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		to := toRow[threadX]
-		result := resultRow[threadX]
-		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
-			out[to] = result
-		}
-	} /*line quern_gen.go:10142:1*/
+	} /*line quern_gen.go:7434:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	width := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	in := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
+	n, width, part, in, out := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
-	size := width % 4
-	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -10162,530 +7446,245 @@ func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 		base := blockX * dimX
 		first := blockY * part
 		last := min(first+part, n)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, gridY, blockY, out, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MultiplyReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, out, gridY, blockY, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, size int, base int, vectors int, blockZ int, gridZ int, n int, width int, in []T, first int, last int, gridY int, blockY int, out []T, width2 int) {
+func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, base, width, blockZ, gridZ, n int, in []T, first, last int, out []T, gridY, blockY, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:177:10000*/ if size == 0 {
-				/*line :179:10000*/ if x >= vectors {
-					break
-				}
-				/*line :182:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-					/*line :183:10000*/ if r.Halted() {
-						/*line :182:10000*/ r.Halt()
-					}
-					/*line :183:10000*/ at := (z*n+first)*vectors + x
-					/*line :20:10000*/ v := [4]T{}
-					/*line :22:10000*/ v[0] = in[at*4]
-					/*line :22:10000*/ v[1] = in[at*4+1]
-					/*line :22:10000*/ v[2] = in[at*4+2]
-					/*line :22:10000*/ v[3] = in[at*4+3]
-					/*line :184:10000*/ sum := v
-					/*line :186:10000*/ for y := 1; y < last-first; y++ {
-						/*line :187:10000*/ if r.Halted() {
-							/*line :186:10000*/ r.Halt()
-						}
-						/*line :187:10000*/ t6 := at + y*vectors
-						/*line :20:10000*/ v2 := [4]T{}
-						/*line :22:10000*/ v2[0] = in[t6*4]
-						/*line :22:10000*/ v2[1] = in[t6*4+1]
-						/*line :22:10000*/ v2[2] = in[t6*4+2]
-						/*line :22:10000*/ v2[3] = in[t6*4+3]
-						/*line :188:10000*/ for k := 0; k < 4; k++ {
-							t8 := sum[k]
-							/*line :189:10000*/ t9 := v2[k]
-							/*line :189:10000*/ result0 := multiply[T](t8, t9)
-							/*line :189:10000*/ sum[k] = result0
-						}
-					}
-					/*line :192:10000*/ t12 := (z*gridY+blockY)*vectors + x
-					/*line :32:10000*/ out[t12*4] = sum[0]
-					/*line :32:10000*/ out[t12*4+1] = sum[1]
-					/*line :32:10000*/ out[t12*4+2] = sum[2]
-					/*line :32:10000*/ out[t12*4+3] = sum[3]
-				}
-				/*line :34:10000*/ break
-			}
-			/*line :196:10000*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
 				break
 			}
-			/*line :199:10000*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
-				/*line :200:10000*/ if r.Halted() {
-					/*line :199:10000*/ r.Halt()
+			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :179:1*/ r.CheckHalt()
+				t2 := (z*n+first)*width + x
+				/*line :180:1*/ column := in[t2:]
+				sum := column[0]
+				/*line :183:500*/ for y := 1; y < last-first; y++ {
+					/*line :183:1*/ r.CheckHalt()
+					t4 := column[y*width]
+					/*line :184:1*/ sum = multiply[T](sum, t4)
 				}
-				/*line :200:10000*/ t14 := (z2*n+first)*width + x
-				/*line :200:10000*/ column := in[t14:]
-				sum2 := column[0]
-				/*line :203:10000*/ for y2 := 1; y2 < last-first; y2++ {
-					/*line :204:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t16 := column[y2*width]
-					/*line :204:10000*/ sum2 = multiply[T](sum2, t16)
-				}
-				/*line :206:10000*/ out[(z2*gridY+blockY)*width+x] = sum2
+				/*line :186:500*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:10241:1*/
+	} /*line quern_gen.go:7478:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
-	group := host.Value[int](r, 0)
-	empty := host.Value[T](r, 1)
-	ends := host.Slice[int32](r, 2)
-	in := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
-	segments := host.Scratch[int](r, 0, r.BlockDim.Count())
-	firsts := host.Scratch[int](r, 1, r.BlockDim.Count())
-	lasts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	counts := host.Scratch[int](r, 3, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 4, r.BlockDim.Count())
-	results := host.Scratch[T](r, 5, r.BlockDim.Count())
+	group, empty, ends, in, out := host.Value[int](r, 0), host.Value[T](r, 1), host.Slice[int32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
+	segments, firsts, lasts, counts, vs, results := host.Scratch[int](r, 0, r.BlockDim.Count()), host.Scratch[int](r, 1, r.BlockDim.Count()), host.Scratch[int](r, 2, r.BlockDim.Count()), host.Scratch[int](r, 3, r.BlockDim.Count()), host.Scratch[T](r, 4, r.BlockDim.Count()), host.Scratch[T](r, 5, r.BlockDim.Count())
 	var d int
 	others := host.Scratch[T](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1MultiplyReduceSegments[T](r, segments, first, firsts, lasts, counts, vs, base, group, out, ends, in)
-			}
-		}
+		quernRow1MultiplyReduceSegments[T](r, segments, firsts, lasts, counts, vs, base, group, out, ends, in)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow2MultiplyReduceSegments[T](r, vs, first3, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :266:10000*/ for threadZ := range 1 {
-					/*line :267:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3MultiplyReduceSegments[T](r, counts, first4, vs, others, d, group, start)
-					}
-				}
+				quernRow4MultiplyReduceRows[T](r, counts, vs, others, d, group, start)
 			}
-			/*line :274:10000*/ for threadZ := range 1 {
-				/*line :275:10000*/ for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow4MultiplyReduceSegments[T](r, vs, first5, results)
-				}
-			}
+			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :281:10000*/ for threadZ := range 1 {
-			/*line :282:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow5MultiplyReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
-			}
-		}
-	} /*line quern_gen.go:10308:1*/
+		/*line :250:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:7506:1*/
 }
 
 //go:noinline
-func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments []int, first int, firsts []int, lasts []int, counts []int, vs []T, base int, group int, out []T, ends []int32, in []T) {
-	segmentRow := (*[256]int)(segments[first:])
-	firstRow := (*[256]int)(firsts[first:])
-	lastRow := (*[256]int)(lasts[first:])
-	countRow := (*[256]int)(counts[first:])
-	vRow := (*[256]T)(vs[first:])
+func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments, firsts, lasts, counts []int, vs []T, base, group int, out []T, ends []int32, in []T) {
+	segmentRow := (*[256]int)(segments)
+	firstRow := (*[256]int)(firsts)
+	lastRow := (*[256]int)(lasts)
+	countRow := (*[256]int)(counts)
+	vRow := (*[256]T)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
-		/*line :219:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:1*/ first := 0
 		last := 0
-		/*line :220:10000*/ if segment < len(out) {
-			first2 = int(ends[segment])
-			/*line :221:10000*/ last = int(ends[segment+1])
+		/*line :200:500*/ if segment < len(out) {
+			first = int(ends[segment])
+			/*line :201:1*/ last = int(ends[segment+1])
 		}
-//line :223:10000
+//line :203:500
 		var sum T
-		/*line :224:10000*/ if first2+lane < last {
-			sum = in[first2+lane]
-			/*line :226:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :227:10000*/ if r.Halted() {
-					/*line :226:10000*/ r.Halt()
-				}
-				/*line :227:10000*/ t4 := in[j]
-				/*line :227:10000*/ sum = multiply[T](sum, t4)
+		/*line :204:500*/ if first+lane < last {
+			sum = in[first+lane]
+			/*line :206:500*/ for j := first + lane + group; j < last; j += group {
+				/*line :206:1*/ r.CheckHalt()
+				t4 := in[j]
+				/*line :207:1*/ sum = multiply[T](sum, t4)
 			}
 		}
-		/*line :230:10000*/ count := min(last-first2, group)
+		/*line :210:500*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
-		firstRow[threadX] = first2
+		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:10347:1*/
-}
-
-//go:noinline
-func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10354:1*/
-}
-
-//go:noinline
-func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first4 int, vs []T, others []T, d int, group int, start int) {
-	countRow := (*[256]int)(counts[first4:])
-	vRow := (*[256]T)(vs[first4:])
-	otherRow := (*[256]T)(others[first4:])
-	if !(d < group) {
-		return
-	}
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count := countRow[threadX]
-		v := vRow[threadX]
-		other := otherRow[threadX]
-		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
-			v = multiply[T](v, other)
-		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:10375:1*/
-}
-
-//go:noinline
-func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
-	vRow := (*[256]T)(vs[first5:])
-	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10382:1*/
-}
-
-//go:noinline
-func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, segments []int, first6 int, firsts []int, lasts []int, results []T, out []T, group int, empty T) {
-	segmentRow := (*[256]int)(segments[first6:])
-	firstRow := (*[256]int)(firsts[first6:])
-	lastRow := (*[256]int)(lasts[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		segment := segmentRow[threadX]
-		first2 := firstRow[threadX]
-		last := lastRow[threadX]
-		result := resultRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
-		if segment < len(out) && lane == 0 {
-			if first2 >= last {
-				sum2 = empty
-			}
-			out[segment] = sum2
-		}
-	} /*line quern_gen.go:10405:1*/
+	} /*line quern_gen.go:7543:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	launch := host.Value[int](r, 0)
-	part := host.Value[int](r, 1)
-	reduce := host.Value[bool](r, 2)
-	exclusive := host.Value[bool](r, 3)
-	first := host.Value[T](r, 4)
-	heads := host.Slice[uint8](r, 5)
-	in := host.Slice[T](r, 6)
-	out := host.Slice[T](r, 7)
-	counts := host.Slice[uint32](r, 8)
-	sums := host.Slice[T](r, 9)
+	launch, part, reduce, exclusive, first, heads, in, out, counts, sums := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Value[bool](r, 3), host.Value[T](r, 4), host.Slice[uint8](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7), host.Slice[uint32](r, 8), host.Slice[T](r, 9)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := !(launch == 0)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				same := len(sums) == 0 || len(counts) < len(sums)
-				quernRow1MultiplyRunScanParts[T](r, launch, same, base, counts, sums, part, in, heads, value, reduce, out, exclusive, first, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			same := len(sums) == 0 || len(counts) < len(sums)
+			quernRow1MultiplyRunScanParts[T](r, launch, same, base, counts, sums, part, in, heads, value, reduce, out, exclusive, first, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, launch int, same bool, base int, counts []uint32, sums []T, part int, in []T, heads []uint8, value bool, reduce bool, out []T, exclusive bool, first T, width int) {
-	count := width
-	if 0 < len(counts) && 0 < len(sums) && base >= 0 && count <= len(counts)-base && count <= len(sums)-base {
-		row := counts[base:][:count]
-		row2 := sums[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			p := base + threadX
-			last := min((p+1)*part, len(in))
-			switch {
-			default:
-				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
-					if same || p > 0 {
-						break
-					}
-					all := struct {
-						N uint32
-						V T
-					}{N: counts[0], V: sums[0]}
-					counts[0] = 0
-					for i := 1; i < len(sums); i++ {
-						b := struct {
-							N uint32
-							V T
-						}{N: counts[i], V: sums[i]}
-						_ = counts[i]
-						/*line :377:100000*/ _ = sums[i]
-						t5 := all.N
-						t6 := all.V
-						/*line :377:100000*/ counts[i] = t5
-						/*line :377:100000*/ sums[i] = t6
-						/*line :295:100000*/ if b.N == 0 {
-							t1 := all.V
-							t2 := b.V
-							/*line :296:100000*/ result0 := multiply[T](t1, t2)
-							b.V = result0
-						}
-						/*line :298:100000*/ b.N += all.N
-						/*line :378:100000*/ all = b
-					}
-					/*line :380:100000*/ break
-				}
-				/*line :382:100000*/ at := p * part
-				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
-//line :386:100000
-				var so struct {
-					N uint32
-					V T
-				}
-				/*line :390:100000*/ if launch == 2 {
-					/*line :391:100000*/ so = struct {
-						N uint32
-						V T
-					}{N: row[threadX], V: row2[threadX]}
-//line :395:100000
-				} else {
-					/*line :396:100000*/ so = struct {
-						N uint32
-						V T
-					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:100000*/ at++
-				}
-				/*line :394:100000*/ for ; at < last; at += 4096 {
-					/*line :395:100000*/ if r.Halted() {
-						/*line :394:100000*/ r.Halt()
-					}
-					/*line :395:100000*/ t7 := min(last-at, 4096)
-					/*line :396:100000*/ for k := 0; k < t7; k++ {
-						/*line :396:100000*/ i2 := at + k
-						h := uint32(heads[i2])
-						prior := so.V
-						/*line :399:100000*/ b2 := struct {
-							N uint32
-							V T
-						}{N: h, V: in[i2]}
-						/*line :295:100000*/ if b2.N == 0 {
-							t12 := so.V
-							t22 := b2.V
-							/*line :296:100000*/ result02 := multiply[T](t12, t22)
-							b2.V = result02
-						}
-						/*line :298:100000*/ b2.N += so.N
-						/*line :399:100000*/ so = b2
-						/*line :401:100000*/ if value {
-							/*line :402:100000*/ if reduce {
-								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
-									out[so.N-1] = so.V
-								}
-//line :406:100000
-							} else if !exclusive {
-								/*line :407:100000*/ out[i2] = so.V
-//line :408:100000
-							} else if h != 0 {
-								/*line :409:100000*/ out[i2] = first
-//line :410:100000
-							} else {
-								/*line :411:100000*/ result03 := multiply[T](first, prior)
-								/*line :411:100000*/ out[i2] = result03
-							}
-						}
-					}
-				}
-				/*line :415:100000*/ if launch == 0 {
-					_ = row[threadX]
-					/*line :416:100000*/ _ = row2[threadX]
-					t15 := so.N
-					t16 := so.V
-					row[threadX] = t15
-					row2[threadX] = t16
-				}
-			}
-		}
-		/*line :424:100000*/ return
-	}
-	/*line :426:100000*/ for threadX := range width {
+func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, launch int, same bool, base int, counts []uint32, sums []T, part int, in []T, heads []uint8, value, reduce bool, out []T, exclusive bool, first T, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:100000*/ switch {
-//line :431:100000
+		switch {
 		default:
-			/*line :369:100000*/ if launch == 1 {
-				/*line :370:100000*/ if same || p > 0 {
+			/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
+				if same || p > 0 {
 					break
 				}
-				/*line :373:100000*/ all := struct {
+				all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:100000*/ counts[0] = 0
-				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:100000*/ b := struct {
+				counts[0] = 0
+				for i := 1; i < len(sums); i++ {
+					b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:100000*/ _ = counts[i]
-					/*line :377:100000*/ _ = sums[i]
+					_ = counts[i]
+					/*line :377:1*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:100000*/ counts[i] = t5
-					/*line :377:100000*/ sums[i] = t6
-					/*line :295:100000*/ if b.N == 0 {
+					/*line :377:1*/ counts[i] = t5
+					/*line :377:1*/ sums[i] = t6
+					/*line :295:500*/ if b.N == 0 {
 						t1 := all.V
 						t2 := b.V
-						/*line :296:100000*/ result0 := multiply[T](t1, t2)
+						/*line :296:1*/ result0 := multiply[T](t1, t2)
 						b.V = result0
 					}
-					/*line :298:100000*/ b.N += all.N
-					/*line :378:100000*/ all = b
+					/*line :298:500*/ b.N += all.N
+					/*line :378:1*/ all = b
 				}
-				/*line :380:100000*/ break
+				/*line :380:500*/ break
 			}
-			/*line :382:100000*/ at := p * part
-			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:500*/ at := p * part
+			/*line :383:500*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:100000
+//line :386:500
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:100000*/ if launch == 2 {
-				/*line :391:100000*/ so = struct {
+			/*line :390:500*/ if launch == 2 {
+				/*line :391:500*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:100000
+//line :395:500
 			} else {
-				/*line :396:100000*/ so = struct {
+				/*line :396:500*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:100000*/ at++
+				/*line :400:500*/ at++
 			}
-			/*line :394:100000*/ for ; at < last; at += 4096 {
-				/*line :395:100000*/ if r.Halted() {
-					/*line :394:100000*/ r.Halt()
-				}
-				/*line :395:100000*/ t7 := min(last-at, 4096)
-				/*line :396:100000*/ for k := 0; k < t7; k++ {
-					/*line :396:100000*/ i2 := at + k
+			/*line :394:500*/ for ; at < last; at += 4096 {
+				/*line :394:1*/ r.CheckHalt()
+				t7 := min(last-at, 4096)
+				/*line :396:500*/ for k := 0; k < t7; k++ {
+					/*line :396:1*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					/*line :399:100000*/ b2 := struct {
+					b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:100000*/ if b2.N == 0 {
+					/*line :295:500*/ if b2.N == 0 {
 						t12 := so.V
 						t22 := b2.V
-						/*line :296:100000*/ result02 := multiply[T](t12, t22)
+						/*line :296:1*/ result02 := multiply[T](t12, t22)
 						b2.V = result02
 					}
-					/*line :298:100000*/ b2.N += so.N
-					/*line :399:100000*/ so = b2
-					/*line :401:100000*/ if value {
-						/*line :402:100000*/ if reduce {
-							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:500*/ b2.N += so.N
+					/*line :399:1*/ so = b2
+					/*line :401:500*/ if value {
+						/*line :402:500*/ if reduce {
+							/*line :403:500*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:100000
+//line :406:500
 						} else if !exclusive {
-							/*line :407:100000*/ out[i2] = so.V
-//line :408:100000
+							/*line :407:500*/ out[i2] = so.V
+//line :408:500
 						} else if h != 0 {
-							/*line :409:100000*/ out[i2] = first
-//line :410:100000
+							/*line :409:500*/ out[i2] = first
+//line :410:500
 						} else {
-							/*line :411:100000*/ result03 := multiply[T](first, prior)
-							/*line :411:100000*/ out[i2] = result03
+							/*line :411:500*/ result03 := multiply[T](first, prior)
+							/*line :411:1*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:100000*/ if launch == 0 {
+			/*line :415:500*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:100000*/ _ = sums[p]
+				/*line :416:1*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:100000*/ counts[p] = t15
-				/*line :416:100000*/ sums[p] = t16
+				/*line :416:1*/ counts[p] = t15
+				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:10662:1*/
+	} /*line quern_gen.go:7668:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	in := host.Slice[T](r, 1)
-	before := host.Slice[T](r, 2)
+	part, in, before := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyTotalParts[T](r, base, part, size, in, before, size2, size3, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MultiplyTotalParts[T](r, base, part, size, in, before, size2, size3, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run, base int, part int, size int, in []T, before []T, size2 int, size3 int, width int) {
+func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run, base, part, size int, in, before []T, size2, size3, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -10702,72 +7701,63 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:110000*/ b := in[t4:t5]
+				/*line :270:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:110000*/ c := in[t7:t8]
+				/*line :270:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:110000*/ d := in[t10:t11]
+				/*line :270:1*/ d := in[t10:t11]
 				sa := a[0]
-				/*line :271:110000*/ sb := b[0]
-				/*line :271:110000*/ sc := c[0]
-				/*line :271:110000*/ sd := d[0]
-				/*line :272:110000*/ for i := 1; i < part; i++ {
+				/*line :271:1*/ sb := b[0]
+				/*line :271:1*/ sc := c[0]
+				/*line :271:1*/ sd := d[0]
+				/*line :272:500*/ for i := 1; i < part; i++ {
 					t18 := a[i]
-					/*line :273:110000*/ sa = multiply[T](sa, t18)
-					/*line :273:110000*/ t22 := b[i]
-					/*line :273:110000*/ sb = multiply[T](sb, t22)
-					/*line :273:110000*/ t26 := c[i]
-					/*line :273:110000*/ sc = multiply[T](sc, t26)
-					/*line :273:110000*/ t30 := d[i]
-					/*line :273:110000*/ sd = multiply[T](sd, t30)
+					/*line :273:1*/ sa = multiply[T](sa, t18)
+					/*line :273:1*/ t22 := b[i]
+					/*line :273:1*/ sb = multiply[T](sb, t22)
+					/*line :273:1*/ t26 := c[i]
+					/*line :273:1*/ sc = multiply[T](sc, t26)
+					/*line :273:1*/ t30 := d[i]
+					/*line :273:1*/ sd = multiply[T](sd, t30)
 				}
-				/*line :275:110000*/ _ = before[t34]
-				/*line :275:110000*/ _ = before[t36]
-				/*line :275:110000*/ _ = before[t38]
-				/*line :275:110000*/ _ = before[t40]
-				/*line :275:110000*/ before[t34] = sa
-				/*line :275:110000*/ before[t36] = sb
-				/*line :275:110000*/ before[t38] = sc
-				/*line :275:110000*/ before[t40] = sd
+				/*line :275:1000*/ _ = before[t34]
+				/*line :275:1*/ _ = before[t36]
+				/*line :275:1*/ _ = before[t38]
+				/*line :275:1*/ _ = before[t40]
+				/*line :275:1*/ before[t34] = sa
+				/*line :275:1*/ before[t36] = sb
+				/*line :275:1*/ before[t38] = sc
+				/*line :275:1*/ before[t40] = sd
 				break
 			}
-			/*line :278:110000*/ for k := 0; k < 4; k++ {
-				/*line :279:110000*/ if r.Halted() {
-					/*line :278:110000*/ r.Halt()
-				}
-				/*line :279:110000*/ at2 := (p + k) * part
-				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+			/*line :278:500*/ for k := 0; k < 4; k++ {
+				/*line :278:1*/ r.CheckHalt()
+				at2 := (p + k) * part
+				if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:110000*/ last := min(at2+part, len(in))
+				/*line :283:500*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:500*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t46 := in[i2]
-					/*line :286:110000*/ sum = multiply[T](sum, t46)
+					/*line :286:1*/ sum = multiply[T](sum, t46)
 				}
-				/*line :288:110000*/ before[p+k+1] = sum
+				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:10753:1*/
+	} /*line quern_gen.go:7750:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	start := host.Value[bool](r, 0)
-	first := host.Value[T](r, 1)
-	before := host.Slice[T](r, 2)
+	start, first, before := host.Value[bool](r, 0), host.Value[T](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyPrefixParts[T](r, base, before, start, first, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MultiplyPrefixParts[T](r, base, before, start, first, width)
 		}
 	}
 }
@@ -10778,51 +7768,41 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297:110000*/ if base+threadX > 0 || len(before) < 2 {
+			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
 				break
 			}
-			/*line :300:110000*/ sum := before[1]
-			/*line :301:110000*/ if start {
+			sum := before[1]
+			if start {
 				before[0] = first
 				sum = multiply[T](first, sum)
 				before[1] = sum
 			}
-			/*line :306:110000*/ for i := 2; i < len(before); i++ {
+			for i := 2; i < len(before); i++ {
 				t5 := before[i]
-				/*line :307:110000*/ sum = multiply[T](sum, t5)
+				/*line :307:1*/ sum = multiply[T](sum, t5)
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10796:1*/
+	} /*line quern_gen.go:7786:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	exclusive := host.Value[bool](r, 0)
-	start := host.Value[bool](r, 1)
-	part := host.Value[int](r, 2)
-	before := host.Slice[T](r, 3)
-	in := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
+	exclusive, start, part, before, in, out := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyScanParts[T](r, base, part, size, in, before, out, start, size2, size3, exclusive, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MultiplyScanParts[T](r, base, part, size, in, before, out, start, size2, size3, exclusive, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run, base int, part int, size int, in []T, before []T, out []T, start bool, size2 int, size3 int, exclusive bool, width int) {
+func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run, base, part, size int, in, before, out []T, start bool, size2, size3 int, exclusive bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -10837,122 +7817,109 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:110000*/ b := in[t4:t5]
+				/*line :318:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:110000*/ c := in[t7:t8]
+				/*line :318:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:110000*/ d := in[t10:t11]
+				/*line :318:1*/ d := in[t10:t11]
 				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:110000*/ v := out[t16:t17]
+				/*line :319:1*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:110000*/ w := out[t19:t20]
+				/*line :319:1*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:110000*/ x := out[t22:t23]
+				/*line :319:1*/ x := out[t22:t23]
 				sa := before[p]
-				/*line :320:110000*/ sb := before[p+1]
-				/*line :320:110000*/ sc := before[p+2]
-				/*line :320:110000*/ sd := before[p+3]
-				/*line :321:110000*/ if exclusive {
-					/*line :322:110000*/ for i := 0; i < part; i++ {
+				/*line :320:1*/ sb := before[p+1]
+				/*line :320:1*/ sc := before[p+2]
+				/*line :320:1*/ sd := before[p+3]
+				/*line :321:500*/ if exclusive {
+					for i := 0; i < part; i++ {
 						ea := a[i]
-						/*line :323:110000*/ eb := b[i]
-						/*line :323:110000*/ ec := c[i]
-						/*line :323:110000*/ ed := d[i]
+						/*line :323:1*/ eb := b[i]
+						/*line :323:1*/ ec := c[i]
+						/*line :323:1*/ ed := d[i]
 						_ = u[i]
-						/*line :324:110000*/ _ = v[i]
-						/*line :324:110000*/ _ = w[i]
-						/*line :324:110000*/ _ = x[i]
-						/*line :324:110000*/ u[i] = sa
-						/*line :324:110000*/ v[i] = sb
-						/*line :324:110000*/ w[i] = sc
-						/*line :324:110000*/ x[i] = sd
+						/*line :324:1*/ _ = v[i]
+						/*line :324:1*/ _ = w[i]
+						/*line :324:1*/ _ = x[i]
+						/*line :324:1*/ u[i] = sa
+						/*line :324:1*/ v[i] = sb
+						/*line :324:1*/ w[i] = sc
+						/*line :324:1*/ x[i] = sd
 						sa = multiply[T](sa, ea)
-						/*line :325:110000*/ sb = multiply[T](sb, eb)
-						/*line :325:110000*/ sc = multiply[T](sc, ec)
-						/*line :325:110000*/ sd = multiply[T](sd, ed)
+						/*line :325:1*/ sb = multiply[T](sb, eb)
+						/*line :325:1*/ sc = multiply[T](sc, ec)
+						/*line :325:1*/ sd = multiply[T](sd, ed)
 					}
-					/*line :327:110000*/ break
+					/*line :327:500*/ break
 				}
-				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:500*/ for i2 := 0; i2 < part; i2++ {
 					t64 := a[i2]
-					/*line :330:110000*/ sa = multiply[T](sa, t64)
-					/*line :330:110000*/ t68 := b[i2]
-					/*line :330:110000*/ sb = multiply[T](sb, t68)
-					/*line :330:110000*/ t72 := c[i2]
-					/*line :330:110000*/ sc = multiply[T](sc, t72)
-					/*line :330:110000*/ t76 := d[i2]
-					/*line :330:110000*/ sd = multiply[T](sd, t76)
+					/*line :330:1*/ sa = multiply[T](sa, t64)
+					/*line :330:1*/ t68 := b[i2]
+					/*line :330:1*/ sb = multiply[T](sb, t68)
+					/*line :330:1*/ t72 := c[i2]
+					/*line :330:1*/ sc = multiply[T](sc, t72)
+					/*line :330:1*/ t76 := d[i2]
+					/*line :330:1*/ sd = multiply[T](sd, t76)
 					_ = u[i2]
-					/*line :331:110000*/ _ = v[i2]
-					/*line :331:110000*/ _ = w[i2]
-					/*line :331:110000*/ _ = x[i2]
-					/*line :331:110000*/ u[i2] = sa
-					/*line :331:110000*/ v[i2] = sb
-					/*line :331:110000*/ w[i2] = sc
-					/*line :331:110000*/ x[i2] = sd
+					/*line :331:1*/ _ = v[i2]
+					/*line :331:1*/ _ = w[i2]
+					/*line :331:1*/ _ = x[i2]
+					/*line :331:1*/ u[i2] = sa
+					/*line :331:1*/ v[i2] = sb
+					/*line :331:1*/ w[i2] = sc
+					/*line :331:1*/ x[i2] = sd
 				}
-				/*line :333:110000*/ break
+				/*line :333:500*/ break
 			}
-			/*line :335:110000*/ for k := 0; k < 4; k++ {
-				/*line :336:110000*/ if r.Halted() {
-					/*line :335:110000*/ r.Halt()
-				}
-				/*line :336:110000*/ i3 := (p + k) * part
-				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
+			for k := 0; k < 4; k++ {
+				/*line :335:1*/ r.CheckHalt()
+				i3 := (p + k) * part
+				/*line :337:500*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:110000*/ last := min(i3+part, len(in))
+				/*line :340:500*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:110000*/ if p+k == 0 && !start {
+				/*line :342:500*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:110000*/ for ; i3 < last; i3++ {
+				/*line :347:500*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:110000*/ if exclusive {
+					/*line :349:500*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:110000*/ sum = multiply[T](sum, v2)
-					/*line :353:110000*/ if !exclusive {
+					/*line :352:500*/ sum = multiply[T](sum, v2)
+					/*line :353:500*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:10928:1*/
+	} /*line quern_gen.go:7906:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
-	exclusive := host.Value[bool](r, 0)
-	start := host.Value[bool](r, 1)
-	first := host.Value[T](r, 2)
-	n := host.Value[int](r, 3)
-	inner := host.Value[int](r, 4)
-	in := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
+	exclusive, start, first, n, inner, in, out := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyScanLines[T](r, base, inner, n, in, first, start, out, exclusive, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MultiplyScanLines[T](r, base, inner, n, in, first, start, out, exclusive, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run, base int, inner int, n int, in []T, first T, start bool, out []T, exclusive bool, width int) {
+func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run, base, inner, n int, in []T, first T, start bool, out []T, exclusive bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
@@ -10960,47 +7927,36 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:110000*/ sum := first
+			sum := first
 			i := 0
-			/*line :404:110000*/ if !start {
+			if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:110000*/ for ; i < n; i++ {
-				/*line :411:110000*/ if r.Halted() {
-					/*line :410:110000*/ r.Halt()
-				}
-				/*line :411:110000*/ v := in[at]
-				/*line :412:110000*/ if exclusive {
+			for ; i < n; i++ {
+				/*line :410:1*/ r.CheckHalt()
+				v := in[at]
+				if exclusive {
 					out[at] = sum
 				}
-				/*line :415:110000*/ sum = multiply[T](sum, v)
-				/*line :416:110000*/ if !exclusive {
+				/*line :415:1000*/ sum = multiply[T](sum, v)
+				/*line :416:500*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:110000*/ at += inner
+				at += inner
 			}
 		}
-	} /*line quern_gen.go:10989:1*/
+	} /*line quern_gen.go:7954:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	lo := host.Value[int](r, 2)
-	hi := host.Value[int](r, 3)
-	in := host.Slice[T](r, 4)
-	at := host.Slice[int](r, 5)
-	out := host.Slice[T](r, 6)
-	outAt := host.Slice[int](r, 7)
+	quernbound0, part, lo, hi, in, at, out, outAt := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[int](r, 5), host.Slice[T](r, 6), host.Slice[int](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	stride := 1
 	size := 4096 * stride
 	value := !(lo < 0)
@@ -11008,17 +7964,14 @@ func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersExtremeParts[T](r, base, part, in, at, stride, quernbound0, size, lo, hi, value, out, outAt, value2, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedIntegersExtremeParts[T](r, base, part, in, at, stride, quernbound0, size, lo, hi, value, out, outAt, value2, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int, part int, in []T, at []int, stride int, quernbound0 uint32, size int, lo int, hi int, value bool, out []T, outAt []int, value2 bool, width int) {
+func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, part int, in []T, at []int, stride int, quernbound0 uint32, size, lo, hi int, value bool, out []T, outAt []int, value2 bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
@@ -11034,322 +7987,215 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 				V  T
 				At int
 			}
-//line :220:120000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			/*line :224:120000*/ switch {
-//line :225:120000
+			switch {
+//line :225:500
 			default:
-				/*line :32:120000*/ p2 := min(first, last-1)
-				/*line :33:120000*/ if len(at) > 0 {
-					/*line :34:120000*/ lo2 = struct {
+				/*line :32:500*/ p2 := min(first, last-1)
+				/*line :33:500*/ if len(at) > 0 {
+					/*line :34:1500*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
-					/*line :38:120000*/ hi2 = lo2
-					/*line :39:120000*/ for i := first; i < last; i += stride {
-						/*line :40:120000*/ e := struct {
+					/*line :38:500*/ hi2 = lo2
+					/*line :39:500*/ for i := first; i < last; i += stride {
+						/*line :40:500*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-//line :44:120000
+//line :44:500
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :48:120000*/ switch {
-//line :49:120000
+						/*line :48:500*/ switch {
+//line :49:1000
 						default:
-							/*line :13:120000*/ quernv0 := e.V
+							/*line :13:500*/ quernv0 := e.V
 							quernv1 := lo2.V
 							/*line order.go:111*/ t2 := orderedIntegers[T](quernv0, quernv1, quernbound0)
-							/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ if !t2 {
+							/*line quern.dev/algo/internal/template/extremes.go:13*/ if !t2 {
 								t1 := e.At < lo2.At
-								/*line :15:120000*/ if t1 {
+								if t1 {
 									quernv02 := lo2.V
 									quernv12 := e.V
 									/*line order.go:111*/ result2 := orderedIntegers[T](quernv02, quernv12, quernbound0)
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t1 = !result2
 								}
-								/*line :15:120000*/ t2 = t1
+								t2 = t1
 							}
-							/*line :17:120000*/ if t2 {
-								/*line :14:120000*/ result = e
+							if t2 {
+								/*line :14:1*/ result = e
 								break
 							}
-							/*line :16:120000*/ result = lo2
+							/*line :16:1000*/ result = lo2
 						}
-//line :18:120000
+//line :18:1000
 						var result3 struct {
 							V  T
 							At int
 						}
-						/*line :22:120000*/ switch {
-//line :23:120000
+						/*line :22:1000*/ switch {
 						default:
-							/*line :24:120000*/ quernv03 := hi2.V
+							/*line :24:1000*/ quernv03 := hi2.V
 							quernv13 := e.V
 							/*line order.go:111*/ t22 := orderedIntegers[T](quernv03, quernv13, quernbound0)
-							/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ if !t22 {
+							/*line quern.dev/algo/internal/template/extremes.go:21:500*/ if !t22 {
 								t12 := e.At < hi2.At
-								/*line :23:120000*/ if t12 {
+								if t12 {
 									quernv04 := e.V
 									quernv14 := hi2.V
 									/*line order.go:111*/ result4 := orderedIntegers[T](quernv04, quernv14, quernbound0)
 									/*line quern.dev/algo/internal/template/extremes.go:21*/ t12 = !result4
 								}
-								t22 = t12
+								/*line :23:500*/ t22 = t12
 							}
-							if t22 {
-								/*line :22:120000*/ result3 = e
+							/*line :25:500*/ if t22 {
+								/*line :22:1*/ result3 = e
 								break
 							}
-							/*line :24:120000*/ result3 = hi2
+							/*line :24:1000*/ result3 = hi2
 						}
-						/*line :38:120000*/ lo2 = result
+						/*line :38:500*/ lo2 = result
 						hi2 = result3
 					}
-					/*line :40:120000*/ _ = lo2
+					/*line :40:500*/ _ = lo2
 					_ = hi2
 					break
 				}
-				/*line :42:120000*/ lo2 = struct {
+				/*line :42:500*/ lo2 = struct {
 					V  T
 					At int
 				}{V: in[p2], At: p2}
-				/*line :46:120000*/ hi2 = lo2
-				/*line :47:120000*/ for from := first; from < last; from += size {
-					/*line :48:120000*/ if r.Halted() {
-						/*line :44:120000*/ r.Halt()
-					}
-					/*line :45:120000*/ i2 := from
+				/*line :46:500*/ hi2 = lo2
+				/*line :47:500*/ for from := first; from < last; from += size {
+					/*line :44:1*/ r.CheckHalt()
+					i2 := from
 					t5 := min(host.Div(at2-from-1, stride), 4096)
-					/*line :47:120000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line :47:120000*/ v := in[i2]
+					/*line :47:500*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:1*/ v := in[i2]
 						quernv15 := lo2.V
 						/*line order.go:111*/ result5 := orderedIntegers[T](v, quernv15, quernbound0)
-						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result5 {
-							/*line :49:120000*/ lo2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:48:500*/ if result5 {
+							/*line :49:1000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :54:120000*/ quernv05 := hi2.V
+						/*line :54:1000*/ quernv05 := hi2.V
 						/*line order.go:111*/ result6 := orderedIntegers[T](quernv05, v, quernbound0)
-						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result6 {
-							/*line :52:120000*/ hi2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:51:1000*/ if result6 {
+							/*line :52:1000*/ hi2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :57:120000*/ i2 += stride
+						/*line :57:500*/ i2 += stride
 					}
 				}
-				/*line :60:120000*/ _ = lo2
+				/*line :60:500*/ _ = lo2
 				_ = hi2
 			}
-			/*line :186:120000*/ step := 1
-			/*line :187:120000*/ if lo >= 0 && hi >= 0 {
+			/*line :186:1000*/ step := 1
+			/*line :187:500*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:120000*/ t23 := lo + step*p
-			/*line :196:120000*/ if value {
-				/*line :199:120000*/ if len(out) > 0 {
+			/*line :190:500*/ t23 := lo + step*p
+			/*line :196:500*/ if value {
+				/*line :199:500*/ if len(out) > 0 {
 					out[t23] = lo2.V
 				}
-				/*line :202:120000*/ if len(outAt) > 0 {
+				/*line :202:500*/ if len(outAt) > 0 {
 					outAt[t23] = lo2.At
 				}
 			}
-			/*line :191:120000*/ t7 := hi + step*p
-			/*line :196:120000*/ if value2 {
-				/*line :199:120000*/ if len(out) > 0 {
+			/*line :191:500*/ t7 := hi + step*p
+			/*line :196:500*/ if value2 {
+				/*line :199:500*/ if len(out) > 0 {
 					out[t7] = hi2.V
 				}
-				/*line :202:120000*/ if len(outAt) > 0 {
+				/*line :202:500*/ if len(outAt) > 0 {
 					outAt[t7] = hi2.At
 				}
 			}
 		}
-	} /*line quern_gen.go:11176:1*/
+	} /*line quern_gen.go:8125:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	n := host.Value[int](r, 1)
-	inner := host.Value[int](r, 2)
-	parts := host.Value[int](r, 3)
-	part := host.Value[int](r, 4)
-	group := host.Value[int](r, 5)
-	most := host.Value[bool](r, 6)
-	ends := host.Slice[int32](r, 7)
-	in := host.Slice[T](r, 8)
-	at := host.Slice[int](r, 9)
-	out := host.Slice[int](r, 10)
+	quernbound0, n, inner, parts, part, group, most, ends, in, at, out := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[bool](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[int](r, 9), host.Slice[int](r, 10)
 	var count int
-	l := struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
-	ps := host.Scratch[struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	}](r, 0, r.BlockDim.Count())
-	bests := host.Scratch[struct {
+	l := quernStruct1{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
+	ps, bests := host.Scratch[quernStruct2](r, 0, r.BlockDim.Count()), host.Scratch[struct {
 		V  T
 		At int
 	}](r, 1, r.BlockDim.Count())
 	t2 := l.Inner
 	c := int(1)
 	var group2 int
-	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs := host.Scratch[struct {
+	counts, vs, results := host.Scratch[int](r, 2, r.BlockDim.Count()), host.Scratch[struct {
 		V  T
 		At int
-	}](r, 3, r.BlockDim.Count())
-	results := host.Scratch[struct {
+	}](r, 3, r.BlockDim.Count()), host.Scratch[struct {
 		V  T
 		At int
 	}](r, 4, r.BlockDim.Count())
 	var d int
-	shuffleDowns := host.Scratch[struct {
+	shuffleDowns, givens, shuffleDowns2, givens2, shuffleDowns3 := host.Scratch[struct {
 		V  T
 		At int
-	}](r, 5, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 8, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 9, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[int](r, 7, r.BlockDim.Count())
+	}](r, 5, r.BlockDim.Count()), host.Scratch[T](r, 8, r.BlockDim.Count()), host.Scratch[T](r, 6, r.BlockDim.Count()), host.Scratch[int](r, 9, r.BlockDim.Count()), host.Scratch[int](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
 		start := count * l.Parts
-		/*line :62:30000*/ for threadZ := range 1 {
-			/*line :63:30000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1OrderedIntegersExtremeLines[T](r, ps, first, bests, base, l, start, count, ends, t2, c, at, part, in, most, quernbound0)
-			}
-		}
-		/*line :69:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line :47:30000*/ group2 = c << l.Group
-		/*line :48:30000*/ for threadZ := range 1 {
-			/*line :49:30000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2OrderedIntegersExtremeLines[T](r, ps, first2, bests, counts, vs, c, l)
-			}
-		}
-		/*line :55:30000*/ switch {
-//line :56:30000
+		quernRow1OrderedIntegersExtremeLines[T](r, ps, bests, base, l, start, count, ends, t2, c, at, part, in, most, quernbound0)
+		r.ThreadIdx = kernel.Dim3{}
+		/*line :47:1*/ group2 = c << l.Group
+		quernRow2OrderedIntegersExtremeLines[T](r, ps, bests, counts, vs, c, l)
+		/*line :49:1500*/ switch {
+//line :50:500
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group2 == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow3OrderedIntegersExtremeLines[T](r, vs, first3, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+				quernRow3OrderedIntegersExtremeLines[T](r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow4OrderedIntegersExtremeLines[T](r, vs, first4, shuffleDowns, givens)
-					}
-				}
-				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow5OrderedIntegersExtremeLines[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
-					}
-				}
-				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				quernRow4OrderedIntegersExtremeLines[T](r, vs, shuffleDowns, givens)
+				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				quernRow5OrderedIntegersExtremeLines[T](r, vs, shuffleDowns, shuffleDowns2, givens2)
+				host.ShuffleDown(shuffleDowns3, givens2, d)
 				start2 := 2*d - 1
-				/*line :273:10000*/ for threadZ := range 1 {
-					/*line :274:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow6OrderedIntegersExtremeLines[T](r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
-					}
-				}
+				quernRow6OrderedIntegersExtremeLines[T](r, counts, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 			}
-			/*line :281:10000*/ for threadZ := range 1 {
-				/*line :282:10000*/ for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow7OrderedIntegersExtremeLines[T](r, vs, first7, results)
-				}
-			}
+			/*line :250:500*/ quernRow7OrderedIntegersExtremeLines[T](r, vs, results)
 		}
-		/*line :288:10000*/ start3 := count * l.Parts
-		/*line :289:10000*/ for threadZ := range 1 {
-			/*line :290:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8OrderedIntegersExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
-			}
-		}
-	} /*line quern_gen.go:11309:1*/
+		/*line :252:500*/ start3 := count * l.Parts
+		quernRow8OrderedIntegersExtremeLines[T](r, ps, results, c, l, base, start3, out)
+	} /*line quern_gen.go:8182:1*/
 }
 
 //go:noinline
-func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first int, bests []struct {
+func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []quernStruct2, bests []struct {
 	V  T
 	At int
-}, base int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}, start int, count int, ends []int32, t2 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first:])
+}, base int, l quernStruct1, start, count int, ends []int32, t2, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
+	pRow := (*[256]quernStruct2)(ps)
 	bestRow := (*[256]struct {
 		V  T
 		At int
-	})(bests[first:])
+	})(bests)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p2 := &pRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
-			Line   int
-			Part   int
-			First  int
-			Stride int
-			From   int
-			To     int
-		}{}
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := quernStruct2{}
 		of := (base + threadX) >> l.Group
 		if of >= start {
 			*p2 = p
@@ -11367,83 +8213,61 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 				p.First = t1
 				p.Stride = t2
 			}
-			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
+			/*line :34:500*/ p.From = min(p.Part*l.Part, n2)
 			p.To = min(p.From+l.Part, n2)
 			*p2 = p
 		}
-		/*line :62:30000*/ lane := threadX & 31 & (c<<l.Group - 1)
-		/*line :63:30000*/ best := struct {
+		/*line :62:500*/ lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :63:500*/ best := struct {
 			V  T
 			At int
 		}{At: -1}
-		/*line :67:30000*/ for i := p2.From + lane; i < p2.To; i += c << l.Group {
-			/*line :68:30000*/ if r.Halted() {
-				/*line :64:30000*/ r.Halt()
-			}
-			/*line :65:30000*/ k := i
-			/*line :66:30000*/ if len(at) > 0 {
+		/*line :67:500*/ for i := p2.From + lane; i < p2.To; i += c << l.Group {
+			/*line :64:1*/ r.CheckHalt()
+			k := i
+			/*line :66:500*/ if len(at) > 0 {
 				k = at[p2.Line*part+i]
 			}
-			/*line :69:30000*/ v := in[p2.First+k*p2.Stride]
+			/*line :69:500*/ v := in[p2.First+k*p2.Stride]
 			b := best.V
 			a := v
-			/*line :71:30000*/ if most {
+			/*line :71:500*/ if most {
 				a = best.V
 				b = v
 			}
-			/*line :74:30000*/ t9 := best.At < 0
-			/*line :75:30000*/ if !t9 {
+			/*line :74:1000*/ t9 := best.At < 0
+			/*line :75:500*/ if !t9 {
 				/*line order.go:111*/ t9 = orderedIntegers[T](a, b, quernbound0)
 			}
-			/*line quern.dev/algo/internal/template/lines.go:74:30000*/ if t9 {
-				/*line :75:30000*/ best = struct {
+			/*line quern.dev/algo/internal/template/lines.go:74:1000*/ if t9 {
+				/*line :75:500*/ best = struct {
 					V  T
 					At int
 				}{V: v, At: k}
 			}
 		}
-		/*line :81:30000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:11406:1*/
+		bestRow[threadX] = best
+	} /*line quern_gen.go:8250:1*/
 }
 
 //go:noinline
-func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first2 int, bests []struct {
+func quernRow2OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r *host.Run, ps []quernStruct2, bests []struct {
 	V  T
 	At int
 }, counts []int, vs []struct {
 	V  T
 	At int
-}, c int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first2:])
+}, c int, l quernStruct1) {
+	pRow := (*[256]quernStruct2)(ps)
 	bestRow := (*[256]struct {
 		V  T
 		At int
-	})(bests[first2:])
-	countRow := (*[256]int)(counts[first2:])
+	})(bests)
+	countRow := (*[256]int)(counts)
 	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs[first2:])
+	})(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p2 := &pRow[threadX]
@@ -11452,48 +8276,42 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:11455:1*/
+	} /*line quern_gen.go:8279:1*/
 }
 
 //go:noinline
-func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []struct {
-	V  T
-	At int
-}, first3 int, results []struct {
+func quernRow3OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r *host.Run, vs, results []struct {
 	V  T
 	At int
 }) {
 	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs[first3:])
+	})(vs)
 	resultRow := (*[256]struct {
 		V  T
 		At int
-	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11474:1*/
+	})(results)
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8295:1*/
 }
 
 //go:noinline
-func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []struct {
-	V  T
-	At int
-}, first4 int, shuffleDowns []struct {
+func quernRow4OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r *host.Run, vs, shuffleDowns []struct {
 	V  T
 	At int
 }, givens []T) {
 	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs[first4:])
+	})(vs)
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
-	})(shuffleDowns[first4:])
-	givenRow := (*[256]T)(givens[first4:])
+	})(shuffleDowns)
+	givenRow := (*[256]T)(givens)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v2 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := struct {
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := struct {
 			V  T
 			At int
 		}{}
@@ -11514,52 +8332,49 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 		{
 			threadX := threadX + 2
 			v2 := vRow[threadX]
-			/*line :285:10000*/ shuffleDown := struct {
+			shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			/*line :289:10000*/ given := v2.V
+			/*line :269:500*/ given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-//line :293:10000
+//line :273:500
 		{
 			threadX := threadX + 3
 			v2 := vRow[threadX]
-			/*line :296:10000*/ shuffleDown := struct {
+			/*line :276:500*/ shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			/*line :300:10000*/ given := v2.V
+			/*line :280:500*/ given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:11537:1*/
+	} /*line quern_gen.go:8355:1*/
 }
 
 //go:noinline
-func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []struct {
-	V  T
-	At int
-}, first5 int, shuffleDowns []struct {
+func quernRow5OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r *host.Run, vs, shuffleDowns []struct {
 	V  T
 	At int
 }, shuffleDowns2 []T, givens2 []int) {
 	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs[first5:])
+	})(vs)
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
-	})(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]int)(givens2[first5:])
+	})(shuffleDowns)
+	shuffleDownRow2 := (*[256]T)(shuffleDowns2)
+	givenRow2 := (*[256]int)(givens2)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v2 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.V = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
 		given2 := v2.At
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -11593,27 +8408,24 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:11596:1*/
+	} /*line quern_gen.go:8411:1*/
 }
 
 //go:noinline
-func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts []int, first6 int, vs []struct {
+func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts []int, vs, shuffleDowns []struct {
 	V  T
 	At int
-}, shuffleDowns []struct {
-	V  T
-	At int
-}, shuffleDowns3 []int, d int, group2 int, start2 int, most bool, quernbound0 uint32) {
-	countRow := (*[256]int)(counts[first6:])
+}, shuffleDowns3 []int, d, group2, start2 int, most bool, quernbound0 uint32) {
+	countRow := (*[256]int)(counts)
 	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs[first6:])
+	})(vs)
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
-	})(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]int)(shuffleDowns3[first6:])
+	})(shuffleDowns)
+	shuffleDownRow3 := (*[256]int)(shuffleDowns3)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -11621,7 +8433,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.At = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
 		if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
 			var result struct {
 				V  T
@@ -11629,157 +8441,125 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 			}
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
-//line :80:30000
+				/*line quern.dev/algo/internal/template/lines.go:79:1000*/ if most {
+//line :80:500
 					var result2 struct {
 						V  T
 						At int
 					}
-					/*line :84:30000*/ switch {
-//line :85:30000
+					/*line :84:500*/ switch {
+//line :85:500
 					default:
-						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv0 := v2.V
+						/*line quern.dev/algo/internal/template/extremes.go:21:500*/ quernv0 := v2.V
 						quernv1 := shuffleDown.V
 						/*line order.go:111*/ t22 := orderedIntegers[T](quernv0, quernv1, quernbound0)
-						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ if !t22 {
+						/*line quern.dev/algo/internal/template/extremes.go:21:500*/ if !t22 {
 							t12 := shuffleDown.At < v2.At
-							/*line :23:120000*/ if t12 {
+							if t12 {
 								quernv02 := shuffleDown.V
 								quernv12 := v2.V
 								/*line order.go:111*/ result3 := orderedIntegers[T](quernv02, quernv12, quernbound0)
 								/*line quern.dev/algo/internal/template/extremes.go:21*/ t12 = !result3
 							}
-							t22 = t12
+							/*line :23:500*/ t22 = t12
 						}
-						if t22 {
-							/*line :22:120000*/ result2 = shuffleDown
+						/*line :25:500*/ if t22 {
+							/*line :22:1*/ result2 = shuffleDown
 							break
 						}
-						/*line :24:120000*/ result2 = v2
+						/*line :24:1000*/ result2 = v2
 					}
-					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result = result2
+					/*line quern.dev/algo/internal/template/lines.go:80:500*/ result = result2
 					break
 				}
-//line :83:30000
+//line :83:1000
 				var result4 struct {
 					V  T
 					At int
 				}
-				/*line :87:30000*/ switch {
-//line :88:30000
+				/*line :87:1000*/ switch {
+//line :88:500
 				default:
-					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv03 := shuffleDown.V
+					/*line quern.dev/algo/internal/template/extremes.go:13*/ quernv03 := shuffleDown.V
 					quernv13 := v2.V
 					/*line order.go:111*/ t23 := orderedIntegers[T](quernv03, quernv13, quernbound0)
-					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ if !t23 {
+					/*line quern.dev/algo/internal/template/extremes.go:13*/ if !t23 {
 						t13 := shuffleDown.At < v2.At
-						/*line :15:120000*/ if t13 {
+						if t13 {
 							quernv04 := v2.V
 							quernv14 := shuffleDown.V
 							/*line order.go:111*/ result5 := orderedIntegers[T](quernv04, quernv14, quernbound0)
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t13 = !result5
 						}
-						/*line :15:120000*/ t23 = t13
+						t23 = t13
 					}
-					/*line :17:120000*/ if t23 {
-						/*line :14:120000*/ result4 = shuffleDown
+					if t23 {
+						/*line :14:1*/ result4 = shuffleDown
 						break
 					}
-					/*line :16:120000*/ result4 = v2
+					/*line :16:1000*/ result4 = v2
 				}
-				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result = result4
+				/*line quern.dev/algo/internal/template/lines.go:82*/ result = result4
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:266*/ v2 = result
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v2 = result
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:11696:1*/
+	} /*line quern_gen.go:8508:1*/
 }
 
 //go:noinline
-func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []struct {
-	V  T
-	At int
-}, first7 int, results []struct {
+func quernRow7OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r *host.Run, vs, results []struct {
 	V  T
 	At int
 }) {
 	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs[first7:])
+	})(vs)
 	resultRow := (*[256]struct {
 		V  T
 		At int
-	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:269:10000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11715:1*/
+	})(results)
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8524:1*/
 }
 
 //go:noinline
-func quernRow8OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first8 int, results []struct {
+func quernRow8OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r *host.Run, ps []quernStruct2, results []struct {
 	V  T
 	At int
-}, c int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}, base int, start3 int, out []int) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first8:])
+}, c int, l quernStruct1, base, start3 int, out []int) {
+	pRow := (*[256]quernStruct2)(ps)
 	resultRow := (*[256]struct {
 		V  T
 		At int
-	})(results[first8:])
+	})(results)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p2 := &pRow[threadX]
 		result6 := resultRow[threadX]
 		/*line quern.dev/algo/internal/template/lines.go:41*/ result0 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
-		/*line :84:30000*/ if result0 {
+		/*line :84:500*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:11756:1*/
+	} /*line quern_gen.go:8545:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	swapped := host.Value[bool](r, 2)
-	a_ := host.Slice[T](r, 3)
-	b_ := host.Slice[T](r, 4)
+	quernbound0, part, swapped, a_, b_ := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	pairs := false
 	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersSortParts[T](r, swapped, base2, part, a_, b_, quernbound0, pairs, width3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedIntegersSortParts[T](r, swapped, base2, part, a_, b_, quernbound0, pairs, width3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped bool, base2 int, part int, a_ []T, b_ []T, quernbound0 uint32, pairs bool, width3 int) {
+func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped bool, base2, part int, a_, b_ []T, quernbound0 uint32, pairs bool, width3 int) {
 	for threadX := range width3 {
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
@@ -11787,406 +8567,362 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 		/*line quern.dev/algo/internal/template/merge.go:343*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :362:130000*/ if base >= len(a_) {
+			/*line :362:500*/ if base >= len(a_) {
 				break
 			}
-			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :367:130000*/ if r.Halted() {
-					/*line :366:130000*/ r.Halt()
-				}
-				/*line :367:130000*/ swapped2 = !swapped2
+			/*line :366:500*/ for width := 16; width < part; width *= 2 {
+				/*line :366:1*/ r.CheckHalt()
+				swapped2 = !swapped2
 			}
-			/*line :369:130000*/ for first := base; first < last; first += 16 {
-				/*line :370:130000*/ if r.Halted() {
-					/*line :369:130000*/ r.Halt()
-				}
-				/*line :370:130000*/ end := min(first+16, last)
-				/*line :371:130000*/ if swapped2 {
-					/*line :395:130000*/ from := [16]int32{}
+			for first := base; first < last; first += 16 {
+				/*line :369:1*/ r.CheckHalt()
+				end := min(first+16, last)
+				/*line :371:500*/ if swapped2 {
+					/*line :395:1*/ from := [16]int32{}
 					x := a_[first:end]
-					/*line :396:130000*/ y := b_[first:end]
-					/*line :397:130000*/ for i := 0; i < 16; i++ {
-						/*line :398:130000*/ if i >= len(x) {
+					/*line :396:1*/ y := b_[first:end]
+					/*line :397:500*/ for i := 0; i < 16; i++ {
+						/*line :398:500*/ if i >= len(x) {
 							break
 						}
-						/*line :401:130000*/ v := x[i]
+						/*line :401:1000*/ v := x[i]
 						j := i
-						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:1000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :405:130000*/ if !t7 {
-								/*line :404:130000*/ quernv1 := y[j-1]
+							/*line :405:500*/ if !t7 {
+								/*line :404:1*/ quernv1 := y[j-1]
 								/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
 								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :406:130000*/ if t7 {
+							if t7 {
 								break
 							}
-							/*line :407:130000*/ y[j] = y[j-1]
-							/*line :408:130000*/ if pairs {
+							/*line :407:1000*/ y[j] = y[j-1]
+							/*line :408:1000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :411:130000*/ j--
+							/*line :411:1000*/ j--
 						}
-						/*line :413:130000*/ y[j] = v
-						/*line :414:130000*/ if pairs {
+						/*line :413:500*/ y[j] = v
+						/*line :414:500*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :418:130000*/ if pairs {
-						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:500*/ if pairs {
+						/*line :419:500*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first + int(from[j2])
 						}
 					}
-//line :423:130000
+//line :423:500
 				} else {
-					/*line :395:130000*/ from2 := [16]int32{}
+					/*line :395:1000*/ from2 := [16]int32{}
 					x2 := a_[first:end]
-					/*line :396:130000*/ y2 := a_[first:end]
-					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :398:130000*/ if i3 >= len(x2) {
+					/*line :396:1*/ y2 := a_[first:end]
+					/*line :397:500*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:500*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :401:130000*/ v2 := x2[i3]
+						/*line :401:1000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:1000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :405:130000*/ if !t72 {
-								/*line :404:130000*/ quernv12 := y2[j3-1]
+							/*line :405:500*/ if !t72 {
+								/*line :404:1*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ result2 := orderedIntegers[T](v2, quernv12, quernbound0)
 								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :406:130000*/ if t72 {
+							if t72 {
 								break
 							}
-							/*line :407:130000*/ y2[j3] = y2[j3-1]
-							/*line :408:130000*/ if pairs {
+							/*line :407:1000*/ y2[j3] = y2[j3-1]
+							/*line :408:1000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :411:130000*/ j3--
+							/*line :411:1000*/ j3--
 						}
-						/*line :413:130000*/ y2[j3] = v2
-						/*line :414:130000*/ if pairs {
+						/*line :413:500*/ y2[j3] = v2
+						/*line :414:500*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :418:130000*/ if pairs {
-						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:500*/ if pairs {
+						/*line :419:500*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :378:130000*/ if r.Halted() {
-					/*line :377:130000*/ r.Halt()
-				}
-				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
-					/*line :379:130000*/ if r.Halted() {
-						/*line :378:130000*/ r.Halt()
-					}
-					/*line :379:130000*/ second := min(first2+width2, last)
+			/*line :377:500*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :377:1*/ r.CheckHalt()
+				/*line :378:500*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :378:1*/ r.CheckHalt()
+					second := min(first2+width2, last)
 					end2 := min(first2+2*width2, last)
-					/*line :380:130000*/ if swapped2 {
+					/*line :380:1000*/ if swapped2 {
 						i5 := first2
 						j5 := second
 						at := first2
-						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :430:130000*/ if r.Halted() {
-								/*line :429:130000*/ r.Halt()
-							}
-							/*line :430:130000*/ t1 := min(steps, 4096)
-							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
-								/*line :431:130000*/ x3 := b_[i5]
-								/*line :431:130000*/ y3 := b_[j5]
+						/*line :429:500*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :429:1*/ r.CheckHalt()
+							t1 := min(steps, 4096)
+							/*line :431:500*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:1*/ x3 := b_[i5]
+								/*line :431:1*/ y3 := b_[j5]
 								/*line order.go:111*/ result3 := orderedIntegers[T](y3, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431*/ if result3 {
 									a_[at] = y3
-									/*line :434:130000*/ j5++
-//line :435:130000
+									/*line :434:1*/ j5++
+//line :435:500
 								} else {
-									/*line :436:130000*/ a_[at] = x3
-									/*line :438:130000*/ i5++
+									/*line :436:500*/ a_[at] = x3
+									/*line :438:1*/ i5++
 								}
-								/*line :440:130000*/ at++
+								/*line :440:500*/ at++
 							}
 						}
-						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:500*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :446:130000*/ at++
+							/*line :446:1*/ at++
 						}
-						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:500*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :451:130000*/ at++
+							/*line :451:1*/ at++
 						}
-//line :453:130000
 					} else {
-						/*line :383:130000*/ i7 := first2
+						/*line :383:1000*/ i7 := first2
 						j6 := second
 						at2 := first2
-						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :430:130000*/ if r.Halted() {
-								/*line :429:130000*/ r.Halt()
-							}
-							/*line :430:130000*/ t12 := min(steps2, 4096)
-							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
-								/*line :431:130000*/ x4 := a_[i7]
-								/*line :431:130000*/ y4 := a_[j6]
+						/*line :429:500*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :429:1*/ r.CheckHalt()
+							t12 := min(steps2, 4096)
+							/*line :431:500*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:1*/ x4 := a_[i7]
+								/*line :431:1*/ y4 := a_[j6]
 								/*line order.go:111*/ result4 := orderedIntegers[T](y4, x4, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431*/ if result4 {
 									b_[at2] = y4
-									/*line :434:130000*/ j6++
-//line :435:130000
+									/*line :434:1*/ j6++
+//line :435:500
 								} else {
-									/*line :436:130000*/ b_[at2] = x4
-									/*line :438:130000*/ i7++
+									/*line :436:500*/ b_[at2] = x4
+									/*line :438:1*/ i7++
 								}
-								/*line :440:130000*/ at2++
+								/*line :440:500*/ at2++
 							}
 						}
-						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:500*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :446:130000*/ at2++
+							/*line :446:1*/ at2++
 						}
-						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:500*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :451:130000*/ at2++
+							/*line :451:1*/ at2++
 						}
 					}
 				}
-				/*line :386:130000*/ swapped2 = !swapped2
+				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:11959:1*/
+	} /*line quern_gen.go:8726:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	swapped := host.Value[bool](r, 2)
-	a_ := host.Slice[T](r, 3)
-	b_ := host.Slice[T](r, 4)
-	index := host.Slice[uint32](r, 5)
-	other := host.Slice[uint32](r, 6)
+	quernbound0, part, swapped, a_, b_, index, other := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	pairs := true
 	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersSortPairParts[T](r, swapped, base2, part, a_, b_, quernbound0, pairs, other, index, width3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedIntegersSortPairParts[T](r, swapped, base2, part, a_, b_, quernbound0, pairs, other, index, width3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped bool, base2 int, part int, a_ []T, b_ []T, quernbound0 uint32, pairs bool, other []uint32, index []uint32, width3 int) {
+func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped bool, base2, part int, a_, b_ []T, quernbound0 uint32, pairs bool, other, index []uint32, width3 int) {
 	for threadX := range width3 {
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
 		/*line quern.dev/algo/internal/template/merge.go:351*/ swapped2 := swapped
-		/*line :352:130000*/ switch {
-//line :353:130000
+		switch {
+//line :353:1000
 		default:
-			/*line :362:130000*/ if base >= len(a_) {
+			/*line :362:500*/ if base >= len(a_) {
 				break
 			}
-			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :367:130000*/ if r.Halted() {
-					/*line :366:130000*/ r.Halt()
-				}
-				/*line :367:130000*/ swapped2 = !swapped2
+			/*line :366:500*/ for width := 16; width < part; width *= 2 {
+				/*line :366:1*/ r.CheckHalt()
+				swapped2 = !swapped2
 			}
-			/*line :369:130000*/ for first := base; first < last; first += 16 {
-				/*line :370:130000*/ if r.Halted() {
-					/*line :369:130000*/ r.Halt()
-				}
-				/*line :370:130000*/ end := min(first+16, last)
-				/*line :371:130000*/ if swapped2 {
-					/*line :395:130000*/ from := [16]int32{}
+			for first := base; first < last; first += 16 {
+				/*line :369:1*/ r.CheckHalt()
+				end := min(first+16, last)
+				/*line :371:500*/ if swapped2 {
+					/*line :395:1*/ from := [16]int32{}
 					x := a_[first:end]
-					/*line :396:130000*/ y := b_[first:end]
-					/*line :397:130000*/ for i := 0; i < 16; i++ {
-						/*line :398:130000*/ if i >= len(x) {
+					/*line :396:1*/ y := b_[first:end]
+					/*line :397:500*/ for i := 0; i < 16; i++ {
+						/*line :398:500*/ if i >= len(x) {
 							break
 						}
-						/*line :401:130000*/ v := x[i]
+						/*line :401:1000*/ v := x[i]
 						j := i
-						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:1000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :405:130000*/ if !t7 {
-								/*line :404:130000*/ quernv1 := y[j-1]
+							/*line :405:500*/ if !t7 {
+								/*line :404:1*/ quernv1 := y[j-1]
 								/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
 								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :406:130000*/ if t7 {
+							if t7 {
 								break
 							}
-							/*line :407:130000*/ y[j] = y[j-1]
-							/*line :408:130000*/ if pairs {
+							/*line :407:1000*/ y[j] = y[j-1]
+							/*line :408:1000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :411:130000*/ j--
+							/*line :411:1000*/ j--
 						}
-						/*line :413:130000*/ y[j] = v
-						/*line :414:130000*/ if pairs {
+						/*line :413:500*/ y[j] = v
+						/*line :414:500*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :418:130000*/ if pairs {
-						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:500*/ if pairs {
+						/*line :419:500*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first + j2
-							/*line :420:130000*/ from2 := first + int(from[j2])
-							/*line :353:130000*/ other[to] = uint32(from2)
+							/*line :420:1*/ from2 := first + int(from[j2])
+							/*line :353:1*/ other[to] = uint32(from2)
 						}
 					}
-//line :356:130000
+//line :356:500
 				} else {
-					/*line :395:130000*/ from3 := [16]int32{}
+					/*line :395:1000*/ from3 := [16]int32{}
 					x2 := a_[first:end]
-					/*line :396:130000*/ y2 := a_[first:end]
-					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :398:130000*/ if i3 >= len(x2) {
+					/*line :396:1*/ y2 := a_[first:end]
+					/*line :397:500*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:500*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :401:130000*/ v2 := x2[i3]
+						/*line :401:1000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:1000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :405:130000*/ if !t72 {
-								/*line :404:130000*/ quernv12 := y2[j3-1]
+							/*line :405:500*/ if !t72 {
+								/*line :404:1*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ result2 := orderedIntegers[T](v2, quernv12, quernbound0)
 								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :406:130000*/ if t72 {
+							if t72 {
 								break
 							}
-							/*line :407:130000*/ y2[j3] = y2[j3-1]
-							/*line :408:130000*/ if pairs {
+							/*line :407:1000*/ y2[j3] = y2[j3-1]
+							/*line :408:1000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :411:130000*/ j3--
+							/*line :411:1000*/ j3--
 						}
-						/*line :413:130000*/ y2[j3] = v2
-						/*line :414:130000*/ if pairs {
+						/*line :413:500*/ y2[j3] = v2
+						/*line :414:500*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :418:130000*/ if pairs {
-						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:500*/ if pairs {
+						/*line :419:500*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first + j4
-							/*line :420:130000*/ from4 := first + int(from3[j4])
-							/*line :352:130000*/ index[to2] = uint32(from4)
+							/*line :420:1*/ from4 := first + int(from3[j4])
+							/*line :352:1*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :378:130000*/ if r.Halted() {
-					/*line :377:130000*/ r.Halt()
-				}
-				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
-					/*line :379:130000*/ if r.Halted() {
-						/*line :378:130000*/ r.Halt()
-					}
-					/*line :379:130000*/ second := min(first2+width2, last)
+			/*line :377:500*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :377:1*/ r.CheckHalt()
+				/*line :378:500*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :378:1*/ r.CheckHalt()
+					second := min(first2+width2, last)
 					end2 := min(first2+2*width2, last)
-					/*line :380:130000*/ if swapped2 {
+					/*line :380:1000*/ if swapped2 {
 						i5 := first2
 						j5 := second
 						at := first2
-						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :430:130000*/ if r.Halted() {
-								/*line :429:130000*/ r.Halt()
-							}
-							/*line :430:130000*/ t1 := min(steps, 4096)
-							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
-								/*line :431:130000*/ x3 := b_[i5]
-								/*line :431:130000*/ y3 := b_[j5]
+						/*line :429:500*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :429:1*/ r.CheckHalt()
+							t1 := min(steps, 4096)
+							/*line :431:500*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:1*/ x3 := b_[i5]
+								/*line :431:1*/ y3 := b_[j5]
 								/*line order.go:111*/ result3 := orderedIntegers[T](y3, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431*/ if result3 {
 									a_[at] = y3
-									/*line :355:130000*/ index[at] = other[j5]
-									/*line :434:130000*/ j5++
-//line :435:130000
+									/*line :355:1*/ index[at] = other[j5]
+									/*line :434:1*/ j5++
+//line :435:500
 								} else {
-									/*line :436:130000*/ a_[at] = x3
-									/*line :355:130000*/ index[at] = other[i5]
-									/*line :438:130000*/ i5++
+									/*line :436:500*/ a_[at] = x3
+									/*line :355:1*/ index[at] = other[i5]
+									/*line :438:1*/ i5++
 								}
-								/*line :440:130000*/ at++
+								/*line :440:500*/ at++
 							}
 						}
-						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:500*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :355:130000*/ index[at] = other[i5]
-							/*line :446:130000*/ at++
+							/*line :355:1*/ index[at] = other[i5]
+							/*line :446:1*/ at++
 						}
-						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:500*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :355:130000*/ index[at] = other[j5]
-							/*line :451:130000*/ at++
+							/*line :355:1*/ index[at] = other[j5]
+							/*line :451:1*/ at++
 						}
-//line :453:130000
 					} else {
-						/*line :383:130000*/ i7 := first2
+						/*line :383:1000*/ i7 := first2
 						j6 := second
 						at2 := first2
-						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :430:130000*/ if r.Halted() {
-								/*line :429:130000*/ r.Halt()
-							}
-							/*line :430:130000*/ t12 := min(steps2, 4096)
-							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
-								/*line :431:130000*/ x4 := a_[i7]
-								/*line :431:130000*/ y4 := a_[j6]
+						/*line :429:500*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :429:1*/ r.CheckHalt()
+							t12 := min(steps2, 4096)
+							/*line :431:500*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:1*/ x4 := a_[i7]
+								/*line :431:1*/ y4 := a_[j6]
 								/*line order.go:111*/ result4 := orderedIntegers[T](y4, x4, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431*/ if result4 {
 									b_[at2] = y4
-									/*line :354:130000*/ other[at2] = index[j6]
-									/*line :434:130000*/ j6++
-//line :435:130000
+									/*line :354:1*/ other[at2] = index[j6]
+									/*line :434:1*/ j6++
+//line :435:500
 								} else {
-									/*line :436:130000*/ b_[at2] = x4
-									/*line :354:130000*/ other[at2] = index[i7]
-									/*line :438:130000*/ i7++
+									/*line :436:500*/ b_[at2] = x4
+									/*line :354:1*/ other[at2] = index[i7]
+									/*line :438:1*/ i7++
 								}
-								/*line :440:130000*/ at2++
+								/*line :440:500*/ at2++
 							}
 						}
-						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:500*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :354:130000*/ other[at2] = index[i7]
-							/*line :446:130000*/ at2++
+							/*line :354:1*/ other[at2] = index[i7]
+							/*line :446:1*/ at2++
 						}
-						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:500*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :354:130000*/ other[at2] = index[j6]
-							/*line :451:130000*/ at2++
+							/*line :354:1*/ other[at2] = index[j6]
+							/*line :451:1*/ at2++
 						}
 					}
 				}
-				/*line :386:130000*/ swapped2 = !swapped2
+				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:12177:1*/
+	} /*line quern_gen.go:8920:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	a_ := host.Slice[T](r, 3)
-	b_ := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
+	quernbound0, part, width, a_, b_, out := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	m2 := len(a_)
 	n := len(b_)
 	t3 := len(a_)
@@ -12194,17 +8930,14 @@ func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersMergeParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, t3, size, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedIntegersMergeParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, t3, size, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, t3 int, size int, width2 int) {
+func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base, part int, out []T, width int, b_, a_ []T, quernbound0 uint32, m2, n, t3, size, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
@@ -12214,137 +8947,119 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :483:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := max(at-len(b_), 0)
-				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
-					/*line :31:130000*/ if r.Halted() {
-						/*line :30:130000*/ r.Halt()
-					}
-					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
+			/*line :483:500*/ if width == 0 {
+				/*line :29:1*/ lo := max(at-len(b_), 0)
+				for hi := min(at, len(a_)); lo < hi; {
+					/*line :30:1*/ r.CheckHalt()
+					m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:130000*/ quernv1 := a_[m]
+					/*line :32:1*/ quernv1 := a_[m]
 					/*line order.go:111*/ result := orderedIntegers[T](quernv0, quernv1, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32*/ if result {
 						hi = m
-//line :34:130000
+//line :34:2000
 					} else {
-						/*line :35:130000*/ lo = m + 1
+						lo = m + 1
 					}
 				}
-				/*line :485:130000*/ i := lo
+				/*line :485:500*/ i := lo
 				j := at - lo
 				at2 := at
-				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
-					/*line :430:130000*/ if r.Halted() {
-						/*line :429:130000*/ r.Halt()
-					}
-					/*line :430:130000*/ t1 := min(steps, 4096)
-					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
-						/*line :431:130000*/ x := a_[i]
-						/*line :431:130000*/ y := b_[j]
+				/*line :429:500*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :429:1*/ r.CheckHalt()
+					t1 := min(steps, 4096)
+					/*line :431:500*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:1*/ x := a_[i]
+						/*line :431:1*/ y := b_[j]
 						/*line order.go:111*/ result2 := orderedIntegers[T](y, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:431*/ if result2 {
 							out[at2] = y
-							/*line :434:130000*/ j++
-//line :435:130000
+							/*line :434:1*/ j++
+//line :435:500
 						} else {
-							/*line :436:130000*/ out[at2] = x
-							/*line :438:130000*/ i++
+							/*line :436:500*/ out[at2] = x
+							/*line :438:1*/ i++
 						}
-						/*line :440:130000*/ at2++
+						/*line :440:500*/ at2++
 					}
 				}
-				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
+				/*line :443:500*/ for ; i < m2 && at2 < end; i++ {
 					out[at2] = a_[i]
-					/*line :446:130000*/ at2++
+					/*line :446:1*/ at2++
 				}
-				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:500*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :451:130000*/ at2++
+					/*line :451:1*/ at2++
 				}
-				/*line :453:130000*/ break
+				break
 			}
-//line :455:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:130000*/ if width == 0 {
+			/*line :77:1000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t3
-//line :81:130000
+//line :81:500
 			} else {
-				/*line :80:130000*/ first2 := at - host.Rem(at, size)
+				/*line :80:1000*/ first2 := at - host.Rem(at, size)
 				second = min(first2+width, t3)
 				first = first2
 				last = min(first2+size, t3)
 			}
-			/*line :489:130000*/ a := a_[first:second]
-			/*line :489:130000*/ b := a_[second:last]
+			/*line :489:500*/ a := a_[first:second]
+			/*line :489:1*/ b := a_[second:last]
 			d := at - first
-			/*line :29:130000*/ lo2 := max(d-len(b), 0)
-			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
-				/*line :31:130000*/ if r.Halted() {
-					/*line :30:130000*/ r.Halt()
-				}
-				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
+			/*line :29:1*/ lo2 := max(d-len(b), 0)
+			for hi2 := min(d, len(a)); lo2 < hi2; {
+				/*line :30:1*/ r.CheckHalt()
+				m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:130000*/ quernv12 := a[m3]
+				/*line :32:1*/ quernv12 := a[m3]
 				/*line order.go:111*/ result3 := orderedIntegers[T](quernv02, quernv12, quernbound0)
-				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
+				/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 					hi2 = m3
-//line :34:130000
+//line :34:2000
 				} else {
-					/*line :35:130000*/ lo2 = m3 + 1
+					lo2 = m3 + 1
 				}
 			}
-			/*line :490:130000*/ i3 := first + lo2
+			/*line :490:500*/ i3 := first + lo2
 			j2 := second + at - first - lo2
 			at3 := at
-			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
-				/*line :430:130000*/ if r.Halted() {
-					/*line :429:130000*/ r.Halt()
-				}
-				/*line :430:130000*/ t12 := min(steps2, 4096)
-				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
-					/*line :431:130000*/ x2 := a_[i3]
-					/*line :431:130000*/ y2 := a_[j2]
+			/*line :429:500*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :429:1*/ r.CheckHalt()
+				t12 := min(steps2, 4096)
+				/*line :431:500*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:1*/ x2 := a_[i3]
+					/*line :431:1*/ y2 := a_[j2]
 					/*line order.go:111*/ result4 := orderedIntegers[T](y2, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:431*/ if result4 {
 						out[at3] = y2
-						/*line :434:130000*/ j2++
-//line :435:130000
+						/*line :434:1*/ j2++
+//line :435:500
 					} else {
-						/*line :436:130000*/ out[at3] = x2
-						/*line :438:130000*/ i3++
+						/*line :436:500*/ out[at3] = x2
+						/*line :438:1*/ i3++
 					}
-					/*line :440:130000*/ at3++
+					/*line :440:500*/ at3++
 				}
 			}
-			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
+			/*line :443:500*/ for ; i3 < second && at3 < end; i3++ {
 				out[at3] = a_[i3]
-				/*line :446:130000*/ at3++
+				/*line :446:1*/ at3++
 			}
-			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
+			/*line :448:500*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :451:130000*/ at3++
+				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12333:1*/
+	} /*line quern_gen.go:9057:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	a_ := host.Slice[T](r, 3)
-	b_ := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
-	index := host.Slice[uint32](r, 6)
-	outIndex := host.Slice[uint32](r, 7)
+	quernbound0, part, width, a_, b_, out, index, outIndex := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	m2 := len(a_)
 	n := len(b_)
 	t3 := len(a_)
@@ -12352,17 +9067,14 @@ func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t3, size, index, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedIntegersMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t3, size, index, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, t3 int, size int, index []uint32, width2 int) {
+func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base, part int, out []T, width int, b_, a_ []T, quernbound0 uint32, m2, n int, outIndex []uint32, t3, size int, index []uint32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
@@ -12372,156 +9084,138 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :483:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := max(at-len(b_), 0)
-				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
-					/*line :31:130000*/ if r.Halted() {
-						/*line :30:130000*/ r.Halt()
-					}
-					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
+			/*line :483:500*/ if width == 0 {
+				/*line :29:1*/ lo := max(at-len(b_), 0)
+				for hi := min(at, len(a_)); lo < hi; {
+					/*line :30:1*/ r.CheckHalt()
+					m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:130000*/ quernv1 := a_[m]
+					/*line :32:1*/ quernv1 := a_[m]
 					/*line order.go:111*/ result := orderedIntegers[T](quernv0, quernv1, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32*/ if result {
 						hi = m
-//line :34:130000
+//line :34:2000
 					} else {
-						/*line :35:130000*/ lo = m + 1
+						lo = m + 1
 					}
 				}
-				/*line :485:130000*/ i := lo
+				/*line :485:500*/ i := lo
 				j := at - lo
 				at2 := at
-				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
-					/*line :430:130000*/ if r.Halted() {
-						/*line :429:130000*/ r.Halt()
-					}
-					/*line :430:130000*/ t1 := min(steps, 4096)
-					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
-						/*line :431:130000*/ x := a_[i]
-						/*line :431:130000*/ y := b_[j]
+				/*line :429:500*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :429:1*/ r.CheckHalt()
+					t1 := min(steps, 4096)
+					/*line :431:500*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:1*/ x := a_[i]
+						/*line :431:1*/ y := b_[j]
 						/*line order.go:111*/ result2 := orderedIntegers[T](y, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:431*/ if result2 {
 							out[at2] = y
-							/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
-							/*line :434:130000*/ j++
-//line :435:130000
+							/*line :471:1*/ outIndex[at2] = uint32(len(a_) + j)
+							/*line :434:1*/ j++
+//line :435:500
 						} else {
-							/*line :436:130000*/ out[at2] = x
-							/*line :470:130000*/ outIndex[at2] = uint32(i)
-							/*line :438:130000*/ i++
+							/*line :436:500*/ out[at2] = x
+							/*line :470:1*/ outIndex[at2] = uint32(i)
+							/*line :438:1*/ i++
 						}
-						/*line :440:130000*/ at2++
+						/*line :440:500*/ at2++
 					}
 				}
-				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
+				/*line :443:500*/ for ; i < m2 && at2 < end; i++ {
 					out[at2] = a_[i]
-					/*line :470:130000*/ outIndex[at2] = uint32(i)
-					/*line :446:130000*/ at2++
+					/*line :470:1*/ outIndex[at2] = uint32(i)
+					/*line :446:1*/ at2++
 				}
-				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:500*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
-					/*line :451:130000*/ at2++
+					/*line :471:1*/ outIndex[at2] = uint32(len(a_) + j)
+					/*line :451:1*/ at2++
 				}
-				/*line :453:130000*/ break
+				break
 			}
-//line :455:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:130000*/ if width == 0 {
+			/*line :77:1000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t3
-//line :81:130000
+//line :81:500
 			} else {
-				/*line :80:130000*/ first2 := at - host.Rem(at, size)
+				/*line :80:1000*/ first2 := at - host.Rem(at, size)
 				second = min(first2+width, t3)
 				first = first2
 				last = min(first2+size, t3)
 			}
-			/*line :489:130000*/ a := a_[first:second]
-			/*line :489:130000*/ b := a_[second:last]
+			/*line :489:500*/ a := a_[first:second]
+			/*line :489:1*/ b := a_[second:last]
 			d := at - first
-			/*line :29:130000*/ lo2 := max(d-len(b), 0)
-			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
-				/*line :31:130000*/ if r.Halted() {
-					/*line :30:130000*/ r.Halt()
-				}
-				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
+			/*line :29:1*/ lo2 := max(d-len(b), 0)
+			for hi2 := min(d, len(a)); lo2 < hi2; {
+				/*line :30:1*/ r.CheckHalt()
+				m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:130000*/ quernv12 := a[m3]
+				/*line :32:1*/ quernv12 := a[m3]
 				/*line order.go:111*/ result3 := orderedIntegers[T](quernv02, quernv12, quernbound0)
-				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
+				/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 					hi2 = m3
-//line :34:130000
+//line :34:2000
 				} else {
-					/*line :35:130000*/ lo2 = m3 + 1
+					lo2 = m3 + 1
 				}
 			}
-			/*line :490:130000*/ i3 := first + lo2
+			/*line :490:500*/ i3 := first + lo2
 			j2 := second + at - first - lo2
 			at3 := at
-			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
-				/*line :430:130000*/ if r.Halted() {
-					/*line :429:130000*/ r.Halt()
-				}
-				/*line :430:130000*/ t12 := min(steps2, 4096)
-				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
-					/*line :431:130000*/ x2 := a_[i3]
-					/*line :431:130000*/ y2 := a_[j2]
+			/*line :429:500*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :429:1*/ r.CheckHalt()
+				t12 := min(steps2, 4096)
+				/*line :431:500*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:1*/ x2 := a_[i3]
+					/*line :431:1*/ y2 := a_[j2]
 					/*line order.go:111*/ result4 := orderedIntegers[T](y2, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:431*/ if result4 {
 						out[at3] = y2
-						/*line :472:130000*/ outIndex[at3] = index[j2]
-						/*line :434:130000*/ j2++
-//line :435:130000
+						/*line :472:1*/ outIndex[at3] = index[j2]
+						/*line :434:1*/ j2++
+//line :435:500
 					} else {
-						/*line :436:130000*/ out[at3] = x2
-						/*line :472:130000*/ outIndex[at3] = index[i3]
-						/*line :438:130000*/ i3++
+						/*line :436:500*/ out[at3] = x2
+						/*line :472:1*/ outIndex[at3] = index[i3]
+						/*line :438:1*/ i3++
 					}
-					/*line :440:130000*/ at3++
+					/*line :440:500*/ at3++
 				}
 			}
-			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
+			/*line :443:500*/ for ; i3 < second && at3 < end; i3++ {
 				out[at3] = a_[i3]
-				/*line :472:130000*/ outIndex[at3] = index[i3]
-				/*line :446:130000*/ at3++
+				/*line :472:1*/ outIndex[at3] = index[i3]
+				/*line :446:1*/ at3++
 			}
-			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
+			/*line :448:500*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :472:130000*/ outIndex[at3] = index[j2]
-				/*line :451:130000*/ at3++
+				/*line :472:1*/ outIndex[at3] = index[j2]
+				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12499:1*/
+	} /*line quern_gen.go:9202:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	upper := host.Value[bool](r, 1)
-	sorted := host.Slice[T](r, 2)
-	values := host.Slice[T](r, 3)
-	at := host.Slice[int](r, 4)
+	quernbound0, upper, sorted, values, at := host.Value[uint32](r, 0), host.Value[bool](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[int](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersBounds[T](r, base, at, upper, values, sorted, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedIntegersBounds[T](r, base, at, upper, values, sorted, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at []int, upper bool, values []T, sorted []T, quernbound0 uint32, width int) {
+func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at []int, upper bool, values, sorted []T, quernbound0 uint32, width int) {
 	count := width
 	if base >= 0 && count <= len(values)-base && count <= len(at)-base {
 		row := values[base:][:count]
@@ -12536,108 +9230,94 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:130000*/ hi := len(sorted)
+					/*line :61:1*/ hi := len(sorted)
 					lo := 0
-					/*line :62:130000*/ for lo < hi {
-						/*line :63:130000*/ if r.Halted() {
-							/*line :62:130000*/ r.Halt()
-						}
-						/*line :63:130000*/ m := int(uint(lo+hi) / 2)
+					/*line :62:1000*/ for lo < hi {
+						/*line :62:1*/ r.CheckHalt()
+						m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
 						/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/merge.go:64*/ if result {
 							hi = m
-//line :66:130000
+//line :66:1000
 						} else {
-							/*line :67:130000*/ lo = m + 1
+							/*line :67:1000*/ lo = m + 1
 						}
 					}
-					/*line :504:130000*/ row2[threadX] = lo
-//line :505:130000
+					/*line :504:500*/ row2[threadX] = lo
 				} else {
-					/*line :506:130000*/ v2 := row[threadX]
-					/*line :45:130000*/ hi2 := len(sorted)
+					v2 := row[threadX]
+					/*line :45:1*/ hi2 := len(sorted)
 					lo2 := 0
-					/*line :46:130000*/ for lo2 < hi2 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :46:1000*/ for lo2 < hi2 {
+						/*line :46:1*/ r.CheckHalt()
+						m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
 						/*line order.go:111*/ result2 := orderedIntegers[T](quernv0, v2, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result2 {
 							lo2 = m2 + 1
-//line :50:130000
+//line :50:1000
 						} else {
-							/*line :51:130000*/ hi2 = m2
+							/*line :51:1500*/ hi2 = m2
 						}
 					}
-					/*line :506:130000*/ row2[threadX] = lo2
+					/*line :506:500*/ row2[threadX] = lo2
 				}
 			}
 		}
-		/*line :510:130000*/ return
+		return
 	}
-	/*line :512:130000*/ for threadX := range width {
+	/*line :512:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :515:130000*/ switch {
-//line :516:130000
+		/*line :515:500*/ switch {
+//line :516:500
 		default:
-			/*line :500:130000*/ if i >= len(at) {
+			/*line :500:500*/ if i >= len(at) {
 				break
 			}
-			/*line :503:130000*/ if upper {
+			/*line :503:500*/ if upper {
 				v := values[i]
-				/*line :61:130000*/ hi := len(sorted)
+				/*line :61:1*/ hi := len(sorted)
 				lo := 0
-				/*line :62:130000*/ for lo < hi {
-					/*line :63:130000*/ if r.Halted() {
-						/*line :62:130000*/ r.Halt()
-					}
-					/*line :63:130000*/ m := int(uint(lo+hi) / 2)
+				/*line :62:1000*/ for lo < hi {
+					/*line :62:1*/ r.CheckHalt()
+					m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
 					/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:64*/ if result {
 						hi = m
-//line :66:130000
+//line :66:1000
 					} else {
-						/*line :67:130000*/ lo = m + 1
+						/*line :67:1000*/ lo = m + 1
 					}
 				}
-				/*line :504:130000*/ at[i] = lo
-//line :505:130000
+				/*line :504:500*/ at[i] = lo
 			} else {
-				/*line :506:130000*/ v2 := values[i]
-				/*line :45:130000*/ hi2 := len(sorted)
+				v2 := values[i]
+				/*line :45:1*/ hi2 := len(sorted)
 				lo2 := 0
-				/*line :46:130000*/ for lo2 < hi2 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
+				/*line :46:1000*/ for lo2 < hi2 {
+					/*line :46:1*/ r.CheckHalt()
+					m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
 					/*line order.go:111*/ result2 := orderedIntegers[T](quernv0, v2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result2 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result2 {
 						lo2 = m2 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi2 = m2
+						/*line :51:1500*/ hi2 = m2
 					}
 				}
-				/*line :506:130000*/ at[i] = lo2
+				/*line :506:500*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:12631:1*/
+	} /*line quern_gen.go:9315:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	x := host.Slice[T](r, 1)
-	sorted := host.Slice[uint32](r, 2)
+	quernbound0, x, sorted := host.Value[uint32](r, 0), host.Slice[T](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
@@ -12645,17 +9325,14 @@ func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
 		base3 := blockX*dimX + 1 - 1
 		count := dimX
 		same := base2 >= 0 && count <= len(x)-base2 && base3 >= 0 && count <= len(x)-base3 && 0 < len(sorted)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersUnsorted[T](r, base, x, quernbound0, sorted, dimX, base2, base3, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedIntegersUnsorted[T](r, base, x, quernbound0, sorted, dimX, base2, base3, count, same)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x []T, quernbound0 uint32, sorted []uint32, dimX int, base2 int, base3 int, count int, same bool) {
+func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x []T, quernbound0 uint32, sorted []uint32, dimX, base2, base3, count int, same bool) {
 	if same {
 		row := x[base2:][:count]
 		row2 := x[base3:][:count]
@@ -12677,661 +9354,314 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :515:130000*/ t1 := i < len(x)
-		/*line :516:130000*/ if i < len(x) {
-			/*line :515:130000*/ quernv0 := x[i]
-			/*line :515:130000*/ quernv1 := x[i-1]
+		/*line :515:1*/ t1 := i < len(x)
+		/*line :516:500*/ if i < len(x) {
+			/*line :515:1*/ quernv0 := x[i]
+			/*line :515:1*/ quernv1 := x[i-1]
 			/*line order.go:111*/ t1 = orderedIntegers[T](quernv0, quernv1, quernbound0)
 		}
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:12689:1*/
+	} /*line quern_gen.go:9366:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	launch := host.Value[int](r, 1)
-	operation := host.Value[uint32](r, 2)
-	part := host.Value[int](r, 3)
-	a_ := host.Slice[T](r, 4)
-	b_ := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
-	count := host.Slice[int](r, 7)
-	sums := host.Slice[int](r, 8)
+	quernbound0, launch, operation, part, a_, b_, out, count, sums := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[int](r, 7), host.Slice[int](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	endB := false
 	endA := false
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersSetParts[T](r, launch, base, count, sums, part, b_, a_, quernbound0, endB, endA, operation, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedIntegersSetParts[T](r, launch, base, count, sums, part, b_, a_, quernbound0, endB, endA, operation, out, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, base int, count []int, sums []int, part int, b_ []T, a_ []T, quernbound0 uint32, endB bool, endA bool, operation uint32, out []T, width int) {
-	count2 := width
-	if 0 < len(count) && base >= 0 && count2 <= len(sums)-base {
-		row := sums[base:][:count2]
-		for threadX := range count2 {
-			r.ThreadIdx.X = threadX
-			p := base + threadX
-			d := p * part
-			d2 := min((p+1)*part, len(a_)+len(b_))
-			switch {
-			default:
-				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					/*line :198:140000*/ if p > 0 || len(count) == 0 {
-						break
-					}
-					/*line :201:140000*/ all := 0
-					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
-						/*line :202:140000*/ n := sums[i]
-						sums[i] = all
-						all += n
-					}
-					/*line :206:140000*/ count[0] = all
-					break
-				}
-				/*line :209:140000*/ if p >= len(sums) {
-					break
-				}
-//line :212:140000
-				var result int
-				var result2 int
-				/*line :214:140000*/ switch {
-//line :215:140000
-				default:
-					/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo := max(d-len(b_), 0)
-					/*line :30:130000*/ for hi := min(d, len(a_)); lo < hi; {
-						/*line :31:130000*/ if r.Halted() {
-							/*line :30:130000*/ r.Halt()
-						}
-						/*line :31:130000*/ m := int(uint(lo+hi) / 2)
-						quernv0 := b_[d-1-m]
-						/*line :32:130000*/ quernv1 := a_[m]
-						/*line order.go:111*/ result3 := orderedIntegers[T](quernv0, quernv1, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
-							hi = m
-//line :34:130000
-						} else {
-							/*line :35:130000*/ lo = m + 1
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j := d - lo
-					/*line :27:140000*/ if j >= len(b_) {
-						result = lo
-						result2 = j
-						break
-					}
-					/*line :31:140000*/ x := b_[j]
-					sorted := a_[:lo]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ hi2 := len(sorted)
-					lo2 := 0
-					/*line :46:130000*/ for lo2 < hi2 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
-						quernv02 := sorted[m2]
-						/*line order.go:111*/ result4 := orderedIntegers[T](quernv02, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result4 {
-							lo2 = m2 + 1
-//line :50:130000
-						} else {
-							/*line :51:130000*/ hi2 = m2
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted2 := b_[:j]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ hi3 := len(sorted2)
-					lo3 := 0
-					/*line :46:130000*/ for lo3 < hi3 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
-						quernv03 := sorted2[m3]
-						/*line order.go:111*/ result5 := orderedIntegers[T](quernv03, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
-							lo3 = m3 + 1
-//line :50:130000
-						} else {
-							/*line :51:130000*/ hi3 = m3
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal := lo - lo2 + j - lo3
-					fromA := min((equal+1)/2, lo-lo2)
-					fromB := equal - fromA
-					t8 := min(lo3+fromB+1, len(b_))
-					/*line :36:140000*/ sorted3 := b_[lo3:t8]
-					/*line quern.dev/algo/internal/template/merge.go:61*/ hi4 := len(sorted3)
-					lo4 := 0
-					/*line :62:130000*/ for lo4 < hi4 {
-						/*line :63:130000*/ if r.Halted() {
-							/*line :62:130000*/ r.Halt()
-						}
-						/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
-						quernv12 := sorted3[m4]
-						/*line order.go:111*/ result6 := orderedIntegers[T](x, quernv12, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:64*/ if result6 {
-							hi4 = m4
-//line :66:130000
-						} else {
-							/*line :67:130000*/ lo4 = m4 + 1
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB > lo4 {
-						fromB = lo4
-						fromA = equal - lo4
-					}
-					/*line :41:140000*/ if fromA == fromB+1 && lo4 > fromB {
-						fromB++
-					}
-					/*line :44:140000*/ result = lo2 + fromA
-					result2 = lo3 + fromB
-				}
-				/*line :212:140000*/ i2 := result
-				j2 := result2
-				var result7 int
-				var result8 int
-				/*line :216:140000*/ switch {
-//line :217:140000
-				default:
-					/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo5 := max(d2-len(b_), 0)
-					/*line :30:130000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
-						/*line :31:130000*/ if r.Halted() {
-							/*line :30:130000*/ r.Halt()
-						}
-						/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
-						quernv04 := b_[d2-1-m5]
-						/*line :32:130000*/ quernv13 := a_[m5]
-						/*line order.go:111*/ result9 := orderedIntegers[T](quernv04, quernv13, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result9 {
-							hi5 = m5
-//line :34:130000
-						} else {
-							/*line :35:130000*/ lo5 = m5 + 1
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j3 := d2 - lo5
-					/*line :27:140000*/ if j3 >= len(b_) {
-						result7 = lo5
-						result8 = j3
-						break
-					}
-					/*line :31:140000*/ x2 := b_[j3]
-					sorted4 := a_[:lo5]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ hi6 := len(sorted4)
-					lo6 := 0
-					/*line :46:130000*/ for lo6 < hi6 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
-						quernv05 := sorted4[m6]
-						/*line order.go:111*/ result10 := orderedIntegers[T](quernv05, x2, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result10 {
-							lo6 = m6 + 1
-//line :50:130000
-						} else {
-							/*line :51:130000*/ hi6 = m6
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted5 := b_[:j3]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ hi7 := len(sorted5)
-					lo7 := 0
-					/*line :46:130000*/ for lo7 < hi7 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
-						quernv06 := sorted5[m7]
-						/*line order.go:111*/ result11 := orderedIntegers[T](quernv06, x2, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result11 {
-							lo7 = m7 + 1
-//line :50:130000
-						} else {
-							/*line :51:130000*/ hi7 = m7
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal2 := lo5 - lo6 + j3 - lo7
-					fromA2 := min((equal2+1)/2, lo5-lo6)
-					fromB2 := equal2 - fromA2
-					t82 := min(lo7+fromB2+1, len(b_))
-					/*line :36:140000*/ sorted6 := b_[lo7:t82]
-					/*line quern.dev/algo/internal/template/merge.go:61*/ hi8 := len(sorted6)
-					lo8 := 0
-					/*line :62:130000*/ for lo8 < hi8 {
-						/*line :63:130000*/ if r.Halted() {
-							/*line :62:130000*/ r.Halt()
-						}
-						/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
-						quernv14 := sorted6[m8]
-						/*line order.go:111*/ result12 := orderedIntegers[T](x2, quernv14, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:64*/ if result12 {
-							hi8 = m8
-//line :66:130000
-						} else {
-							/*line :67:130000*/ lo8 = m8 + 1
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB2 > lo8 {
-						fromB2 = lo8
-						fromA2 = equal2 - lo8
-					}
-					/*line :41:140000*/ if fromA2 == fromB2+1 && lo8 > fromB2 {
-						fromB2++
-					}
-					/*line :44:140000*/ result7 = lo6 + fromA2
-					result8 = lo7 + fromB2
-				}
-				/*line :214:140000*/ n2 := 0
-				/*line :215:140000*/ if launch == 2 {
-					n2 = row[threadX]
-				}
-				/*line :218:140000*/ for i2 < result7 && j2 < result8 {
-					/*line :219:140000*/ if r.Halted() {
-						/*line :218:140000*/ r.Halt()
-					}
-					/*line :219:140000*/ t1 := min(min(result7-i2, result8-j2), 4096)
-					/*line :220:140000*/ for i3 := 0; i3 < t1; i3++ {
-						/*line :220:140000*/ x3 := a_[i2]
-						/*line :220:140000*/ y := b_[j2]
-						/*line :50:140000*/ t2 := endB
-						/*line :51:140000*/ if !t2 {
-							t12 := !endA
-							/*line :53:140000*/ if t12 {
-								/*line order.go:111*/ result13 := orderedIntegers[T](y, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/setops.go:50*/ t12 = !result13
-							}
-							/*line :52:140000*/ t2 = t12
-						}
-						/*line :54:140000*/ fromA3 := t2
-						/*line :51:140000*/ t4 := endA
-						/*line :52:140000*/ if !t4 {
-							t3 := !endB
-							/*line :54:140000*/ if t3 {
-								/*line order.go:111*/ result14 := orderedIntegers[T](x3, y, quernbound0)
-								/*line quern.dev/algo/internal/template/setops.go:51*/ t3 = !result14
-							}
-							/*line :53:140000*/ t4 = t3
-						}
-						/*line :55:140000*/ fromB3 := t4
-//line :52:140000
-						var set uint32 = 1
-						/*line :53:140000*/ if fromB3 {
-							set = 2
-							/*line :55:140000*/ if fromA3 {
-								set = 4
-							}
-						}
-						/*line :59:140000*/ keep := operation&set != 0
-						_ = fromA3
-						_ = fromB3
-						/*line :222:140000*/ if fromA3 {
-							i2++
-							y = x3
-						}
-						/*line :226:140000*/ if fromB3 {
-							j2++
-						}
-						/*line :229:140000*/ if keep {
-							/*line :230:140000*/ if launch == 2 {
-								out[n2] = y
-							}
-							/*line :233:140000*/ n2++
-						}
-					}
-				}
-				/*line :237:140000*/ if operation&1 != 0 {
-					/*line :238:140000*/ for ; i2 < result7; i2++ {
-						/*line :239:140000*/ if r.Halted() {
-							/*line :238:140000*/ r.Halt()
-						}
-						/*line :239:140000*/ if launch == 2 {
-							out[n2] = a_[i2]
-						}
-						/*line :242:140000*/ n2++
-					}
-				}
-				/*line :245:140000*/ if operation&2 != 0 {
-					/*line :246:140000*/ for ; j2 < result8; j2++ {
-						/*line :247:140000*/ if r.Halted() {
-							/*line :246:140000*/ r.Halt()
-						}
-						/*line :247:140000*/ if launch == 2 {
-							out[n2] = b_[j2]
-						}
-						/*line :250:140000*/ n2++
-					}
-				}
-				/*line :253:140000*/ if launch == 0 {
-					row[threadX] = n2
-				}
-			}
-		}
-		/*line :258:140000*/ return
-	}
-	/*line :260:140000*/ for threadX := range width {
+func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base int, count, sums []int, part int, b_, a_ []T, quernbound0 uint32, endB, endA bool, operation uint32, out []T, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
-		/*line :264:140000*/ switch {
-//line :265:140000
+		switch {
 		default:
-			/*line :197:140000*/ if launch == 1 {
-				/*line :198:140000*/ if p > 0 || len(count) == 0 {
+			/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
+				/*line :198:500*/ if p > 0 || len(count) == 0 {
 					break
 				}
-				/*line :201:140000*/ all := 0
-				/*line :202:140000*/ for i := 0; i < len(sums); i++ {
-					/*line :202:140000*/ n := sums[i]
+				/*line :201:500*/ all := 0
+				/*line :202:1000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:1*/ n := sums[i]
 					sums[i] = all
 					all += n
 				}
-				/*line :206:140000*/ count[0] = all
+				/*line :206:1000*/ count[0] = all
 				break
 			}
-			/*line :209:140000*/ if p >= len(sums) {
+			/*line :209:500*/ if p >= len(sums) {
 				break
 			}
-//line :212:140000
+//line :212:500
 			var result int
 			var result2 int
-			/*line :214:140000*/ switch {
-//line :215:140000
+			/*line :214:500*/ switch {
+//line :215:500
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo := max(d-len(b_), 0)
-				/*line :30:130000*/ for hi := min(d, len(a_)); lo < hi; {
-					/*line :31:130000*/ if r.Halted() {
-						/*line :30:130000*/ r.Halt()
-					}
-					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
+				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := max(d-len(b_), 0)
+				/*line :30:1000*/ for hi := min(d, len(a_)); lo < hi; {
+					/*line :30:1*/ r.CheckHalt()
+					m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
-					/*line :32:130000*/ quernv1 := a_[m]
+					/*line :32:1*/ quernv1 := a_[m]
 					/*line order.go:111*/ result3 := orderedIntegers[T](quernv0, quernv1, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 						hi = m
-//line :34:130000
+//line :34:2000
 					} else {
-						/*line :35:130000*/ lo = m + 1
+						lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j := d - lo
-				/*line :27:140000*/ if j >= len(b_) {
+				/*line quern.dev/algo/internal/template/setops.go:26*/ j := d - lo
+				/*line :27:1500*/ if j >= len(b_) {
 					result = lo
 					result2 = j
 					break
 				}
-				/*line :31:140000*/ x := b_[j]
+				/*line :31:1000*/ x := b_[j]
 				sorted := a_[:lo]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ hi2 := len(sorted)
 				lo2 := 0
-				/*line :46:130000*/ for lo2 < hi2 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
+				/*line :46:1000*/ for lo2 < hi2 {
+					/*line :46:1*/ r.CheckHalt()
+					m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
 					/*line order.go:111*/ result4 := orderedIntegers[T](quernv02, x, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result4 {
 						lo2 = m2 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi2 = m2
+						/*line :51:1500*/ hi2 = m2
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted2 := b_[:j]
+				/*line quern.dev/algo/internal/template/setops.go:32:1000*/ sorted2 := b_[:j]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ hi3 := len(sorted2)
 				lo3 := 0
-				/*line :46:130000*/ for lo3 < hi3 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
+				/*line :46:1000*/ for lo3 < hi3 {
+					/*line :46:1*/ r.CheckHalt()
+					m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
 					/*line order.go:111*/ result5 := orderedIntegers[T](quernv03, x, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result5 {
 						lo3 = m3 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi3 = m3
+						/*line :51:1500*/ hi3 = m3
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal := lo - lo2 + j - lo3
+				/*line quern.dev/algo/internal/template/setops.go:33*/ equal := lo - lo2 + j - lo3
 				fromA := min((equal+1)/2, lo-lo2)
 				fromB := equal - fromA
 				t8 := min(lo3+fromB+1, len(b_))
-				/*line :36:140000*/ sorted3 := b_[lo3:t8]
+				/*line :36:1*/ sorted3 := b_[lo3:t8]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ hi4 := len(sorted3)
 				lo4 := 0
-				/*line :62:130000*/ for lo4 < hi4 {
-					/*line :63:130000*/ if r.Halted() {
-						/*line :62:130000*/ r.Halt()
-					}
-					/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
+				/*line :62:1000*/ for lo4 < hi4 {
+					/*line :62:1*/ r.CheckHalt()
+					m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
 					/*line order.go:111*/ result6 := orderedIntegers[T](x, quernv12, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:64*/ if result6 {
 						hi4 = m4
-//line :66:130000
+//line :66:1000
 					} else {
-						/*line :67:130000*/ lo4 = m4 + 1
+						/*line :67:1000*/ lo4 = m4 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB > lo4 {
+				/*line quern.dev/algo/internal/template/setops.go:37*/ if fromB > lo4 {
 					fromB = lo4
 					fromA = equal - lo4
 				}
-				/*line :41:140000*/ if fromA == fromB+1 && lo4 > fromB {
+				if fromA == fromB+1 && lo4 > fromB {
 					fromB++
 				}
-				/*line :44:140000*/ result = lo2 + fromA
+				result = lo2 + fromA
 				result2 = lo3 + fromB
 			}
-			/*line :212:140000*/ i2 := result
+			/*line :212:500*/ i2 := result
 			j2 := result2
-			/*line :213:140000*/ d2 := min((p+1)*part, len(a_)+len(b_))
+			/*line :213:1*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result7 int
 			var result8 int
-			/*line :216:140000*/ switch {
-//line :217:140000
+			/*line :216:500*/ switch {
+//line :217:500
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo5 := max(d2-len(b_), 0)
-				/*line :30:130000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
-					/*line :31:130000*/ if r.Halted() {
-						/*line :30:130000*/ r.Halt()
-					}
-					/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
+				/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := max(d2-len(b_), 0)
+				/*line :30:1000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
+					/*line :30:1*/ r.CheckHalt()
+					m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
-					/*line :32:130000*/ quernv13 := a_[m5]
+					/*line :32:1*/ quernv13 := a_[m5]
 					/*line order.go:111*/ result9 := orderedIntegers[T](quernv04, quernv13, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result9 {
+					/*line quern.dev/algo/internal/template/merge.go:32*/ if result9 {
 						hi5 = m5
-//line :34:130000
+//line :34:2000
 					} else {
-						/*line :35:130000*/ lo5 = m5 + 1
+						lo5 = m5 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j3 := d2 - lo5
-				/*line :27:140000*/ if j3 >= len(b_) {
+				/*line quern.dev/algo/internal/template/setops.go:26*/ j3 := d2 - lo5
+				/*line :27:1500*/ if j3 >= len(b_) {
 					result7 = lo5
 					result8 = j3
 					break
 				}
-				/*line :31:140000*/ x2 := b_[j3]
+				/*line :31:1000*/ x2 := b_[j3]
 				sorted4 := a_[:lo5]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ hi6 := len(sorted4)
 				lo6 := 0
-				/*line :46:130000*/ for lo6 < hi6 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
+				/*line :46:1000*/ for lo6 < hi6 {
+					/*line :46:1*/ r.CheckHalt()
+					m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
 					/*line order.go:111*/ result10 := orderedIntegers[T](quernv05, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result10 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result10 {
 						lo6 = m6 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi6 = m6
+						/*line :51:1500*/ hi6 = m6
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted5 := b_[:j3]
+				/*line quern.dev/algo/internal/template/setops.go:32:1000*/ sorted5 := b_[:j3]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ hi7 := len(sorted5)
 				lo7 := 0
-				/*line :46:130000*/ for lo7 < hi7 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
+				/*line :46:1000*/ for lo7 < hi7 {
+					/*line :46:1*/ r.CheckHalt()
+					m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
 					/*line order.go:111*/ result11 := orderedIntegers[T](quernv06, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result11 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result11 {
 						lo7 = m7 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi7 = m7
+						/*line :51:1500*/ hi7 = m7
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal2 := lo5 - lo6 + j3 - lo7
+				/*line quern.dev/algo/internal/template/setops.go:33*/ equal2 := lo5 - lo6 + j3 - lo7
 				fromA2 := min((equal2+1)/2, lo5-lo6)
 				fromB2 := equal2 - fromA2
 				t82 := min(lo7+fromB2+1, len(b_))
-				/*line :36:140000*/ sorted6 := b_[lo7:t82]
+				/*line :36:1*/ sorted6 := b_[lo7:t82]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ hi8 := len(sorted6)
 				lo8 := 0
-				/*line :62:130000*/ for lo8 < hi8 {
-					/*line :63:130000*/ if r.Halted() {
-						/*line :62:130000*/ r.Halt()
-					}
-					/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
+				/*line :62:1000*/ for lo8 < hi8 {
+					/*line :62:1*/ r.CheckHalt()
+					m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
 					/*line order.go:111*/ result12 := orderedIntegers[T](x2, quernv14, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:64*/ if result12 {
 						hi8 = m8
-//line :66:130000
+//line :66:1000
 					} else {
-						/*line :67:130000*/ lo8 = m8 + 1
+						/*line :67:1000*/ lo8 = m8 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB2 > lo8 {
+				/*line quern.dev/algo/internal/template/setops.go:37*/ if fromB2 > lo8 {
 					fromB2 = lo8
 					fromA2 = equal2 - lo8
 				}
-				/*line :41:140000*/ if fromA2 == fromB2+1 && lo8 > fromB2 {
+				if fromA2 == fromB2+1 && lo8 > fromB2 {
 					fromB2++
 				}
-				/*line :44:140000*/ result7 = lo6 + fromA2
+				result7 = lo6 + fromA2
 				result8 = lo7 + fromB2
 			}
-			/*line :214:140000*/ n2 := 0
-			/*line :215:140000*/ if launch == 2 {
+			/*line :214:500*/ n2 := 0
+			/*line :215:500*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:140000*/ for i2 < result7 && j2 < result8 {
-				/*line :219:140000*/ if r.Halted() {
-					/*line :218:140000*/ r.Halt()
-				}
-				/*line :219:140000*/ t1 := min(min(result7-i2, result8-j2), 4096)
-				/*line :220:140000*/ for i3 := 0; i3 < t1; i3++ {
-					/*line :220:140000*/ x3 := a_[i2]
-					/*line :220:140000*/ y := b_[j2]
-					/*line :50:140000*/ t2 := endB
-					/*line :51:140000*/ if !t2 {
+			/*line :218:500*/ for i2 < result7 && j2 < result8 {
+				/*line :218:1*/ r.CheckHalt()
+				t1 := min(min(result7-i2, result8-j2), 4096)
+				/*line :220:500*/ for i3 := 0; i3 < t1; i3++ {
+					/*line :220:1*/ x3 := a_[i2]
+					/*line :220:1*/ y := b_[j2]
+					/*line :50:1*/ t2 := endB
+					/*line :51:2000*/ if !t2 {
 						t12 := !endA
-						/*line :53:140000*/ if t12 {
+						/*line :53:1000*/ if t12 {
 							/*line order.go:111*/ result13 := orderedIntegers[T](y, x3, quernbound0)
 							/*line quern.dev/algo/internal/template/setops.go:50*/ t12 = !result13
 						}
-						/*line :52:140000*/ t2 = t12
+						/*line :52:1500*/ t2 = t12
 					}
-					/*line :54:140000*/ fromA3 := t2
-					/*line :51:140000*/ t4 := endA
-					/*line :52:140000*/ if !t4 {
+					/*line :54:1500*/ fromA3 := t2
+					/*line :51:1*/ t4 := endA
+					/*line :52:1500*/ if !t4 {
 						t3 := !endB
-						/*line :54:140000*/ if t3 {
+						/*line :54:1500*/ if t3 {
 							/*line order.go:111*/ result14 := orderedIntegers[T](x3, y, quernbound0)
 							/*line quern.dev/algo/internal/template/setops.go:51*/ t3 = !result14
 						}
-						/*line :53:140000*/ t4 = t3
+						t4 = t3
 					}
-					/*line :55:140000*/ fromB3 := t4
-//line :52:140000
+					/*line :55:500*/ fromB3 := t4
+//line :52:1
 					var set uint32 = 1
-					/*line :53:140000*/ if fromB3 {
+					/*line :53:1000*/ if fromB3 {
 						set = 2
-						/*line :55:140000*/ if fromA3 {
+						/*line :55:500*/ if fromA3 {
 							set = 4
 						}
 					}
-					/*line :59:140000*/ keep := operation&set != 0
+					keep := operation&set != 0
 					_ = fromA3
 					_ = fromB3
-					/*line :222:140000*/ if fromA3 {
+					/*line :222:500*/ if fromA3 {
 						i2++
 						y = x3
 					}
-					/*line :226:140000*/ if fromB3 {
+					/*line :226:500*/ if fromB3 {
 						j2++
 					}
-					/*line :229:140000*/ if keep {
-						/*line :230:140000*/ if launch == 2 {
+					/*line :229:500*/ if keep {
+						/*line :230:1000*/ if launch == 2 {
 							out[n2] = y
 						}
-						/*line :233:140000*/ n2++
+						/*line :233:500*/ n2++
 					}
 				}
 			}
-			/*line :237:140000*/ if operation&1 != 0 {
-				/*line :238:140000*/ for ; i2 < result7; i2++ {
-					/*line :239:140000*/ if r.Halted() {
-						/*line :238:140000*/ r.Halt()
-					}
-					/*line :239:140000*/ if launch == 2 {
+			/*line :237:500*/ if operation&1 != 0 {
+				/*line :238:500*/ for ; i2 < result7; i2++ {
+					/*line :238:1*/ r.CheckHalt()
+					/*line :239:500*/ if launch == 2 {
 						out[n2] = a_[i2]
 					}
-					/*line :242:140000*/ n2++
+					/*line :242:1000*/ n2++
 				}
 			}
-			/*line :245:140000*/ if operation&2 != 0 {
-				/*line :246:140000*/ for ; j2 < result8; j2++ {
-					/*line :247:140000*/ if r.Halted() {
-						/*line :246:140000*/ r.Halt()
-					}
-					/*line :247:140000*/ if launch == 2 {
+			/*line :245:1000*/ if operation&2 != 0 {
+				/*line :246:1000*/ for ; j2 < result8; j2++ {
+					/*line :246:1*/ r.CheckHalt()
+					/*line :247:500*/ if launch == 2 {
 						out[n2] = b_[j2]
 					}
-					/*line :250:140000*/ n2++
+					/*line :250:1000*/ n2++
 				}
 			}
-			/*line :253:140000*/ if launch == 0 {
+			/*line :253:1000*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:13320:1*/
+	} /*line quern_gen.go:9659:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	lo := host.Value[int](r, 2)
-	hi := host.Value[int](r, 3)
-	in := host.Slice[T](r, 4)
-	at := host.Slice[int](r, 5)
-	out := host.Slice[T](r, 6)
-	outAt := host.Slice[int](r, 7)
+	quernbound0, part, lo, hi, in, at, out, outAt := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[int](r, 5), host.Slice[T](r, 6), host.Slice[int](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	stride := 1
 	size := 4096 * stride
 	value := !(lo < 0)
@@ -13339,17 +9669,14 @@ func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsExtremeParts[T](r, base, part, in, at, stride, quernbound0, size, lo, hi, value, out, outAt, value2, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedFloatsExtremeParts[T](r, base, part, in, at, stride, quernbound0, size, lo, hi, value, out, outAt, value2, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base int, part int, in []T, at []int, stride int, quernbound0 uint32, size int, lo int, hi int, value bool, out []T, outAt []int, value2 bool, width int) {
+func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, part int, in []T, at []int, stride int, quernbound0 uint32, size, lo, hi int, value bool, out []T, outAt []int, value2 bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
@@ -13365,322 +9692,215 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 				V  T
 				At int
 			}
-//line :220:120000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			/*line :224:120000*/ switch {
-//line :225:120000
+			switch {
+//line :225:500
 			default:
-				/*line :32:120000*/ p2 := min(first, last-1)
-				/*line :33:120000*/ if len(at) > 0 {
-					/*line :34:120000*/ lo2 = struct {
+				/*line :32:500*/ p2 := min(first, last-1)
+				/*line :33:500*/ if len(at) > 0 {
+					/*line :34:1500*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
-					/*line :38:120000*/ hi2 = lo2
-					/*line :39:120000*/ for i := first; i < last; i += stride {
-						/*line :40:120000*/ e := struct {
+					/*line :38:500*/ hi2 = lo2
+					/*line :39:500*/ for i := first; i < last; i += stride {
+						/*line :40:500*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-//line :44:120000
+//line :44:500
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :48:120000*/ switch {
-//line :49:120000
+						/*line :48:500*/ switch {
+//line :49:1000
 						default:
-							/*line :13:120000*/ quernv0 := e.V
+							/*line :13:500*/ quernv0 := e.V
 							quernv1 := lo2.V
 							/*line order.go:123*/ t2 := orderedFloats[T](quernv0, quernv1, quernbound0)
-							/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ if !t2 {
+							/*line quern.dev/algo/internal/template/extremes.go:13*/ if !t2 {
 								t1 := e.At < lo2.At
-								/*line :15:120000*/ if t1 {
+								if t1 {
 									quernv02 := lo2.V
 									quernv12 := e.V
 									/*line order.go:123*/ result2 := orderedFloats[T](quernv02, quernv12, quernbound0)
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t1 = !result2
 								}
-								/*line :15:120000*/ t2 = t1
+								t2 = t1
 							}
-							/*line :17:120000*/ if t2 {
-								/*line :14:120000*/ result = e
+							if t2 {
+								/*line :14:1*/ result = e
 								break
 							}
-							/*line :16:120000*/ result = lo2
+							/*line :16:1000*/ result = lo2
 						}
-//line :18:120000
+//line :18:1000
 						var result3 struct {
 							V  T
 							At int
 						}
-						/*line :22:120000*/ switch {
-//line :23:120000
+						/*line :22:1000*/ switch {
 						default:
-							/*line :24:120000*/ quernv03 := hi2.V
+							/*line :24:1000*/ quernv03 := hi2.V
 							quernv13 := e.V
 							/*line order.go:123*/ t22 := orderedFloats[T](quernv03, quernv13, quernbound0)
-							/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ if !t22 {
+							/*line quern.dev/algo/internal/template/extremes.go:21:500*/ if !t22 {
 								t12 := e.At < hi2.At
-								/*line :23:120000*/ if t12 {
+								if t12 {
 									quernv04 := e.V
 									quernv14 := hi2.V
 									/*line order.go:123*/ result4 := orderedFloats[T](quernv04, quernv14, quernbound0)
 									/*line quern.dev/algo/internal/template/extremes.go:21*/ t12 = !result4
 								}
-								t22 = t12
+								/*line :23:500*/ t22 = t12
 							}
-							if t22 {
-								/*line :22:120000*/ result3 = e
+							/*line :25:500*/ if t22 {
+								/*line :22:1*/ result3 = e
 								break
 							}
-							/*line :24:120000*/ result3 = hi2
+							/*line :24:1000*/ result3 = hi2
 						}
-						/*line :38:120000*/ lo2 = result
+						/*line :38:500*/ lo2 = result
 						hi2 = result3
 					}
-					/*line :40:120000*/ _ = lo2
+					/*line :40:500*/ _ = lo2
 					_ = hi2
 					break
 				}
-				/*line :42:120000*/ lo2 = struct {
+				/*line :42:500*/ lo2 = struct {
 					V  T
 					At int
 				}{V: in[p2], At: p2}
-				/*line :46:120000*/ hi2 = lo2
-				/*line :47:120000*/ for from := first; from < last; from += size {
-					/*line :48:120000*/ if r.Halted() {
-						/*line :44:120000*/ r.Halt()
-					}
-					/*line :45:120000*/ i2 := from
+				/*line :46:500*/ hi2 = lo2
+				/*line :47:500*/ for from := first; from < last; from += size {
+					/*line :44:1*/ r.CheckHalt()
+					i2 := from
 					t5 := min(host.Div(at2-from-1, stride), 4096)
-					/*line :47:120000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line :47:120000*/ v := in[i2]
+					/*line :47:500*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:1*/ v := in[i2]
 						quernv15 := lo2.V
 						/*line order.go:123*/ result5 := orderedFloats[T](v, quernv15, quernbound0)
-						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result5 {
-							/*line :49:120000*/ lo2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:48:500*/ if result5 {
+							/*line :49:1000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :54:120000*/ quernv05 := hi2.V
+						/*line :54:1000*/ quernv05 := hi2.V
 						/*line order.go:123*/ result6 := orderedFloats[T](quernv05, v, quernbound0)
-						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result6 {
-							/*line :52:120000*/ hi2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:51:1000*/ if result6 {
+							/*line :52:1000*/ hi2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :57:120000*/ i2 += stride
+						/*line :57:500*/ i2 += stride
 					}
 				}
-				/*line :60:120000*/ _ = lo2
+				/*line :60:500*/ _ = lo2
 				_ = hi2
 			}
-			/*line :186:120000*/ step := 1
-			/*line :187:120000*/ if lo >= 0 && hi >= 0 {
+			/*line :186:1000*/ step := 1
+			/*line :187:500*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:120000*/ t23 := lo + step*p
-			/*line :196:120000*/ if value {
-				/*line :199:120000*/ if len(out) > 0 {
+			/*line :190:500*/ t23 := lo + step*p
+			/*line :196:500*/ if value {
+				/*line :199:500*/ if len(out) > 0 {
 					out[t23] = lo2.V
 				}
-				/*line :202:120000*/ if len(outAt) > 0 {
+				/*line :202:500*/ if len(outAt) > 0 {
 					outAt[t23] = lo2.At
 				}
 			}
-			/*line :191:120000*/ t7 := hi + step*p
-			/*line :196:120000*/ if value2 {
-				/*line :199:120000*/ if len(out) > 0 {
+			/*line :191:500*/ t7 := hi + step*p
+			/*line :196:500*/ if value2 {
+				/*line :199:500*/ if len(out) > 0 {
 					out[t7] = hi2.V
 				}
-				/*line :202:120000*/ if len(outAt) > 0 {
+				/*line :202:500*/ if len(outAt) > 0 {
 					outAt[t7] = hi2.At
 				}
 			}
 		}
-	} /*line quern_gen.go:13507:1*/
+	} /*line quern_gen.go:9830:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	n := host.Value[int](r, 1)
-	inner := host.Value[int](r, 2)
-	parts := host.Value[int](r, 3)
-	part := host.Value[int](r, 4)
-	group := host.Value[int](r, 5)
-	most := host.Value[bool](r, 6)
-	ends := host.Slice[int32](r, 7)
-	in := host.Slice[T](r, 8)
-	at := host.Slice[int](r, 9)
-	out := host.Slice[int](r, 10)
+	quernbound0, n, inner, parts, part, group, most, ends, in, at, out := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[bool](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[int](r, 9), host.Slice[int](r, 10)
 	var count int
-	l := struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
-	ps := host.Scratch[struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	}](r, 0, r.BlockDim.Count())
-	bests := host.Scratch[struct {
+	l := quernStruct1{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
+	ps, bests := host.Scratch[quernStruct2](r, 0, r.BlockDim.Count()), host.Scratch[struct {
 		V  T
 		At int
 	}](r, 1, r.BlockDim.Count())
 	t2 := l.Inner
 	c := int(1)
 	var group2 int
-	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs := host.Scratch[struct {
+	counts, vs, results := host.Scratch[int](r, 2, r.BlockDim.Count()), host.Scratch[struct {
 		V  T
 		At int
-	}](r, 3, r.BlockDim.Count())
-	results := host.Scratch[struct {
+	}](r, 3, r.BlockDim.Count()), host.Scratch[struct {
 		V  T
 		At int
 	}](r, 4, r.BlockDim.Count())
 	var d int
-	shuffleDowns := host.Scratch[struct {
+	shuffleDowns, givens, shuffleDowns2, givens2, shuffleDowns3 := host.Scratch[struct {
 		V  T
 		At int
-	}](r, 5, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 8, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 9, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[int](r, 7, r.BlockDim.Count())
+	}](r, 5, r.BlockDim.Count()), host.Scratch[T](r, 8, r.BlockDim.Count()), host.Scratch[T](r, 6, r.BlockDim.Count()), host.Scratch[int](r, 9, r.BlockDim.Count()), host.Scratch[int](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
 		start := count * l.Parts
-		/*line :62:30000*/ for threadZ := range 1 {
-			/*line :63:30000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1OrderedFloatsExtremeLines[T](r, ps, first, bests, base, l, start, count, ends, t2, c, at, part, in, most, quernbound0)
-			}
-		}
-		/*line :69:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line :47:30000*/ group2 = c << l.Group
-		/*line :48:30000*/ for threadZ := range 1 {
-			/*line :49:30000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2OrderedFloatsExtremeLines[T](r, ps, first2, bests, counts, vs, c, l)
-			}
-		}
-		/*line :55:30000*/ switch {
-//line :56:30000
+		quernRow1OrderedFloatsExtremeLines[T](r, ps, bests, base, l, start, count, ends, t2, c, at, part, in, most, quernbound0)
+		r.ThreadIdx = kernel.Dim3{}
+		/*line :47:1*/ group2 = c << l.Group
+		quernRow2OrderedIntegersExtremeLines[T](r, ps, bests, counts, vs, c, l)
+		/*line :49:1500*/ switch {
+//line :50:500
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group2 == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow3OrderedFloatsExtremeLines[T](r, vs, first3, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+				quernRow3OrderedIntegersExtremeLines[T](r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow4OrderedFloatsExtremeLines[T](r, vs, first4, shuffleDowns, givens)
-					}
-				}
-				/*line :264:10000*/ host.ShuffleDown(shuffleDowns2, givens, d)
-				/*line :265:10000*/ for threadZ := range 1 {
-					/*line :266:10000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow5OrderedFloatsExtremeLines[T](r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
-					}
-				}
-				/*line :271:10000*/ host.ShuffleDown(shuffleDowns3, givens2, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				quernRow4OrderedIntegersExtremeLines[T](r, vs, shuffleDowns, givens)
+				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				quernRow5OrderedIntegersExtremeLines[T](r, vs, shuffleDowns, shuffleDowns2, givens2)
+				host.ShuffleDown(shuffleDowns3, givens2, d)
 				start2 := 2*d - 1
-				/*line :273:10000*/ for threadZ := range 1 {
-					/*line :274:10000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow6OrderedFloatsExtremeLines[T](r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
-					}
-				}
+				quernRow6OrderedFloatsExtremeLines[T](r, counts, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 			}
-			/*line :281:10000*/ for threadZ := range 1 {
-				/*line :282:10000*/ for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow7OrderedFloatsExtremeLines[T](r, vs, first7, results)
-				}
-			}
+			/*line :250:500*/ quernRow7OrderedIntegersExtremeLines[T](r, vs, results)
 		}
-		/*line :288:10000*/ start3 := count * l.Parts
-		/*line :289:10000*/ for threadZ := range 1 {
-			/*line :290:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8OrderedFloatsExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
-			}
-		}
-	} /*line quern_gen.go:13640:1*/
+		/*line :252:500*/ start3 := count * l.Parts
+		quernRow8OrderedIntegersExtremeLines[T](r, ps, results, c, l, base, start3, out)
+	} /*line quern_gen.go:9887:1*/
 }
 
 //go:noinline
-func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first int, bests []struct {
+func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []quernStruct2, bests []struct {
 	V  T
 	At int
-}, base int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}, start int, count int, ends []int32, t2 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first:])
+}, base int, l quernStruct1, start, count int, ends []int32, t2, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
+	pRow := (*[256]quernStruct2)(ps)
 	bestRow := (*[256]struct {
 		V  T
 		At int
-	})(bests[first:])
+	})(bests)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p2 := &pRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
-			Line   int
-			Part   int
-			First  int
-			Stride int
-			From   int
-			To     int
-		}{}
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := quernStruct2{}
 		of := (base + threadX) >> l.Group
 		if of >= start {
 			*p2 = p
@@ -13698,253 +9918,58 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 				p.First = t1
 				p.Stride = t2
 			}
-			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
+			/*line :34:500*/ p.From = min(p.Part*l.Part, n2)
 			p.To = min(p.From+l.Part, n2)
 			*p2 = p
 		}
-		/*line :62:30000*/ lane := threadX & 31 & (c<<l.Group - 1)
-		/*line :63:30000*/ best := struct {
+		/*line :62:500*/ lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :63:500*/ best := struct {
 			V  T
 			At int
 		}{At: -1}
-		/*line :67:30000*/ for i := p2.From + lane; i < p2.To; i += c << l.Group {
-			/*line :68:30000*/ if r.Halted() {
-				/*line :64:30000*/ r.Halt()
-			}
-			/*line :65:30000*/ k := i
-			/*line :66:30000*/ if len(at) > 0 {
+		/*line :67:500*/ for i := p2.From + lane; i < p2.To; i += c << l.Group {
+			/*line :64:1*/ r.CheckHalt()
+			k := i
+			/*line :66:500*/ if len(at) > 0 {
 				k = at[p2.Line*part+i]
 			}
-			/*line :69:30000*/ v := in[p2.First+k*p2.Stride]
+			/*line :69:500*/ v := in[p2.First+k*p2.Stride]
 			b := best.V
 			a := v
-			/*line :71:30000*/ if most {
+			/*line :71:500*/ if most {
 				a = best.V
 				b = v
 			}
-			/*line :74:30000*/ t9 := best.At < 0
-			/*line :75:30000*/ if !t9 {
+			/*line :74:1000*/ t9 := best.At < 0
+			/*line :75:500*/ if !t9 {
 				/*line order.go:123*/ t9 = orderedFloats[T](a, b, quernbound0)
 			}
-			/*line quern.dev/algo/internal/template/lines.go:74:30000*/ if t9 {
-				/*line :75:30000*/ best = struct {
+			/*line quern.dev/algo/internal/template/lines.go:74:1000*/ if t9 {
+				/*line :75:500*/ best = struct {
 					V  T
 					At int
 				}{V: v, At: k}
 			}
 		}
-		/*line :81:30000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:13737:1*/
+		bestRow[threadX] = best
+	} /*line quern_gen.go:9955:1*/
 }
 
 //go:noinline
-func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first2 int, bests []struct {
+func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts []int, vs, shuffleDowns []struct {
 	V  T
 	At int
-}, counts []int, vs []struct {
-	V  T
-	At int
-}, c int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first2:])
-	bestRow := (*[256]struct {
-		V  T
-		At int
-	})(bests[first2:])
-	countRow := (*[256]int)(counts[first2:])
+}, shuffleDowns3 []int, d, group2, start2 int, most bool, quernbound0 uint32) {
+	countRow := (*[256]int)(counts)
 	vRow := (*[256]struct {
 		V  T
 		At int
-	})(vs[first2:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		p2 := &pRow[threadX]
-		best := bestRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:47*/ count2 := min(p2.To-p2.From, c<<l.Group)
-		v2 := best
-		countRow[threadX] = count2
-		vRow[threadX] = v2
-	} /*line quern_gen.go:13786:1*/
-}
-
-//go:noinline
-func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []struct {
-	V  T
-	At int
-}, first3 int, results []struct {
-	V  T
-	At int
-}) {
-	vRow := (*[256]struct {
-		V  T
-		At int
-	})(vs[first3:])
-	resultRow := (*[256]struct {
-		V  T
-		At int
-	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13805:1*/
-}
-
-//go:noinline
-func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []struct {
-	V  T
-	At int
-}, first4 int, shuffleDowns []struct {
-	V  T
-	At int
-}, givens []T) {
-	vRow := (*[256]struct {
-		V  T
-		At int
-	})(vs[first4:])
+	})(vs)
 	shuffleDownRow := (*[256]struct {
 		V  T
 		At int
-	})(shuffleDowns[first4:])
-	givenRow := (*[256]T)(givens[first4:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v2 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := struct {
-			V  T
-			At int
-		}{}
-		given := v2.V
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow[threadX] = given
-		{
-			threadX := threadX + 1
-			v2 := vRow[threadX]
-			shuffleDown := struct {
-				V  T
-				At int
-			}{}
-			given := v2.V
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 2
-			v2 := vRow[threadX]
-			/*line :285:10000*/ shuffleDown := struct {
-				V  T
-				At int
-			}{}
-			/*line :289:10000*/ given := v2.V
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-//line :293:10000
-		{
-			threadX := threadX + 3
-			v2 := vRow[threadX]
-			/*line :296:10000*/ shuffleDown := struct {
-				V  T
-				At int
-			}{}
-			/*line :300:10000*/ given := v2.V
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-	} /*line quern_gen.go:13868:1*/
-}
-
-//go:noinline
-func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []struct {
-	V  T
-	At int
-}, first5 int, shuffleDowns []struct {
-	V  T
-	At int
-}, shuffleDowns2 []T, givens2 []int) {
-	vRow := (*[256]struct {
-		V  T
-		At int
-	})(vs[first5:])
-	shuffleDownRow := (*[256]struct {
-		V  T
-		At int
-	})(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]int)(givens2[first5:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v2 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.V = shuffleDown2
-		given2 := v2.At
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow2[threadX] = given2
-		{
-			threadX := threadX + 1
-			v2 := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.V = shuffleDown2
-			given2 := v2.At
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 2
-			v2 := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.V = shuffleDown2
-			given2 := v2.At
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 3
-			v2 := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.V = shuffleDown2
-			given2 := v2.At
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-	} /*line quern_gen.go:13927:1*/
-}
-
-//go:noinline
-func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts []int, first6 int, vs []struct {
-	V  T
-	At int
-}, shuffleDowns []struct {
-	V  T
-	At int
-}, shuffleDowns3 []int, d int, group2 int, start2 int, most bool, quernbound0 uint32) {
-	countRow := (*[256]int)(counts[first6:])
-	vRow := (*[256]struct {
-		V  T
-		At int
-	})(vs[first6:])
-	shuffleDownRow := (*[256]struct {
-		V  T
-		At int
-	})(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]int)(shuffleDowns3[first6:])
+	})(shuffleDowns)
+	shuffleDownRow3 := (*[256]int)(shuffleDowns3)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
@@ -13952,7 +9977,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.At = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
 		if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
 			var result struct {
 				V  T
@@ -13960,157 +9985,88 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 			}
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
-//line :80:30000
+				/*line quern.dev/algo/internal/template/lines.go:79:1000*/ if most {
+//line :80:500
 					var result2 struct {
 						V  T
 						At int
 					}
-					/*line :84:30000*/ switch {
-//line :85:30000
+					/*line :84:500*/ switch {
+//line :85:500
 					default:
-						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv0 := v2.V
+						/*line quern.dev/algo/internal/template/extremes.go:21:500*/ quernv0 := v2.V
 						quernv1 := shuffleDown.V
 						/*line order.go:123*/ t22 := orderedFloats[T](quernv0, quernv1, quernbound0)
-						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ if !t22 {
+						/*line quern.dev/algo/internal/template/extremes.go:21:500*/ if !t22 {
 							t12 := shuffleDown.At < v2.At
-							/*line :23:120000*/ if t12 {
+							if t12 {
 								quernv02 := shuffleDown.V
 								quernv12 := v2.V
 								/*line order.go:123*/ result3 := orderedFloats[T](quernv02, quernv12, quernbound0)
 								/*line quern.dev/algo/internal/template/extremes.go:21*/ t12 = !result3
 							}
-							t22 = t12
+							/*line :23:500*/ t22 = t12
 						}
-						if t22 {
-							/*line :22:120000*/ result2 = shuffleDown
+						/*line :25:500*/ if t22 {
+							/*line :22:1*/ result2 = shuffleDown
 							break
 						}
-						/*line :24:120000*/ result2 = v2
+						/*line :24:1000*/ result2 = v2
 					}
-					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result = result2
+					/*line quern.dev/algo/internal/template/lines.go:80:500*/ result = result2
 					break
 				}
-//line :83:30000
+//line :83:1000
 				var result4 struct {
 					V  T
 					At int
 				}
-				/*line :87:30000*/ switch {
-//line :88:30000
+				/*line :87:1000*/ switch {
+//line :88:500
 				default:
-					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv03 := shuffleDown.V
+					/*line quern.dev/algo/internal/template/extremes.go:13*/ quernv03 := shuffleDown.V
 					quernv13 := v2.V
 					/*line order.go:123*/ t23 := orderedFloats[T](quernv03, quernv13, quernbound0)
-					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ if !t23 {
+					/*line quern.dev/algo/internal/template/extremes.go:13*/ if !t23 {
 						t13 := shuffleDown.At < v2.At
-						/*line :15:120000*/ if t13 {
+						if t13 {
 							quernv04 := v2.V
 							quernv14 := shuffleDown.V
 							/*line order.go:123*/ result5 := orderedFloats[T](quernv04, quernv14, quernbound0)
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t13 = !result5
 						}
-						/*line :15:120000*/ t23 = t13
+						t23 = t13
 					}
-					/*line :17:120000*/ if t23 {
-						/*line :14:120000*/ result4 = shuffleDown
+					if t23 {
+						/*line :14:1*/ result4 = shuffleDown
 						break
 					}
-					/*line :16:120000*/ result4 = v2
+					/*line :16:1000*/ result4 = v2
 				}
-				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result = result4
+				/*line quern.dev/algo/internal/template/lines.go:82*/ result = result4
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:266*/ v2 = result
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v2 = result
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:14027:1*/
-}
-
-//go:noinline
-func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []struct {
-	V  T
-	At int
-}, first7 int, results []struct {
-	V  T
-	At int
-}) {
-	vRow := (*[256]struct {
-		V  T
-		At int
-	})(vs[first7:])
-	resultRow := (*[256]struct {
-		V  T
-		At int
-	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:269:10000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:14046:1*/
-}
-
-//go:noinline
-func quernRow8OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first8 int, results []struct {
-	V  T
-	At int
-}, c int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}, base int, start3 int, out []int) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first8:])
-	resultRow := (*[256]struct {
-		V  T
-		At int
-	})(results[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		p2 := &pRow[threadX]
-		result6 := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:41*/ result0 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
-		/*line :84:30000*/ if result0 {
-			out[p2.Line*l.Parts+p2.Part] = result6.At
-		}
-	} /*line quern_gen.go:14087:1*/
+	} /*line quern_gen.go:10052:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	swapped := host.Value[bool](r, 2)
-	a_ := host.Slice[T](r, 3)
-	b_ := host.Slice[T](r, 4)
+	quernbound0, part, swapped, a_, b_ := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	pairs := false
 	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsSortParts[T](r, swapped, base2, part, a_, b_, quernbound0, pairs, width3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedFloatsSortParts[T](r, swapped, base2, part, a_, b_, quernbound0, pairs, width3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped bool, base2 int, part int, a_ []T, b_ []T, quernbound0 uint32, pairs bool, width3 int) {
+func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped bool, base2, part int, a_, b_ []T, quernbound0 uint32, pairs bool, width3 int) {
 	for threadX := range width3 {
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
@@ -14118,406 +10074,362 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 		/*line quern.dev/algo/internal/template/merge.go:343*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :362:130000*/ if base >= len(a_) {
+			/*line :362:500*/ if base >= len(a_) {
 				break
 			}
-			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :367:130000*/ if r.Halted() {
-					/*line :366:130000*/ r.Halt()
-				}
-				/*line :367:130000*/ swapped2 = !swapped2
+			/*line :366:500*/ for width := 16; width < part; width *= 2 {
+				/*line :366:1*/ r.CheckHalt()
+				swapped2 = !swapped2
 			}
-			/*line :369:130000*/ for first := base; first < last; first += 16 {
-				/*line :370:130000*/ if r.Halted() {
-					/*line :369:130000*/ r.Halt()
-				}
-				/*line :370:130000*/ end := min(first+16, last)
-				/*line :371:130000*/ if swapped2 {
-					/*line :395:130000*/ from := [16]int32{}
+			for first := base; first < last; first += 16 {
+				/*line :369:1*/ r.CheckHalt()
+				end := min(first+16, last)
+				/*line :371:500*/ if swapped2 {
+					/*line :395:1*/ from := [16]int32{}
 					x := a_[first:end]
-					/*line :396:130000*/ y := b_[first:end]
-					/*line :397:130000*/ for i := 0; i < 16; i++ {
-						/*line :398:130000*/ if i >= len(x) {
+					/*line :396:1*/ y := b_[first:end]
+					/*line :397:500*/ for i := 0; i < 16; i++ {
+						/*line :398:500*/ if i >= len(x) {
 							break
 						}
-						/*line :401:130000*/ v := x[i]
+						/*line :401:1000*/ v := x[i]
 						j := i
-						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:1000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :405:130000*/ if !t7 {
-								/*line :404:130000*/ quernv1 := y[j-1]
+							/*line :405:500*/ if !t7 {
+								/*line :404:1*/ quernv1 := y[j-1]
 								/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
 								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :406:130000*/ if t7 {
+							if t7 {
 								break
 							}
-							/*line :407:130000*/ y[j] = y[j-1]
-							/*line :408:130000*/ if pairs {
+							/*line :407:1000*/ y[j] = y[j-1]
+							/*line :408:1000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :411:130000*/ j--
+							/*line :411:1000*/ j--
 						}
-						/*line :413:130000*/ y[j] = v
-						/*line :414:130000*/ if pairs {
+						/*line :413:500*/ y[j] = v
+						/*line :414:500*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :418:130000*/ if pairs {
-						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:500*/ if pairs {
+						/*line :419:500*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first + int(from[j2])
 						}
 					}
-//line :423:130000
+//line :423:500
 				} else {
-					/*line :395:130000*/ from2 := [16]int32{}
+					/*line :395:1000*/ from2 := [16]int32{}
 					x2 := a_[first:end]
-					/*line :396:130000*/ y2 := a_[first:end]
-					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :398:130000*/ if i3 >= len(x2) {
+					/*line :396:1*/ y2 := a_[first:end]
+					/*line :397:500*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:500*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :401:130000*/ v2 := x2[i3]
+						/*line :401:1000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:1000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :405:130000*/ if !t72 {
-								/*line :404:130000*/ quernv12 := y2[j3-1]
+							/*line :405:500*/ if !t72 {
+								/*line :404:1*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ result2 := orderedFloats[T](v2, quernv12, quernbound0)
 								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :406:130000*/ if t72 {
+							if t72 {
 								break
 							}
-							/*line :407:130000*/ y2[j3] = y2[j3-1]
-							/*line :408:130000*/ if pairs {
+							/*line :407:1000*/ y2[j3] = y2[j3-1]
+							/*line :408:1000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :411:130000*/ j3--
+							/*line :411:1000*/ j3--
 						}
-						/*line :413:130000*/ y2[j3] = v2
-						/*line :414:130000*/ if pairs {
+						/*line :413:500*/ y2[j3] = v2
+						/*line :414:500*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :418:130000*/ if pairs {
-						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:500*/ if pairs {
+						/*line :419:500*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :378:130000*/ if r.Halted() {
-					/*line :377:130000*/ r.Halt()
-				}
-				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
-					/*line :379:130000*/ if r.Halted() {
-						/*line :378:130000*/ r.Halt()
-					}
-					/*line :379:130000*/ second := min(first2+width2, last)
+			/*line :377:500*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :377:1*/ r.CheckHalt()
+				/*line :378:500*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :378:1*/ r.CheckHalt()
+					second := min(first2+width2, last)
 					end2 := min(first2+2*width2, last)
-					/*line :380:130000*/ if swapped2 {
+					/*line :380:1000*/ if swapped2 {
 						i5 := first2
 						j5 := second
 						at := first2
-						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :430:130000*/ if r.Halted() {
-								/*line :429:130000*/ r.Halt()
-							}
-							/*line :430:130000*/ t1 := min(steps, 4096)
-							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
-								/*line :431:130000*/ x3 := b_[i5]
-								/*line :431:130000*/ y3 := b_[j5]
+						/*line :429:500*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :429:1*/ r.CheckHalt()
+							t1 := min(steps, 4096)
+							/*line :431:500*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:1*/ x3 := b_[i5]
+								/*line :431:1*/ y3 := b_[j5]
 								/*line order.go:123*/ result3 := orderedFloats[T](y3, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431*/ if result3 {
 									a_[at] = y3
-									/*line :434:130000*/ j5++
-//line :435:130000
+									/*line :434:1*/ j5++
+//line :435:500
 								} else {
-									/*line :436:130000*/ a_[at] = x3
-									/*line :438:130000*/ i5++
+									/*line :436:500*/ a_[at] = x3
+									/*line :438:1*/ i5++
 								}
-								/*line :440:130000*/ at++
+								/*line :440:500*/ at++
 							}
 						}
-						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:500*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :446:130000*/ at++
+							/*line :446:1*/ at++
 						}
-						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:500*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :451:130000*/ at++
+							/*line :451:1*/ at++
 						}
-//line :453:130000
 					} else {
-						/*line :383:130000*/ i7 := first2
+						/*line :383:1000*/ i7 := first2
 						j6 := second
 						at2 := first2
-						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :430:130000*/ if r.Halted() {
-								/*line :429:130000*/ r.Halt()
-							}
-							/*line :430:130000*/ t12 := min(steps2, 4096)
-							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
-								/*line :431:130000*/ x4 := a_[i7]
-								/*line :431:130000*/ y4 := a_[j6]
+						/*line :429:500*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :429:1*/ r.CheckHalt()
+							t12 := min(steps2, 4096)
+							/*line :431:500*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:1*/ x4 := a_[i7]
+								/*line :431:1*/ y4 := a_[j6]
 								/*line order.go:123*/ result4 := orderedFloats[T](y4, x4, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431*/ if result4 {
 									b_[at2] = y4
-									/*line :434:130000*/ j6++
-//line :435:130000
+									/*line :434:1*/ j6++
+//line :435:500
 								} else {
-									/*line :436:130000*/ b_[at2] = x4
-									/*line :438:130000*/ i7++
+									/*line :436:500*/ b_[at2] = x4
+									/*line :438:1*/ i7++
 								}
-								/*line :440:130000*/ at2++
+								/*line :440:500*/ at2++
 							}
 						}
-						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:500*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :446:130000*/ at2++
+							/*line :446:1*/ at2++
 						}
-						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:500*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :451:130000*/ at2++
+							/*line :451:1*/ at2++
 						}
 					}
 				}
-				/*line :386:130000*/ swapped2 = !swapped2
+				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14290:1*/
+	} /*line quern_gen.go:10233:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	swapped := host.Value[bool](r, 2)
-	a_ := host.Slice[T](r, 3)
-	b_ := host.Slice[T](r, 4)
-	index := host.Slice[uint32](r, 5)
-	other := host.Slice[uint32](r, 6)
+	quernbound0, part, swapped, a_, b_, index, other := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	pairs := true
 	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsSortPairParts[T](r, swapped, base2, part, a_, b_, quernbound0, pairs, other, index, width3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedFloatsSortPairParts[T](r, swapped, base2, part, a_, b_, quernbound0, pairs, other, index, width3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapped bool, base2 int, part int, a_ []T, b_ []T, quernbound0 uint32, pairs bool, other []uint32, index []uint32, width3 int) {
+func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapped bool, base2, part int, a_, b_ []T, quernbound0 uint32, pairs bool, other, index []uint32, width3 int) {
 	for threadX := range width3 {
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
 		/*line quern.dev/algo/internal/template/merge.go:351*/ swapped2 := swapped
-		/*line :352:130000*/ switch {
-//line :353:130000
+		switch {
+//line :353:1000
 		default:
-			/*line :362:130000*/ if base >= len(a_) {
+			/*line :362:500*/ if base >= len(a_) {
 				break
 			}
-			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :367:130000*/ if r.Halted() {
-					/*line :366:130000*/ r.Halt()
-				}
-				/*line :367:130000*/ swapped2 = !swapped2
+			/*line :366:500*/ for width := 16; width < part; width *= 2 {
+				/*line :366:1*/ r.CheckHalt()
+				swapped2 = !swapped2
 			}
-			/*line :369:130000*/ for first := base; first < last; first += 16 {
-				/*line :370:130000*/ if r.Halted() {
-					/*line :369:130000*/ r.Halt()
-				}
-				/*line :370:130000*/ end := min(first+16, last)
-				/*line :371:130000*/ if swapped2 {
-					/*line :395:130000*/ from := [16]int32{}
+			for first := base; first < last; first += 16 {
+				/*line :369:1*/ r.CheckHalt()
+				end := min(first+16, last)
+				/*line :371:500*/ if swapped2 {
+					/*line :395:1*/ from := [16]int32{}
 					x := a_[first:end]
-					/*line :396:130000*/ y := b_[first:end]
-					/*line :397:130000*/ for i := 0; i < 16; i++ {
-						/*line :398:130000*/ if i >= len(x) {
+					/*line :396:1*/ y := b_[first:end]
+					/*line :397:500*/ for i := 0; i < 16; i++ {
+						/*line :398:500*/ if i >= len(x) {
 							break
 						}
-						/*line :401:130000*/ v := x[i]
+						/*line :401:1000*/ v := x[i]
 						j := i
-						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:1000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :405:130000*/ if !t7 {
-								/*line :404:130000*/ quernv1 := y[j-1]
+							/*line :405:500*/ if !t7 {
+								/*line :404:1*/ quernv1 := y[j-1]
 								/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
 								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :406:130000*/ if t7 {
+							if t7 {
 								break
 							}
-							/*line :407:130000*/ y[j] = y[j-1]
-							/*line :408:130000*/ if pairs {
+							/*line :407:1000*/ y[j] = y[j-1]
+							/*line :408:1000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :411:130000*/ j--
+							/*line :411:1000*/ j--
 						}
-						/*line :413:130000*/ y[j] = v
-						/*line :414:130000*/ if pairs {
+						/*line :413:500*/ y[j] = v
+						/*line :414:500*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :418:130000*/ if pairs {
-						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:500*/ if pairs {
+						/*line :419:500*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first + j2
-							/*line :420:130000*/ from2 := first + int(from[j2])
-							/*line :353:130000*/ other[to] = uint32(from2)
+							/*line :420:1*/ from2 := first + int(from[j2])
+							/*line :353:1*/ other[to] = uint32(from2)
 						}
 					}
-//line :356:130000
+//line :356:500
 				} else {
-					/*line :395:130000*/ from3 := [16]int32{}
+					/*line :395:1000*/ from3 := [16]int32{}
 					x2 := a_[first:end]
-					/*line :396:130000*/ y2 := a_[first:end]
-					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :398:130000*/ if i3 >= len(x2) {
+					/*line :396:1*/ y2 := a_[first:end]
+					/*line :397:500*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:500*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :401:130000*/ v2 := x2[i3]
+						/*line :401:1000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:1000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :405:130000*/ if !t72 {
-								/*line :404:130000*/ quernv12 := y2[j3-1]
+							/*line :405:500*/ if !t72 {
+								/*line :404:1*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ result2 := orderedFloats[T](v2, quernv12, quernbound0)
 								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :406:130000*/ if t72 {
+							if t72 {
 								break
 							}
-							/*line :407:130000*/ y2[j3] = y2[j3-1]
-							/*line :408:130000*/ if pairs {
+							/*line :407:1000*/ y2[j3] = y2[j3-1]
+							/*line :408:1000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :411:130000*/ j3--
+							/*line :411:1000*/ j3--
 						}
-						/*line :413:130000*/ y2[j3] = v2
-						/*line :414:130000*/ if pairs {
+						/*line :413:500*/ y2[j3] = v2
+						/*line :414:500*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :418:130000*/ if pairs {
-						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:500*/ if pairs {
+						/*line :419:500*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first + j4
-							/*line :420:130000*/ from4 := first + int(from3[j4])
-							/*line :352:130000*/ index[to2] = uint32(from4)
+							/*line :420:1*/ from4 := first + int(from3[j4])
+							/*line :352:1*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :378:130000*/ if r.Halted() {
-					/*line :377:130000*/ r.Halt()
-				}
-				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
-					/*line :379:130000*/ if r.Halted() {
-						/*line :378:130000*/ r.Halt()
-					}
-					/*line :379:130000*/ second := min(first2+width2, last)
+			/*line :377:500*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :377:1*/ r.CheckHalt()
+				/*line :378:500*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :378:1*/ r.CheckHalt()
+					second := min(first2+width2, last)
 					end2 := min(first2+2*width2, last)
-					/*line :380:130000*/ if swapped2 {
+					/*line :380:1000*/ if swapped2 {
 						i5 := first2
 						j5 := second
 						at := first2
-						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :430:130000*/ if r.Halted() {
-								/*line :429:130000*/ r.Halt()
-							}
-							/*line :430:130000*/ t1 := min(steps, 4096)
-							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
-								/*line :431:130000*/ x3 := b_[i5]
-								/*line :431:130000*/ y3 := b_[j5]
+						/*line :429:500*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :429:1*/ r.CheckHalt()
+							t1 := min(steps, 4096)
+							/*line :431:500*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:1*/ x3 := b_[i5]
+								/*line :431:1*/ y3 := b_[j5]
 								/*line order.go:123*/ result3 := orderedFloats[T](y3, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431*/ if result3 {
 									a_[at] = y3
-									/*line :355:130000*/ index[at] = other[j5]
-									/*line :434:130000*/ j5++
-//line :435:130000
+									/*line :355:1*/ index[at] = other[j5]
+									/*line :434:1*/ j5++
+//line :435:500
 								} else {
-									/*line :436:130000*/ a_[at] = x3
-									/*line :355:130000*/ index[at] = other[i5]
-									/*line :438:130000*/ i5++
+									/*line :436:500*/ a_[at] = x3
+									/*line :355:1*/ index[at] = other[i5]
+									/*line :438:1*/ i5++
 								}
-								/*line :440:130000*/ at++
+								/*line :440:500*/ at++
 							}
 						}
-						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:500*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :355:130000*/ index[at] = other[i5]
-							/*line :446:130000*/ at++
+							/*line :355:1*/ index[at] = other[i5]
+							/*line :446:1*/ at++
 						}
-						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:500*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :355:130000*/ index[at] = other[j5]
-							/*line :451:130000*/ at++
+							/*line :355:1*/ index[at] = other[j5]
+							/*line :451:1*/ at++
 						}
-//line :453:130000
 					} else {
-						/*line :383:130000*/ i7 := first2
+						/*line :383:1000*/ i7 := first2
 						j6 := second
 						at2 := first2
-						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :430:130000*/ if r.Halted() {
-								/*line :429:130000*/ r.Halt()
-							}
-							/*line :430:130000*/ t12 := min(steps2, 4096)
-							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
-								/*line :431:130000*/ x4 := a_[i7]
-								/*line :431:130000*/ y4 := a_[j6]
+						/*line :429:500*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :429:1*/ r.CheckHalt()
+							t12 := min(steps2, 4096)
+							/*line :431:500*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:1*/ x4 := a_[i7]
+								/*line :431:1*/ y4 := a_[j6]
 								/*line order.go:123*/ result4 := orderedFloats[T](y4, x4, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431*/ if result4 {
 									b_[at2] = y4
-									/*line :354:130000*/ other[at2] = index[j6]
-									/*line :434:130000*/ j6++
-//line :435:130000
+									/*line :354:1*/ other[at2] = index[j6]
+									/*line :434:1*/ j6++
+//line :435:500
 								} else {
-									/*line :436:130000*/ b_[at2] = x4
-									/*line :354:130000*/ other[at2] = index[i7]
-									/*line :438:130000*/ i7++
+									/*line :436:500*/ b_[at2] = x4
+									/*line :354:1*/ other[at2] = index[i7]
+									/*line :438:1*/ i7++
 								}
-								/*line :440:130000*/ at2++
+								/*line :440:500*/ at2++
 							}
 						}
-						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:500*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :354:130000*/ other[at2] = index[i7]
-							/*line :446:130000*/ at2++
+							/*line :354:1*/ other[at2] = index[i7]
+							/*line :446:1*/ at2++
 						}
-						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:500*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :354:130000*/ other[at2] = index[j6]
-							/*line :451:130000*/ at2++
+							/*line :354:1*/ other[at2] = index[j6]
+							/*line :451:1*/ at2++
 						}
 					}
 				}
-				/*line :386:130000*/ swapped2 = !swapped2
+				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14508:1*/
+	} /*line quern_gen.go:10427:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	a_ := host.Slice[T](r, 3)
-	b_ := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
+	quernbound0, part, width, a_, b_, out := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	m2 := len(a_)
 	n := len(b_)
 	t3 := len(a_)
@@ -14525,17 +10437,14 @@ func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsMergeParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, t3, size, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedFloatsMergeParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, t3, size, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, t3 int, size int, width2 int) {
+func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base, part int, out []T, width int, b_, a_ []T, quernbound0 uint32, m2, n, t3, size, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
@@ -14545,137 +10454,119 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :483:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := max(at-len(b_), 0)
-				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
-					/*line :31:130000*/ if r.Halted() {
-						/*line :30:130000*/ r.Halt()
-					}
-					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
+			/*line :483:500*/ if width == 0 {
+				/*line :29:1*/ lo := max(at-len(b_), 0)
+				for hi := min(at, len(a_)); lo < hi; {
+					/*line :30:1*/ r.CheckHalt()
+					m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:130000*/ quernv1 := a_[m]
+					/*line :32:1*/ quernv1 := a_[m]
 					/*line order.go:123*/ result := orderedFloats[T](quernv0, quernv1, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32*/ if result {
 						hi = m
-//line :34:130000
+//line :34:2000
 					} else {
-						/*line :35:130000*/ lo = m + 1
+						lo = m + 1
 					}
 				}
-				/*line :485:130000*/ i := lo
+				/*line :485:500*/ i := lo
 				j := at - lo
 				at2 := at
-				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
-					/*line :430:130000*/ if r.Halted() {
-						/*line :429:130000*/ r.Halt()
-					}
-					/*line :430:130000*/ t1 := min(steps, 4096)
-					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
-						/*line :431:130000*/ x := a_[i]
-						/*line :431:130000*/ y := b_[j]
+				/*line :429:500*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :429:1*/ r.CheckHalt()
+					t1 := min(steps, 4096)
+					/*line :431:500*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:1*/ x := a_[i]
+						/*line :431:1*/ y := b_[j]
 						/*line order.go:123*/ result2 := orderedFloats[T](y, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:431*/ if result2 {
 							out[at2] = y
-							/*line :434:130000*/ j++
-//line :435:130000
+							/*line :434:1*/ j++
+//line :435:500
 						} else {
-							/*line :436:130000*/ out[at2] = x
-							/*line :438:130000*/ i++
+							/*line :436:500*/ out[at2] = x
+							/*line :438:1*/ i++
 						}
-						/*line :440:130000*/ at2++
+						/*line :440:500*/ at2++
 					}
 				}
-				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
+				/*line :443:500*/ for ; i < m2 && at2 < end; i++ {
 					out[at2] = a_[i]
-					/*line :446:130000*/ at2++
+					/*line :446:1*/ at2++
 				}
-				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:500*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :451:130000*/ at2++
+					/*line :451:1*/ at2++
 				}
-				/*line :453:130000*/ break
+				break
 			}
-//line :455:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:130000*/ if width == 0 {
+			/*line :77:1000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t3
-//line :81:130000
+//line :81:500
 			} else {
-				/*line :80:130000*/ first2 := at - host.Rem(at, size)
+				/*line :80:1000*/ first2 := at - host.Rem(at, size)
 				second = min(first2+width, t3)
 				first = first2
 				last = min(first2+size, t3)
 			}
-			/*line :489:130000*/ a := a_[first:second]
-			/*line :489:130000*/ b := a_[second:last]
+			/*line :489:500*/ a := a_[first:second]
+			/*line :489:1*/ b := a_[second:last]
 			d := at - first
-			/*line :29:130000*/ lo2 := max(d-len(b), 0)
-			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
-				/*line :31:130000*/ if r.Halted() {
-					/*line :30:130000*/ r.Halt()
-				}
-				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
+			/*line :29:1*/ lo2 := max(d-len(b), 0)
+			for hi2 := min(d, len(a)); lo2 < hi2; {
+				/*line :30:1*/ r.CheckHalt()
+				m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:130000*/ quernv12 := a[m3]
+				/*line :32:1*/ quernv12 := a[m3]
 				/*line order.go:123*/ result3 := orderedFloats[T](quernv02, quernv12, quernbound0)
-				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
+				/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 					hi2 = m3
-//line :34:130000
+//line :34:2000
 				} else {
-					/*line :35:130000*/ lo2 = m3 + 1
+					lo2 = m3 + 1
 				}
 			}
-			/*line :490:130000*/ i3 := first + lo2
+			/*line :490:500*/ i3 := first + lo2
 			j2 := second + at - first - lo2
 			at3 := at
-			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
-				/*line :430:130000*/ if r.Halted() {
-					/*line :429:130000*/ r.Halt()
-				}
-				/*line :430:130000*/ t12 := min(steps2, 4096)
-				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
-					/*line :431:130000*/ x2 := a_[i3]
-					/*line :431:130000*/ y2 := a_[j2]
+			/*line :429:500*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :429:1*/ r.CheckHalt()
+				t12 := min(steps2, 4096)
+				/*line :431:500*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:1*/ x2 := a_[i3]
+					/*line :431:1*/ y2 := a_[j2]
 					/*line order.go:123*/ result4 := orderedFloats[T](y2, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:431*/ if result4 {
 						out[at3] = y2
-						/*line :434:130000*/ j2++
-//line :435:130000
+						/*line :434:1*/ j2++
+//line :435:500
 					} else {
-						/*line :436:130000*/ out[at3] = x2
-						/*line :438:130000*/ i3++
+						/*line :436:500*/ out[at3] = x2
+						/*line :438:1*/ i3++
 					}
-					/*line :440:130000*/ at3++
+					/*line :440:500*/ at3++
 				}
 			}
-			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
+			/*line :443:500*/ for ; i3 < second && at3 < end; i3++ {
 				out[at3] = a_[i3]
-				/*line :446:130000*/ at3++
+				/*line :446:1*/ at3++
 			}
-			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
+			/*line :448:500*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :451:130000*/ at3++
+				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14664:1*/
+	} /*line quern_gen.go:10564:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	part := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	a_ := host.Slice[T](r, 3)
-	b_ := host.Slice[T](r, 4)
-	out := host.Slice[T](r, 5)
-	index := host.Slice[uint32](r, 6)
-	outIndex := host.Slice[uint32](r, 7)
+	quernbound0, part, width, a_, b_, out, index, outIndex := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	m2 := len(a_)
 	n := len(b_)
 	t3 := len(a_)
@@ -14683,17 +10574,14 @@ func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t3, size, index, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedFloatsMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t3, size, index, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, t3 int, size int, index []uint32, width2 int) {
+func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base, part int, out []T, width int, b_, a_ []T, quernbound0 uint32, m2, n int, outIndex []uint32, t3, size int, index []uint32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
@@ -14703,156 +10591,138 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :483:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := max(at-len(b_), 0)
-				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
-					/*line :31:130000*/ if r.Halted() {
-						/*line :30:130000*/ r.Halt()
-					}
-					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
+			/*line :483:500*/ if width == 0 {
+				/*line :29:1*/ lo := max(at-len(b_), 0)
+				for hi := min(at, len(a_)); lo < hi; {
+					/*line :30:1*/ r.CheckHalt()
+					m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:130000*/ quernv1 := a_[m]
+					/*line :32:1*/ quernv1 := a_[m]
 					/*line order.go:123*/ result := orderedFloats[T](quernv0, quernv1, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32*/ if result {
 						hi = m
-//line :34:130000
+//line :34:2000
 					} else {
-						/*line :35:130000*/ lo = m + 1
+						lo = m + 1
 					}
 				}
-				/*line :485:130000*/ i := lo
+				/*line :485:500*/ i := lo
 				j := at - lo
 				at2 := at
-				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
-					/*line :430:130000*/ if r.Halted() {
-						/*line :429:130000*/ r.Halt()
-					}
-					/*line :430:130000*/ t1 := min(steps, 4096)
-					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
-						/*line :431:130000*/ x := a_[i]
-						/*line :431:130000*/ y := b_[j]
+				/*line :429:500*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :429:1*/ r.CheckHalt()
+					t1 := min(steps, 4096)
+					/*line :431:500*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:1*/ x := a_[i]
+						/*line :431:1*/ y := b_[j]
 						/*line order.go:123*/ result2 := orderedFloats[T](y, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:431*/ if result2 {
 							out[at2] = y
-							/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
-							/*line :434:130000*/ j++
-//line :435:130000
+							/*line :471:1*/ outIndex[at2] = uint32(len(a_) + j)
+							/*line :434:1*/ j++
+//line :435:500
 						} else {
-							/*line :436:130000*/ out[at2] = x
-							/*line :470:130000*/ outIndex[at2] = uint32(i)
-							/*line :438:130000*/ i++
+							/*line :436:500*/ out[at2] = x
+							/*line :470:1*/ outIndex[at2] = uint32(i)
+							/*line :438:1*/ i++
 						}
-						/*line :440:130000*/ at2++
+						/*line :440:500*/ at2++
 					}
 				}
-				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
+				/*line :443:500*/ for ; i < m2 && at2 < end; i++ {
 					out[at2] = a_[i]
-					/*line :470:130000*/ outIndex[at2] = uint32(i)
-					/*line :446:130000*/ at2++
+					/*line :470:1*/ outIndex[at2] = uint32(i)
+					/*line :446:1*/ at2++
 				}
-				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:500*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
-					/*line :451:130000*/ at2++
+					/*line :471:1*/ outIndex[at2] = uint32(len(a_) + j)
+					/*line :451:1*/ at2++
 				}
-				/*line :453:130000*/ break
+				break
 			}
-//line :455:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:130000*/ if width == 0 {
+			/*line :77:1000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t3
-//line :81:130000
+//line :81:500
 			} else {
-				/*line :80:130000*/ first2 := at - host.Rem(at, size)
+				/*line :80:1000*/ first2 := at - host.Rem(at, size)
 				second = min(first2+width, t3)
 				first = first2
 				last = min(first2+size, t3)
 			}
-			/*line :489:130000*/ a := a_[first:second]
-			/*line :489:130000*/ b := a_[second:last]
+			/*line :489:500*/ a := a_[first:second]
+			/*line :489:1*/ b := a_[second:last]
 			d := at - first
-			/*line :29:130000*/ lo2 := max(d-len(b), 0)
-			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
-				/*line :31:130000*/ if r.Halted() {
-					/*line :30:130000*/ r.Halt()
-				}
-				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
+			/*line :29:1*/ lo2 := max(d-len(b), 0)
+			for hi2 := min(d, len(a)); lo2 < hi2; {
+				/*line :30:1*/ r.CheckHalt()
+				m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:130000*/ quernv12 := a[m3]
+				/*line :32:1*/ quernv12 := a[m3]
 				/*line order.go:123*/ result3 := orderedFloats[T](quernv02, quernv12, quernbound0)
-				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
+				/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 					hi2 = m3
-//line :34:130000
+//line :34:2000
 				} else {
-					/*line :35:130000*/ lo2 = m3 + 1
+					lo2 = m3 + 1
 				}
 			}
-			/*line :490:130000*/ i3 := first + lo2
+			/*line :490:500*/ i3 := first + lo2
 			j2 := second + at - first - lo2
 			at3 := at
-			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
-				/*line :430:130000*/ if r.Halted() {
-					/*line :429:130000*/ r.Halt()
-				}
-				/*line :430:130000*/ t12 := min(steps2, 4096)
-				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
-					/*line :431:130000*/ x2 := a_[i3]
-					/*line :431:130000*/ y2 := a_[j2]
+			/*line :429:500*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :429:1*/ r.CheckHalt()
+				t12 := min(steps2, 4096)
+				/*line :431:500*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:1*/ x2 := a_[i3]
+					/*line :431:1*/ y2 := a_[j2]
 					/*line order.go:123*/ result4 := orderedFloats[T](y2, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:431*/ if result4 {
 						out[at3] = y2
-						/*line :472:130000*/ outIndex[at3] = index[j2]
-						/*line :434:130000*/ j2++
-//line :435:130000
+						/*line :472:1*/ outIndex[at3] = index[j2]
+						/*line :434:1*/ j2++
+//line :435:500
 					} else {
-						/*line :436:130000*/ out[at3] = x2
-						/*line :472:130000*/ outIndex[at3] = index[i3]
-						/*line :438:130000*/ i3++
+						/*line :436:500*/ out[at3] = x2
+						/*line :472:1*/ outIndex[at3] = index[i3]
+						/*line :438:1*/ i3++
 					}
-					/*line :440:130000*/ at3++
+					/*line :440:500*/ at3++
 				}
 			}
-			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
+			/*line :443:500*/ for ; i3 < second && at3 < end; i3++ {
 				out[at3] = a_[i3]
-				/*line :472:130000*/ outIndex[at3] = index[i3]
-				/*line :446:130000*/ at3++
+				/*line :472:1*/ outIndex[at3] = index[i3]
+				/*line :446:1*/ at3++
 			}
-			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
+			/*line :448:500*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :472:130000*/ outIndex[at3] = index[j2]
-				/*line :451:130000*/ at3++
+				/*line :472:1*/ outIndex[at3] = index[j2]
+				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14830:1*/
+	} /*line quern_gen.go:10709:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	upper := host.Value[bool](r, 1)
-	sorted := host.Slice[T](r, 2)
-	values := host.Slice[T](r, 3)
-	at := host.Slice[int](r, 4)
+	quernbound0, upper, sorted, values, at := host.Value[uint32](r, 0), host.Value[bool](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[int](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsBounds[T](r, base, at, upper, values, sorted, quernbound0, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedFloatsBounds[T](r, base, at, upper, values, sorted, quernbound0, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at []int, upper bool, values []T, sorted []T, quernbound0 uint32, width int) {
+func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at []int, upper bool, values, sorted []T, quernbound0 uint32, width int) {
 	count := width
 	if base >= 0 && count <= len(values)-base && count <= len(at)-base {
 		row := values[base:][:count]
@@ -14867,108 +10737,94 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:130000*/ hi := len(sorted)
+					/*line :61:1*/ hi := len(sorted)
 					lo := 0
-					/*line :62:130000*/ for lo < hi {
-						/*line :63:130000*/ if r.Halted() {
-							/*line :62:130000*/ r.Halt()
-						}
-						/*line :63:130000*/ m := int(uint(lo+hi) / 2)
+					/*line :62:1000*/ for lo < hi {
+						/*line :62:1*/ r.CheckHalt()
+						m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
 						/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/merge.go:64*/ if result {
 							hi = m
-//line :66:130000
+//line :66:1000
 						} else {
-							/*line :67:130000*/ lo = m + 1
+							/*line :67:1000*/ lo = m + 1
 						}
 					}
-					/*line :504:130000*/ row2[threadX] = lo
-//line :505:130000
+					/*line :504:500*/ row2[threadX] = lo
 				} else {
-					/*line :506:130000*/ v2 := row[threadX]
-					/*line :45:130000*/ hi2 := len(sorted)
+					v2 := row[threadX]
+					/*line :45:1*/ hi2 := len(sorted)
 					lo2 := 0
-					/*line :46:130000*/ for lo2 < hi2 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :46:1000*/ for lo2 < hi2 {
+						/*line :46:1*/ r.CheckHalt()
+						m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
 						/*line order.go:123*/ result2 := orderedFloats[T](quernv0, v2, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result2 {
 							lo2 = m2 + 1
-//line :50:130000
+//line :50:1000
 						} else {
-							/*line :51:130000*/ hi2 = m2
+							/*line :51:1500*/ hi2 = m2
 						}
 					}
-					/*line :506:130000*/ row2[threadX] = lo2
+					/*line :506:500*/ row2[threadX] = lo2
 				}
 			}
 		}
-		/*line :510:130000*/ return
+		return
 	}
-	/*line :512:130000*/ for threadX := range width {
+	/*line :512:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :515:130000*/ switch {
-//line :516:130000
+		/*line :515:500*/ switch {
+//line :516:500
 		default:
-			/*line :500:130000*/ if i >= len(at) {
+			/*line :500:500*/ if i >= len(at) {
 				break
 			}
-			/*line :503:130000*/ if upper {
+			/*line :503:500*/ if upper {
 				v := values[i]
-				/*line :61:130000*/ hi := len(sorted)
+				/*line :61:1*/ hi := len(sorted)
 				lo := 0
-				/*line :62:130000*/ for lo < hi {
-					/*line :63:130000*/ if r.Halted() {
-						/*line :62:130000*/ r.Halt()
-					}
-					/*line :63:130000*/ m := int(uint(lo+hi) / 2)
+				/*line :62:1000*/ for lo < hi {
+					/*line :62:1*/ r.CheckHalt()
+					m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
 					/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:64*/ if result {
 						hi = m
-//line :66:130000
+//line :66:1000
 					} else {
-						/*line :67:130000*/ lo = m + 1
+						/*line :67:1000*/ lo = m + 1
 					}
 				}
-				/*line :504:130000*/ at[i] = lo
-//line :505:130000
+				/*line :504:500*/ at[i] = lo
 			} else {
-				/*line :506:130000*/ v2 := values[i]
-				/*line :45:130000*/ hi2 := len(sorted)
+				v2 := values[i]
+				/*line :45:1*/ hi2 := len(sorted)
 				lo2 := 0
-				/*line :46:130000*/ for lo2 < hi2 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
+				/*line :46:1000*/ for lo2 < hi2 {
+					/*line :46:1*/ r.CheckHalt()
+					m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
 					/*line order.go:123*/ result2 := orderedFloats[T](quernv0, v2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result2 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result2 {
 						lo2 = m2 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi2 = m2
+						/*line :51:1500*/ hi2 = m2
 					}
 				}
-				/*line :506:130000*/ at[i] = lo2
+				/*line :506:500*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:14962:1*/
+	} /*line quern_gen.go:10822:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	x := host.Slice[T](r, 1)
-	sorted := host.Slice[uint32](r, 2)
+	quernbound0, x, sorted := host.Value[uint32](r, 0), host.Slice[T](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
@@ -14976,17 +10832,14 @@ func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
 		base3 := blockX*dimX + 1 - 1
 		count := dimX
 		same := base2 >= 0 && count <= len(x)-base2 && base3 >= 0 && count <= len(x)-base3 && 0 < len(sorted)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsUnsorted[T](r, base, x, quernbound0, sorted, dimX, base2, base3, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedFloatsUnsorted[T](r, base, x, quernbound0, sorted, dimX, base2, base3, count, same)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, x []T, quernbound0 uint32, sorted []uint32, dimX int, base2 int, base3 int, count int, same bool) {
+func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, x []T, quernbound0 uint32, sorted []uint32, dimX, base2, base3, count int, same bool) {
 	if same {
 		row := x[base2:][:count]
 		row2 := x[base3:][:count]
@@ -15008,924 +10861,418 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :515:130000*/ t1 := i < len(x)
-		/*line :516:130000*/ if i < len(x) {
-			/*line :515:130000*/ quernv0 := x[i]
-			/*line :515:130000*/ quernv1 := x[i-1]
+		/*line :515:1*/ t1 := i < len(x)
+		/*line :516:500*/ if i < len(x) {
+			/*line :515:1*/ quernv0 := x[i]
+			/*line :515:1*/ quernv1 := x[i-1]
 			/*line order.go:123*/ t1 = orderedFloats[T](quernv0, quernv1, quernbound0)
 		}
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:15020:1*/
+	} /*line quern_gen.go:10873:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
-	quernbound0 := host.Value[uint32](r, 0)
-	launch := host.Value[int](r, 1)
-	operation := host.Value[uint32](r, 2)
-	part := host.Value[int](r, 3)
-	a_ := host.Slice[T](r, 4)
-	b_ := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
-	count := host.Slice[int](r, 7)
-	sums := host.Slice[int](r, 8)
+	quernbound0, launch, operation, part, a_, b_, out, count, sums := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[int](r, 7), host.Slice[int](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	endB := false
 	endA := false
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsSetParts[T](r, launch, base, count, sums, part, b_, a_, quernbound0, endB, endA, operation, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1OrderedFloatsSetParts[T](r, launch, base, count, sums, part, b_, a_, quernbound0, endB, endA, operation, out, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int, base int, count []int, sums []int, part int, b_ []T, a_ []T, quernbound0 uint32, endB bool, endA bool, operation uint32, out []T, width int) {
-	count2 := width
-	if 0 < len(count) && base >= 0 && count2 <= len(sums)-base {
-		row := sums[base:][:count2]
-		for threadX := range count2 {
-			r.ThreadIdx.X = threadX
-			p := base + threadX
-			d := p * part
-			d2 := min((p+1)*part, len(a_)+len(b_))
-			switch {
-			default:
-				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					/*line :198:140000*/ if p > 0 || len(count) == 0 {
-						break
-					}
-					/*line :201:140000*/ all := 0
-					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
-						/*line :202:140000*/ n := sums[i]
-						sums[i] = all
-						all += n
-					}
-					/*line :206:140000*/ count[0] = all
-					break
-				}
-				/*line :209:140000*/ if p >= len(sums) {
-					break
-				}
-//line :212:140000
-				var result int
-				var result2 int
-				/*line :214:140000*/ switch {
-//line :215:140000
-				default:
-					/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo := max(d-len(b_), 0)
-					/*line :30:130000*/ for hi := min(d, len(a_)); lo < hi; {
-						/*line :31:130000*/ if r.Halted() {
-							/*line :30:130000*/ r.Halt()
-						}
-						/*line :31:130000*/ m := int(uint(lo+hi) / 2)
-						quernv0 := b_[d-1-m]
-						/*line :32:130000*/ quernv1 := a_[m]
-						/*line order.go:123*/ result3 := orderedFloats[T](quernv0, quernv1, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
-							hi = m
-//line :34:130000
-						} else {
-							/*line :35:130000*/ lo = m + 1
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j := d - lo
-					/*line :27:140000*/ if j >= len(b_) {
-						result = lo
-						result2 = j
-						break
-					}
-					/*line :31:140000*/ x := b_[j]
-					sorted := a_[:lo]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ hi2 := len(sorted)
-					lo2 := 0
-					/*line :46:130000*/ for lo2 < hi2 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
-						quernv02 := sorted[m2]
-						/*line order.go:123*/ result4 := orderedFloats[T](quernv02, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result4 {
-							lo2 = m2 + 1
-//line :50:130000
-						} else {
-							/*line :51:130000*/ hi2 = m2
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted2 := b_[:j]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ hi3 := len(sorted2)
-					lo3 := 0
-					/*line :46:130000*/ for lo3 < hi3 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
-						quernv03 := sorted2[m3]
-						/*line order.go:123*/ result5 := orderedFloats[T](quernv03, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
-							lo3 = m3 + 1
-//line :50:130000
-						} else {
-							/*line :51:130000*/ hi3 = m3
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal := lo - lo2 + j - lo3
-					fromA := min((equal+1)/2, lo-lo2)
-					fromB := equal - fromA
-					t8 := min(lo3+fromB+1, len(b_))
-					/*line :36:140000*/ sorted3 := b_[lo3:t8]
-					/*line quern.dev/algo/internal/template/merge.go:61*/ hi4 := len(sorted3)
-					lo4 := 0
-					/*line :62:130000*/ for lo4 < hi4 {
-						/*line :63:130000*/ if r.Halted() {
-							/*line :62:130000*/ r.Halt()
-						}
-						/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
-						quernv12 := sorted3[m4]
-						/*line order.go:123*/ result6 := orderedFloats[T](x, quernv12, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:64*/ if result6 {
-							hi4 = m4
-//line :66:130000
-						} else {
-							/*line :67:130000*/ lo4 = m4 + 1
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB > lo4 {
-						fromB = lo4
-						fromA = equal - lo4
-					}
-					/*line :41:140000*/ if fromA == fromB+1 && lo4 > fromB {
-						fromB++
-					}
-					/*line :44:140000*/ result = lo2 + fromA
-					result2 = lo3 + fromB
-				}
-				/*line :212:140000*/ i2 := result
-				j2 := result2
-				var result7 int
-				var result8 int
-				/*line :216:140000*/ switch {
-//line :217:140000
-				default:
-					/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo5 := max(d2-len(b_), 0)
-					/*line :30:130000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
-						/*line :31:130000*/ if r.Halted() {
-							/*line :30:130000*/ r.Halt()
-						}
-						/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
-						quernv04 := b_[d2-1-m5]
-						/*line :32:130000*/ quernv13 := a_[m5]
-						/*line order.go:123*/ result9 := orderedFloats[T](quernv04, quernv13, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result9 {
-							hi5 = m5
-//line :34:130000
-						} else {
-							/*line :35:130000*/ lo5 = m5 + 1
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j3 := d2 - lo5
-					/*line :27:140000*/ if j3 >= len(b_) {
-						result7 = lo5
-						result8 = j3
-						break
-					}
-					/*line :31:140000*/ x2 := b_[j3]
-					sorted4 := a_[:lo5]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ hi6 := len(sorted4)
-					lo6 := 0
-					/*line :46:130000*/ for lo6 < hi6 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
-						quernv05 := sorted4[m6]
-						/*line order.go:123*/ result10 := orderedFloats[T](quernv05, x2, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result10 {
-							lo6 = m6 + 1
-//line :50:130000
-						} else {
-							/*line :51:130000*/ hi6 = m6
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted5 := b_[:j3]
-					/*line quern.dev/algo/internal/template/merge.go:45*/ hi7 := len(sorted5)
-					lo7 := 0
-					/*line :46:130000*/ for lo7 < hi7 {
-						/*line :47:130000*/ if r.Halted() {
-							/*line :46:130000*/ r.Halt()
-						}
-						/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
-						quernv06 := sorted5[m7]
-						/*line order.go:123*/ result11 := orderedFloats[T](quernv06, x2, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result11 {
-							lo7 = m7 + 1
-//line :50:130000
-						} else {
-							/*line :51:130000*/ hi7 = m7
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal2 := lo5 - lo6 + j3 - lo7
-					fromA2 := min((equal2+1)/2, lo5-lo6)
-					fromB2 := equal2 - fromA2
-					t82 := min(lo7+fromB2+1, len(b_))
-					/*line :36:140000*/ sorted6 := b_[lo7:t82]
-					/*line quern.dev/algo/internal/template/merge.go:61*/ hi8 := len(sorted6)
-					lo8 := 0
-					/*line :62:130000*/ for lo8 < hi8 {
-						/*line :63:130000*/ if r.Halted() {
-							/*line :62:130000*/ r.Halt()
-						}
-						/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
-						quernv14 := sorted6[m8]
-						/*line order.go:123*/ result12 := orderedFloats[T](x2, quernv14, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:64*/ if result12 {
-							hi8 = m8
-//line :66:130000
-						} else {
-							/*line :67:130000*/ lo8 = m8 + 1
-						}
-					}
-					/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB2 > lo8 {
-						fromB2 = lo8
-						fromA2 = equal2 - lo8
-					}
-					/*line :41:140000*/ if fromA2 == fromB2+1 && lo8 > fromB2 {
-						fromB2++
-					}
-					/*line :44:140000*/ result7 = lo6 + fromA2
-					result8 = lo7 + fromB2
-				}
-				/*line :214:140000*/ n2 := 0
-				/*line :215:140000*/ if launch == 2 {
-					n2 = row[threadX]
-				}
-				/*line :218:140000*/ for i2 < result7 && j2 < result8 {
-					/*line :219:140000*/ if r.Halted() {
-						/*line :218:140000*/ r.Halt()
-					}
-					/*line :219:140000*/ t1 := min(min(result7-i2, result8-j2), 4096)
-					/*line :220:140000*/ for i3 := 0; i3 < t1; i3++ {
-						/*line :220:140000*/ x3 := a_[i2]
-						/*line :220:140000*/ y := b_[j2]
-						/*line :50:140000*/ t2 := endB
-						/*line :51:140000*/ if !t2 {
-							t12 := !endA
-							/*line :53:140000*/ if t12 {
-								/*line order.go:123*/ result13 := orderedFloats[T](y, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/setops.go:50*/ t12 = !result13
-							}
-							/*line :52:140000*/ t2 = t12
-						}
-						/*line :54:140000*/ fromA3 := t2
-						/*line :51:140000*/ t4 := endA
-						/*line :52:140000*/ if !t4 {
-							t3 := !endB
-							/*line :54:140000*/ if t3 {
-								/*line order.go:123*/ result14 := orderedFloats[T](x3, y, quernbound0)
-								/*line quern.dev/algo/internal/template/setops.go:51*/ t3 = !result14
-							}
-							/*line :53:140000*/ t4 = t3
-						}
-						/*line :55:140000*/ fromB3 := t4
-//line :52:140000
-						var set uint32 = 1
-						/*line :53:140000*/ if fromB3 {
-							set = 2
-							/*line :55:140000*/ if fromA3 {
-								set = 4
-							}
-						}
-						/*line :59:140000*/ keep := operation&set != 0
-						_ = fromA3
-						_ = fromB3
-						/*line :222:140000*/ if fromA3 {
-							i2++
-							y = x3
-						}
-						/*line :226:140000*/ if fromB3 {
-							j2++
-						}
-						/*line :229:140000*/ if keep {
-							/*line :230:140000*/ if launch == 2 {
-								out[n2] = y
-							}
-							/*line :233:140000*/ n2++
-						}
-					}
-				}
-				/*line :237:140000*/ if operation&1 != 0 {
-					/*line :238:140000*/ for ; i2 < result7; i2++ {
-						/*line :239:140000*/ if r.Halted() {
-							/*line :238:140000*/ r.Halt()
-						}
-						/*line :239:140000*/ if launch == 2 {
-							out[n2] = a_[i2]
-						}
-						/*line :242:140000*/ n2++
-					}
-				}
-				/*line :245:140000*/ if operation&2 != 0 {
-					/*line :246:140000*/ for ; j2 < result8; j2++ {
-						/*line :247:140000*/ if r.Halted() {
-							/*line :246:140000*/ r.Halt()
-						}
-						/*line :247:140000*/ if launch == 2 {
-							out[n2] = b_[j2]
-						}
-						/*line :250:140000*/ n2++
-					}
-				}
-				/*line :253:140000*/ if launch == 0 {
-					row[threadX] = n2
-				}
-			}
-		}
-		/*line :258:140000*/ return
-	}
-	/*line :260:140000*/ for threadX := range width {
+func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, base int, count, sums []int, part int, b_, a_ []T, quernbound0 uint32, endB, endA bool, operation uint32, out []T, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
-		/*line :264:140000*/ switch {
-//line :265:140000
+		switch {
 		default:
-			/*line :197:140000*/ if launch == 1 {
-				/*line :198:140000*/ if p > 0 || len(count) == 0 {
+			/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
+				/*line :198:500*/ if p > 0 || len(count) == 0 {
 					break
 				}
-				/*line :201:140000*/ all := 0
-				/*line :202:140000*/ for i := 0; i < len(sums); i++ {
-					/*line :202:140000*/ n := sums[i]
+				/*line :201:500*/ all := 0
+				/*line :202:1000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:1*/ n := sums[i]
 					sums[i] = all
 					all += n
 				}
-				/*line :206:140000*/ count[0] = all
+				/*line :206:1000*/ count[0] = all
 				break
 			}
-			/*line :209:140000*/ if p >= len(sums) {
+			/*line :209:500*/ if p >= len(sums) {
 				break
 			}
-//line :212:140000
+//line :212:500
 			var result int
 			var result2 int
-			/*line :214:140000*/ switch {
-//line :215:140000
+			/*line :214:500*/ switch {
+//line :215:500
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo := max(d-len(b_), 0)
-				/*line :30:130000*/ for hi := min(d, len(a_)); lo < hi; {
-					/*line :31:130000*/ if r.Halted() {
-						/*line :30:130000*/ r.Halt()
-					}
-					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
+				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := max(d-len(b_), 0)
+				/*line :30:1000*/ for hi := min(d, len(a_)); lo < hi; {
+					/*line :30:1*/ r.CheckHalt()
+					m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
-					/*line :32:130000*/ quernv1 := a_[m]
+					/*line :32:1*/ quernv1 := a_[m]
 					/*line order.go:123*/ result3 := orderedFloats[T](quernv0, quernv1, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 						hi = m
-//line :34:130000
+//line :34:2000
 					} else {
-						/*line :35:130000*/ lo = m + 1
+						lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j := d - lo
-				/*line :27:140000*/ if j >= len(b_) {
+				/*line quern.dev/algo/internal/template/setops.go:26*/ j := d - lo
+				/*line :27:1500*/ if j >= len(b_) {
 					result = lo
 					result2 = j
 					break
 				}
-				/*line :31:140000*/ x := b_[j]
+				/*line :31:1000*/ x := b_[j]
 				sorted := a_[:lo]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ hi2 := len(sorted)
 				lo2 := 0
-				/*line :46:130000*/ for lo2 < hi2 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
+				/*line :46:1000*/ for lo2 < hi2 {
+					/*line :46:1*/ r.CheckHalt()
+					m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
 					/*line order.go:123*/ result4 := orderedFloats[T](quernv02, x, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result4 {
 						lo2 = m2 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi2 = m2
+						/*line :51:1500*/ hi2 = m2
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted2 := b_[:j]
+				/*line quern.dev/algo/internal/template/setops.go:32:1000*/ sorted2 := b_[:j]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ hi3 := len(sorted2)
 				lo3 := 0
-				/*line :46:130000*/ for lo3 < hi3 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
+				/*line :46:1000*/ for lo3 < hi3 {
+					/*line :46:1*/ r.CheckHalt()
+					m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
 					/*line order.go:123*/ result5 := orderedFloats[T](quernv03, x, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result5 {
 						lo3 = m3 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi3 = m3
+						/*line :51:1500*/ hi3 = m3
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal := lo - lo2 + j - lo3
+				/*line quern.dev/algo/internal/template/setops.go:33*/ equal := lo - lo2 + j - lo3
 				fromA := min((equal+1)/2, lo-lo2)
 				fromB := equal - fromA
 				t8 := min(lo3+fromB+1, len(b_))
-				/*line :36:140000*/ sorted3 := b_[lo3:t8]
+				/*line :36:1*/ sorted3 := b_[lo3:t8]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ hi4 := len(sorted3)
 				lo4 := 0
-				/*line :62:130000*/ for lo4 < hi4 {
-					/*line :63:130000*/ if r.Halted() {
-						/*line :62:130000*/ r.Halt()
-					}
-					/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
+				/*line :62:1000*/ for lo4 < hi4 {
+					/*line :62:1*/ r.CheckHalt()
+					m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
 					/*line order.go:123*/ result6 := orderedFloats[T](x, quernv12, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:64*/ if result6 {
 						hi4 = m4
-//line :66:130000
+//line :66:1000
 					} else {
-						/*line :67:130000*/ lo4 = m4 + 1
+						/*line :67:1000*/ lo4 = m4 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB > lo4 {
+				/*line quern.dev/algo/internal/template/setops.go:37*/ if fromB > lo4 {
 					fromB = lo4
 					fromA = equal - lo4
 				}
-				/*line :41:140000*/ if fromA == fromB+1 && lo4 > fromB {
+				if fromA == fromB+1 && lo4 > fromB {
 					fromB++
 				}
-				/*line :44:140000*/ result = lo2 + fromA
+				result = lo2 + fromA
 				result2 = lo3 + fromB
 			}
-			/*line :212:140000*/ i2 := result
+			/*line :212:500*/ i2 := result
 			j2 := result2
-			/*line :213:140000*/ d2 := min((p+1)*part, len(a_)+len(b_))
+			/*line :213:1*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result7 int
 			var result8 int
-			/*line :216:140000*/ switch {
-//line :217:140000
+			/*line :216:500*/ switch {
+//line :217:500
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29:130000*/ lo5 := max(d2-len(b_), 0)
-				/*line :30:130000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
-					/*line :31:130000*/ if r.Halted() {
-						/*line :30:130000*/ r.Halt()
-					}
-					/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
+				/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := max(d2-len(b_), 0)
+				/*line :30:1000*/ for hi5 := min(d2, len(a_)); lo5 < hi5; {
+					/*line :30:1*/ r.CheckHalt()
+					m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
-					/*line :32:130000*/ quernv13 := a_[m5]
+					/*line :32:1*/ quernv13 := a_[m5]
 					/*line order.go:123*/ result9 := orderedFloats[T](quernv04, quernv13, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result9 {
+					/*line quern.dev/algo/internal/template/merge.go:32*/ if result9 {
 						hi5 = m5
-//line :34:130000
+//line :34:2000
 					} else {
-						/*line :35:130000*/ lo5 = m5 + 1
+						lo5 = m5 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:26:140000*/ j3 := d2 - lo5
-				/*line :27:140000*/ if j3 >= len(b_) {
+				/*line quern.dev/algo/internal/template/setops.go:26*/ j3 := d2 - lo5
+				/*line :27:1500*/ if j3 >= len(b_) {
 					result7 = lo5
 					result8 = j3
 					break
 				}
-				/*line :31:140000*/ x2 := b_[j3]
+				/*line :31:1000*/ x2 := b_[j3]
 				sorted4 := a_[:lo5]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ hi6 := len(sorted4)
 				lo6 := 0
-				/*line :46:130000*/ for lo6 < hi6 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
+				/*line :46:1000*/ for lo6 < hi6 {
+					/*line :46:1*/ r.CheckHalt()
+					m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
 					/*line order.go:123*/ result10 := orderedFloats[T](quernv05, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result10 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result10 {
 						lo6 = m6 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi6 = m6
+						/*line :51:1500*/ hi6 = m6
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:32:140000*/ sorted5 := b_[:j3]
+				/*line quern.dev/algo/internal/template/setops.go:32:1000*/ sorted5 := b_[:j3]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ hi7 := len(sorted5)
 				lo7 := 0
-				/*line :46:130000*/ for lo7 < hi7 {
-					/*line :47:130000*/ if r.Halted() {
-						/*line :46:130000*/ r.Halt()
-					}
-					/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
+				/*line :46:1000*/ for lo7 < hi7 {
+					/*line :46:1*/ r.CheckHalt()
+					m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
 					/*line order.go:123*/ result11 := orderedFloats[T](quernv06, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result11 {
+					/*line quern.dev/algo/internal/template/merge.go:48:1000*/ if result11 {
 						lo7 = m7 + 1
-//line :50:130000
+//line :50:1000
 					} else {
-						/*line :51:130000*/ hi7 = m7
+						/*line :51:1500*/ hi7 = m7
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:33:140000*/ equal2 := lo5 - lo6 + j3 - lo7
+				/*line quern.dev/algo/internal/template/setops.go:33*/ equal2 := lo5 - lo6 + j3 - lo7
 				fromA2 := min((equal2+1)/2, lo5-lo6)
 				fromB2 := equal2 - fromA2
 				t82 := min(lo7+fromB2+1, len(b_))
-				/*line :36:140000*/ sorted6 := b_[lo7:t82]
+				/*line :36:1*/ sorted6 := b_[lo7:t82]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ hi8 := len(sorted6)
 				lo8 := 0
-				/*line :62:130000*/ for lo8 < hi8 {
-					/*line :63:130000*/ if r.Halted() {
-						/*line :62:130000*/ r.Halt()
-					}
-					/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
+				/*line :62:1000*/ for lo8 < hi8 {
+					/*line :62:1*/ r.CheckHalt()
+					m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
 					/*line order.go:123*/ result12 := orderedFloats[T](x2, quernv14, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:64*/ if result12 {
 						hi8 = m8
-//line :66:130000
+//line :66:1000
 					} else {
-						/*line :67:130000*/ lo8 = m8 + 1
+						/*line :67:1000*/ lo8 = m8 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:37:140000*/ if fromB2 > lo8 {
+				/*line quern.dev/algo/internal/template/setops.go:37*/ if fromB2 > lo8 {
 					fromB2 = lo8
 					fromA2 = equal2 - lo8
 				}
-				/*line :41:140000*/ if fromA2 == fromB2+1 && lo8 > fromB2 {
+				if fromA2 == fromB2+1 && lo8 > fromB2 {
 					fromB2++
 				}
-				/*line :44:140000*/ result7 = lo6 + fromA2
+				result7 = lo6 + fromA2
 				result8 = lo7 + fromB2
 			}
-			/*line :214:140000*/ n2 := 0
-			/*line :215:140000*/ if launch == 2 {
+			/*line :214:500*/ n2 := 0
+			/*line :215:500*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:140000*/ for i2 < result7 && j2 < result8 {
-				/*line :219:140000*/ if r.Halted() {
-					/*line :218:140000*/ r.Halt()
-				}
-				/*line :219:140000*/ t1 := min(min(result7-i2, result8-j2), 4096)
-				/*line :220:140000*/ for i3 := 0; i3 < t1; i3++ {
-					/*line :220:140000*/ x3 := a_[i2]
-					/*line :220:140000*/ y := b_[j2]
-					/*line :50:140000*/ t2 := endB
-					/*line :51:140000*/ if !t2 {
+			/*line :218:500*/ for i2 < result7 && j2 < result8 {
+				/*line :218:1*/ r.CheckHalt()
+				t1 := min(min(result7-i2, result8-j2), 4096)
+				/*line :220:500*/ for i3 := 0; i3 < t1; i3++ {
+					/*line :220:1*/ x3 := a_[i2]
+					/*line :220:1*/ y := b_[j2]
+					/*line :50:1*/ t2 := endB
+					/*line :51:2000*/ if !t2 {
 						t12 := !endA
-						/*line :53:140000*/ if t12 {
+						/*line :53:1000*/ if t12 {
 							/*line order.go:123*/ result13 := orderedFloats[T](y, x3, quernbound0)
 							/*line quern.dev/algo/internal/template/setops.go:50*/ t12 = !result13
 						}
-						/*line :52:140000*/ t2 = t12
+						/*line :52:1500*/ t2 = t12
 					}
-					/*line :54:140000*/ fromA3 := t2
-					/*line :51:140000*/ t4 := endA
-					/*line :52:140000*/ if !t4 {
+					/*line :54:1500*/ fromA3 := t2
+					/*line :51:1*/ t4 := endA
+					/*line :52:1500*/ if !t4 {
 						t3 := !endB
-						/*line :54:140000*/ if t3 {
+						/*line :54:1500*/ if t3 {
 							/*line order.go:123*/ result14 := orderedFloats[T](x3, y, quernbound0)
 							/*line quern.dev/algo/internal/template/setops.go:51*/ t3 = !result14
 						}
-						/*line :53:140000*/ t4 = t3
+						t4 = t3
 					}
-					/*line :55:140000*/ fromB3 := t4
-//line :52:140000
+					/*line :55:500*/ fromB3 := t4
+//line :52:1
 					var set uint32 = 1
-					/*line :53:140000*/ if fromB3 {
+					/*line :53:1000*/ if fromB3 {
 						set = 2
-						/*line :55:140000*/ if fromA3 {
+						/*line :55:500*/ if fromA3 {
 							set = 4
 						}
 					}
-					/*line :59:140000*/ keep := operation&set != 0
+					keep := operation&set != 0
 					_ = fromA3
 					_ = fromB3
-					/*line :222:140000*/ if fromA3 {
+					/*line :222:500*/ if fromA3 {
 						i2++
 						y = x3
 					}
-					/*line :226:140000*/ if fromB3 {
+					/*line :226:500*/ if fromB3 {
 						j2++
 					}
-					/*line :229:140000*/ if keep {
-						/*line :230:140000*/ if launch == 2 {
+					/*line :229:500*/ if keep {
+						/*line :230:1000*/ if launch == 2 {
 							out[n2] = y
 						}
-						/*line :233:140000*/ n2++
+						/*line :233:500*/ n2++
 					}
 				}
 			}
-			/*line :237:140000*/ if operation&1 != 0 {
-				/*line :238:140000*/ for ; i2 < result7; i2++ {
-					/*line :239:140000*/ if r.Halted() {
-						/*line :238:140000*/ r.Halt()
-					}
-					/*line :239:140000*/ if launch == 2 {
+			/*line :237:500*/ if operation&1 != 0 {
+				/*line :238:500*/ for ; i2 < result7; i2++ {
+					/*line :238:1*/ r.CheckHalt()
+					/*line :239:500*/ if launch == 2 {
 						out[n2] = a_[i2]
 					}
-					/*line :242:140000*/ n2++
+					/*line :242:1000*/ n2++
 				}
 			}
-			/*line :245:140000*/ if operation&2 != 0 {
-				/*line :246:140000*/ for ; j2 < result8; j2++ {
-					/*line :247:140000*/ if r.Halted() {
-						/*line :246:140000*/ r.Halt()
-					}
-					/*line :247:140000*/ if launch == 2 {
+			/*line :245:1000*/ if operation&2 != 0 {
+				/*line :246:1000*/ for ; j2 < result8; j2++ {
+					/*line :246:1*/ r.CheckHalt()
+					/*line :247:500*/ if launch == 2 {
 						out[n2] = b_[j2]
 					}
-					/*line :250:140000*/ n2++
+					/*line :250:1000*/ n2++
 				}
 			}
-			/*line :253:140000*/ if launch == 0 {
+			/*line :253:1000*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:15651:1*/
+	} /*line quern_gen.go:11166:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	launch := host.Value[int](r, 0)
-	part := host.Value[int](r, 1)
-	in := host.Slice[T](r, 2)
-	values := host.Slice[T](r, 3)
-	lengths := host.Slice[int](r, 4)
-	heads := host.Slice[uint8](r, 5)
-	count := host.Slice[int](r, 6)
-	sums := host.Slice[[2]uint32](r, 7)
+	launch, part, in, values, lengths, heads, count, sums := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[int](r, 4), host.Slice[uint8](r, 5), host.Slice[int](r, 6), host.Slice[[2]uint32](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SameRunParts[T](r, launch, base, sums, count, part, in, values, lengths, heads, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1SameRunParts[T](r, launch, base, sums, count, part, in, values, lengths, heads, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, launch int, base int, sums [][2]uint32, count []int, part int, in []T, values []T, lengths []int, heads []uint8, width int) {
-	count2 := width
-	if 0 < len(count) && base >= 0 && count2 <= len(sums)-base {
-		row := sums[base:][:count2]
-		for threadX := range count2 {
-			r.ThreadIdx.X = threadX
-			p := base + threadX
-			first := p * part
-			t5 := min(first+part, len(in))
-			switch {
-			default:
-				/*line quern.dev/algo/internal/template/runs.go:223:100000*/ if launch == 1 {
-					/*line :224:100000*/ if p > 0 {
-						break
-					}
-					/*line :227:100000*/ all := struct {
-						N     uint32
-						Start uint32
-					}{}
-					/*line :231:100000*/ for i := 0; i < len(sums); i++ {
-						/*line :232:100000*/ own := struct {
-							N     uint32
-							Start uint32
-						}{N: sums[i][0], Start: sums[i][1]}
-						/*line :236:100000*/ sums[i] = [2]uint32{all.N, all.Start}
-//line :237:100000
-						var result0 struct {
-							N     uint32
-							Start uint32
-						}
-						/*line :18:100000*/ if own.N == 0 {
-							result0 = all
-//line :20:100000
-						} else {
-							/*line :21:100000*/ result0 = struct {
-								N     uint32
-								Start uint32
-							}{N: all.N + own.N, Start: own.Start}
-						}
-						/*line :231:100000*/ all = result0
-					}
-					/*line :233:100000*/ if len(count) > 0 {
-						count[0] = int(all.N)
-					}
-					/*line :236:100000*/ break
-				}
-				/*line :239:100000*/ if p >= len(sums) || first >= len(in) {
-					break
-				}
-				/*line :242:100000*/ so := struct {
-					N     uint32
-					Start uint32
-				}{}
-				/*line :246:100000*/ if launch == 2 {
-					/*line :247:100000*/ so = struct {
-						N     uint32
-						Start uint32
-					}{N: row[threadX][0], Start: row[threadX][1]}
-				}
-				/*line :252:100000*/ x := in[first:t5]
-				prior := in[max(first-1, 0)]
-				begins := first == 0
-				/*line :255:100000*/ for from := 0; from < len(x); from += 4096 {
-					/*line :256:100000*/ if r.Halted() {
-						/*line :249:100000*/ r.Halt()
-					}
-					/*line :250:100000*/ t6 := min(len(x)-from, 4096)
-					/*line :251:100000*/ for k := 0; k < t6; k++ {
-						/*line :251:100000*/ i2 := first + from + k
-						v := x[from+k]
-						t10 := begins
-						/*line :254:100000*/ if !t10 {
-							/*line :253:100000*/ result02 := same[T](prior, v)
-							t10 = !result02
-						}
-						/*line :256:100000*/ begins = t10
-						/*line :254:100000*/ if begins {
-							/*line :255:100000*/ if launch == 2 {
-								/*line :256:100000*/ if len(values) > 0 {
-									values[so.N] = v
-								}
-								/*line :259:100000*/ if len(lengths) > 0 && so.N > 0 {
-									lengths[so.N-1] = i2 - int(so.Start)
-								}
-							}
-							/*line :263:100000*/ so = struct {
-								N     uint32
-								Start uint32
-							}{N: so.N + 1, Start: uint32(i2)}
-						}
-						/*line :268:100000*/ if launch == 2 && len(heads) > 0 {
-							heads[i2] = 0
-							/*line :270:100000*/ if begins {
-								heads[i2] = 1
-							}
-						}
-						/*line :274:100000*/ begins = false
-						prior = v
-					}
-				}
-				/*line :278:100000*/ if launch == 0 {
-					row[threadX] = [2]uint32{so.N, so.Start}
-//line :280:100000
-				} else if len(lengths) > 0 && first+len(x) == len(in) {
-					/*line :281:100000*/ lengths[so.N-1] = len(in) - int(so.Start)
-				}
-			}
-		}
-		/*line :285:100000*/ return
-	}
-	/*line :287:100000*/ for threadX := range width {
+func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, launch, base int, sums [][2]uint32, count []int, part int, in, values []T, lengths []int, heads []uint8, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := p * part
 		t5 := min(first+part, len(in))
-		/*line :292:100000*/ switch {
-//line :293:100000
+		switch {
 		default:
-			/*line :223:100000*/ if launch == 1 {
-				/*line :224:100000*/ if p > 0 {
+			/*line quern.dev/algo/internal/template/runs.go:223*/ if launch == 1 {
+				/*line :224:500*/ if p > 0 {
 					break
 				}
-				/*line :227:100000*/ all := struct {
-					N     uint32
-					Start uint32
-				}{}
-				/*line :231:100000*/ for i := 0; i < len(sums); i++ {
-					/*line :232:100000*/ own := struct {
-						N     uint32
-						Start uint32
-					}{N: sums[i][0], Start: sums[i][1]}
-					/*line :236:100000*/ sums[i] = [2]uint32{all.N, all.Start}
-//line :237:100000
-					var result0 struct {
-						N     uint32
-						Start uint32
-					}
-					/*line :18:100000*/ if own.N == 0 {
+				/*line :227:500*/ all := quernStruct3{}
+				/*line :228:500*/ for i := 0; i < len(sums); i++ {
+					own := quernStruct3{N: sums[i][0], Start: sums[i][1]}
+					sums[i] = [2]uint32{all.N, all.Start}
+					var result0 quernStruct3
+					/*line :18:1500*/ if own.N == 0 {
 						result0 = all
-//line :20:100000
+//line :20:500
 					} else {
-						/*line :21:100000*/ result0 = struct {
-							N     uint32
-							Start uint32
-						}{N: all.N + own.N, Start: own.Start}
+						/*line :21:1000*/ result0 = quernStruct3{N: all.N + own.N, Start: own.Start}
 					}
-					/*line :231:100000*/ all = result0
+					/*line :231:1000*/ all = result0
 				}
-				/*line :233:100000*/ if len(count) > 0 {
+				/*line :233:1000*/ if len(count) > 0 {
 					count[0] = int(all.N)
 				}
-				/*line :236:100000*/ break
+				/*line :236:500*/ break
 			}
-			/*line :239:100000*/ if p >= len(sums) || first >= len(in) {
+			/*line :239:1000*/ if p >= len(sums) || first >= len(in) {
 				break
 			}
-			/*line :242:100000*/ so := struct {
-				N     uint32
-				Start uint32
-			}{}
-			/*line :246:100000*/ if launch == 2 {
-				/*line :247:100000*/ so = struct {
-					N     uint32
-					Start uint32
-				}{N: sums[p][0], Start: sums[p][1]}
+			/*line :242:1500*/ so := quernStruct3{}
+			/*line :243:1000*/ if launch == 2 {
+				so = quernStruct3{N: sums[p][0], Start: sums[p][1]}
 			}
-			/*line :252:100000*/ x := in[first:t5]
+			/*line :246:1500*/ x := in[first:t5]
 			prior := in[max(first-1, 0)]
 			begins := first == 0
-			/*line :255:100000*/ for from := 0; from < len(x); from += 4096 {
-				/*line :256:100000*/ if r.Halted() {
-					/*line :249:100000*/ r.Halt()
-				}
-				/*line :250:100000*/ t6 := min(len(x)-from, 4096)
-				/*line :251:100000*/ for k := 0; k < t6; k++ {
-					/*line :251:100000*/ i2 := first + from + k
+			/*line :249:500*/ for from := 0; from < len(x); from += 4096 {
+				/*line :249:1*/ r.CheckHalt()
+				t6 := min(len(x)-from, 4096)
+				/*line :251:1000*/ for k := 0; k < t6; k++ {
+					/*line :251:1*/ i2 := first + from + k
 					v := x[from+k]
 					t10 := begins
-					/*line :254:100000*/ if !t10 {
-						/*line :253:100000*/ result02 := same[T](prior, v)
+					/*line :254:1000*/ if !t10 {
+						/*line :253:1*/ result02 := same[T](prior, v)
 						t10 = !result02
 					}
-					/*line :256:100000*/ begins = t10
-					/*line :254:100000*/ if begins {
-						/*line :255:100000*/ if launch == 2 {
-							/*line :256:100000*/ if len(values) > 0 {
+					/*line :256:1000*/ begins = t10
+					/*line :254:1000*/ if begins {
+						/*line :255:1000*/ if launch == 2 {
+							/*line :256:1000*/ if len(values) > 0 {
 								values[so.N] = v
 							}
-							/*line :259:100000*/ if len(lengths) > 0 && so.N > 0 {
+							/*line :259:500*/ if len(lengths) > 0 && so.N > 0 {
 								lengths[so.N-1] = i2 - int(so.Start)
 							}
 						}
-						/*line :263:100000*/ so = struct {
-							N     uint32
-							Start uint32
-						}{N: so.N + 1, Start: uint32(i2)}
+						/*line :263:1000*/ so = quernStruct3{N: so.N + 1, Start: uint32(i2)}
 					}
-					/*line :268:100000*/ if launch == 2 && len(heads) > 0 {
+					/*line :265:500*/ if launch == 2 && len(heads) > 0 {
 						heads[i2] = 0
-						/*line :270:100000*/ if begins {
+						/*line :267:500*/ if begins {
 							heads[i2] = 1
 						}
 					}
-					/*line :274:100000*/ begins = false
+					begins = false
 					prior = v
 				}
 			}
-			/*line :278:100000*/ if launch == 0 {
+			/*line :275:1500*/ if launch == 0 {
 				sums[p] = [2]uint32{so.N, so.Start}
-//line :280:100000
+//line :277:500
 			} else if len(lengths) > 0 && first+len(x) == len(in) {
-				/*line :281:100000*/ lengths[so.N-1] = len(in) - int(so.Start)
+				/*line :278:1000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:15893:1*/
+	} /*line quern_gen.go:11262:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	inner := host.Value[int](r, 1)
-	parts := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	group := host.Value[int](r, 4)
-	ends := host.Slice[int32](r, 5)
-	in := host.Slice[T](r, 6)
-	out := host.Slice[int](r, 7)
-	ps := host.Scratch[struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	}](r, 0, r.BlockDim.Count())
-	sums := host.Scratch[int](r, 1, r.BlockDim.Count())
-	l := struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
+	n, inner, parts, part, group, ends, in, out := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[int32](r, 5), host.Slice[T](r, 6), host.Slice[int](r, 7)
+	ps, sums := host.Scratch[quernStruct2](r, 0, r.BlockDim.Count()), host.Scratch[int](r, 1, r.BlockDim.Count())
+	l := quernStruct1{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
 	t2 := len(out)
 	size := t2 * l.Parts
 	t22 := l.Inner
 	c := int(1)
 	var group2 int
 	var count int
-	vs := host.Scratch[int](r, 2, r.BlockDim.Count())
-	results := host.Scratch[int](r, 3, r.BlockDim.Count())
+	vs, results := host.Scratch[int](r, 2, r.BlockDim.Count()), host.Scratch[int](r, 3, r.BlockDim.Count())
 	var d int
 	others := host.Scratch[int](r, 4, r.BlockDim.Count())
 	t8 := len(out)
@@ -15933,101 +11280,40 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1NonZeroCountLines[T](r, ps, first, sums, base, l, size, t2, ends, t22, c, in)
-			}
-		}
+		quernRow1NonZeroCountLines[T](r, ps, sums, base, l, size, t2, ends, t22, c, in)
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/lines.go:104*/ group2 = c << l.Group
 		r.ThreadIdx = kernel.Dim3{}
-		/*line :104:30000*/ count = c << l.Group
-		/*line :105:30000*/ for threadZ := range 1 {
-			/*line :106:30000*/ for threadY := range 1 {
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2NonZeroCountLines[T](r, sums, first2, vs)
-			}
-		}
-		/*line :111:30000*/ switch {
-//line :112:30000
+		/*line :104:1*/ count = c << l.Group
+		quernRow2NonZeroCountLines(r, sums, vs)
+		/*line :106:1000*/ switch {
+//line :107:1000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group2 == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow3NonZeroCountLines[T](r, vs, first3, results)
-					}
-				}
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+				quernRow3ExtremeIntegerReduceRows[int](r, vs, results)
 				break
 			}
-			/*line :263:10000*/ d = 1
-			/*line :264:10000*/ for ; d < 32; d *= 2 {
-				/*line :265:10000*/ if r.Halted() {
-					/*line :263:10000*/ r.Halt()
-				}
-				/*line :264:10000*/ host.ShuffleDown(others, vs, d)
+			/*line :243:500*/ d = 1
+			/*line :244:500*/ for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
-				/*line :266:10000*/ for threadZ := range 1 {
-					/*line :267:10000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow4NonZeroCountLines[T](r, vs, first4, others, d, group2, count, start)
-					}
-				}
+				quernRow4NonZeroCountLines(r, vs, others, d, group2, count, start)
 			}
-			/*line :273:10000*/ for threadZ := range 1 {
-				/*line :274:10000*/ for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow5NonZeroCountLines[T](r, vs, first5, results)
-				}
-			}
+			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[int](r, vs, results)
 		}
-		/*line :280:10000*/ for threadZ := range 1 {
-			/*line :281:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow6NonZeroCountLines[T](r, ps, first6, results, c, l, base, size2, out)
-			}
-		}
-	} /*line quern_gen.go:15993:1*/
+		/*line :250:500*/ quernRow6NonZeroCountLines(r, ps, results, c, l, base, size2, out)
+	} /*line quern_gen.go:11306:1*/
 }
 
 //go:noinline
-func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first int, sums []int, base int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}, size int, t2 int, ends []int32, t22 int, c int, in []T) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first:])
-	sumRow := (*[256]int)(sums[first:])
+func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, ps []quernStruct2, sums []int, base int, l quernStruct1, size, t2 int, ends []int32, t22, c int, in []T) {
+	pRow := (*[256]quernStruct2)(ps)
+	sumRow := (*[256]int)(sums)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p2 := &pRow[threadX]
-		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
-			Line   int
-			Part   int
-			First  int
-			Stride int
-			From   int
-			To     int
-		}{}
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := quernStruct2{}
 		of := (base + threadX) >> l.Group
 		if of >= size {
 			*p2 = p
@@ -16045,44 +11331,35 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				p.First = t1
 				p.Stride = t22
 			}
-			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
+			/*line :34:500*/ p.From = min(p.Part*l.Part, n2)
 			p.To = min(p.From+l.Part, n2)
 			*p2 = p
 		}
-		/*line :97:30000*/ lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :97:500*/ lane := threadX & 31 & (c<<l.Group - 1)
 		sum := 0
-		/*line :99:30000*/ for i := p2.From + lane; i < p2.To; i += c << l.Group {
-			/*line :100:30000*/ if r.Halted() {
-				/*line :99:30000*/ r.Halt()
-			}
-			/*line :100:30000*/ t5 := in[p2.First+i*p2.Stride]
-			/*line :100:30000*/ result0 := nonZero[T](t5)
-			/*line :101:30000*/ if result0 {
-				/*line :101:30000*/ sum++
+		/*line :99:1000*/ for i := p2.From + lane; i < p2.To; i += c << l.Group {
+			/*line :99:1*/ r.CheckHalt()
+			t5 := in[p2.First+i*p2.Stride]
+			/*line :100:1*/ result0 := nonZero[T](t5)
+			if result0 {
+				/*line :101:1*/ sum++
 			}
 		}
-		/*line :104:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:16065:1*/
+		/*line :104:1000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:11349:1*/
 }
 
 //go:noinline
-func quernRow2NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, sums []int, first2 int, vs []int) {
-	sumRow := (*[256]int)(sums[first2:])
-	vRow := (*[256]int)(vs[first2:])
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:16072:1*/
+func quernRow2NonZeroCountLines(r *host.Run, sums, vs []int) {
+	sumRow := (*[256]int)(sums)
+	vRow := (*[256]int)(vs)
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:11356:1*/
 }
 
 //go:noinline
-func quernRow3NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first3 int, results []int) {
-	vRow := (*[256]int)(vs[first3:])
-	resultRow := (*[256]int)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:16079:1*/
-}
-
-//go:noinline
-func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first4 int, others []int, d int, group2 int, count int, start int) {
-	vRow := (*[256]int)(vs[first4:])
-	otherRow := (*[256]int)(others[first4:])
+func quernRow4NonZeroCountLines(r *host.Run, vs, others []int, d, group2, count, start int) {
+	vRow := (*[256]int)(vs)
+	otherRow := (*[256]int)(others)
 	if !(d < group2) {
 		return
 	}
@@ -16090,63 +11367,35 @@ func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
 			/*line quern.dev/algo/internal/template/lines.go:104*/ v += other
 		}
-		/*line :106:30000*/ vRow[threadX] = v
-	} /*line quern_gen.go:16097:1*/
+		/*line :106:1000*/ vRow[threadX] = v
+	} /*line quern_gen.go:11374:1*/
 }
 
 //go:noinline
-func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first5 int, results []int) {
-	vRow := (*[256]int)(vs[first5:])
-	resultRow := (*[256]int)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:16104:1*/
-}
-
-//go:noinline
-func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, ps []struct {
-	Line   int
-	Part   int
-	First  int
-	Stride int
-	From   int
-	To     int
-}, first6 int, results []int, c int, l struct {
-	N     int
-	Inner int
-	Parts int
-	Part  int
-	Group int
-}, base int, size2 int, out []int) {
-	pRow := (*[256]struct {
-		Line   int
-		Part   int
-		First  int
-		Stride int
-		From   int
-		To     int
-	})(ps[first6:])
-	resultRow := (*[256]int)(results[first6:])
+func quernRow6NonZeroCountLines(r *host.Run, ps []quernStruct2, results []int, c int, l quernStruct1, base, size2 int, out []int) {
+	pRow := (*[256]quernStruct2)(ps)
+	resultRow := (*[256]int)(results)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p2 := &pRow[threadX]
 		result := resultRow[threadX]
 		/*line quern.dev/algo/internal/template/lines.go:41*/ result02 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < size2
-		/*line :105:30000*/ if result02 {
-			/*line :106:30000*/ if l.Parts > 1 {
+		/*line :105:500*/ if result02 {
+			/*line :106:1000*/ if l.Parts > 1 {
 				kernel.AtomicAdd(&out[p2.Line], result)
-//line :108:30000
+//line :108:500
 			} else {
-				/*line :109:30000*/ out[p2.Line] = result
+				/*line :109:500*/ out[p2.Line] = result
 			}
 		}
-	} /*line quern_gen.go:16144:1*/
+	} /*line quern_gen.go:11394:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
-	in := host.Slice[T](r, 0)
-	count := host.Slice[int](r, 1)
+	in, count := host.Slice[T](r, 0), host.Slice[int](r, 1)
 	gridX := r.GridDim.X
 	var iFirst int
 	ns := host.Scratch[uint32](r, 0, r.BlockDim.Count())
@@ -16155,42 +11404,25 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line quern.dev/algo/internal/template/select.go:145*/ iFirst = blockX * 256
-		/*line :146:40000*/ for threadZ := range 1 {
-			/*line :147:40000*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1NonZeroCountMatches[T](r, ns, first)
-			}
+		quernRow1NonZeroCountMatches(r, ns)
+		/*line :147:1500*/ for ; iFirst < len(in); iFirst += size {
+			quernRow2NonZeroCountMatches[T](r, ns, iFirst, in)
 		}
-		/*line :152:40000*/ for ; iFirst < len(in); iFirst += size {
-			/*line :153:40000*/ for threadZ := range 1 {
-				/*line :154:40000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2NonZeroCountMatches[T](r, ns, first2, iFirst, in)
-				}
-			}
-		}
-		/*line :150:40000*/ host.ReduceAdd(ns2, ns)
-		/*line :151:40000*/ for threadZ := range 1 {
-			/*line :152:40000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3NonZeroCountMatches[T](r, ns2, first3, count)
-			}
-		}
-	} /*line quern_gen.go:16181:1*/
+		/*line :150:500*/ host.ReduceAdd(ns2, ns)
+		quernRow3NonZeroCountMatches(r, ns2, count)
+	} /*line quern_gen.go:11413:1*/
 }
 
 //go:noinline
-func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
-	nRow := (*[256]uint32)(ns[first:])
+func quernRow1NonZeroCountMatches(r *host.Run, ns []uint32) {
+	nRow := (*[256]uint32)(ns)
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:16188:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:11420:1*/
 }
 
 //go:noinline
-func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first2 int, iFirst int, in []T) {
-	nRow := (*[256]uint32)(ns[first2:])
+func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, iFirst int, in []T) {
+	nRow := (*[256]uint32)(ns)
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		count2 := min(len(in)-iFirst, 256)
 		if count2 <= 0 {
@@ -16203,63 +11435,56 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				r.ThreadIdx.X = threadX
 				n := nRow2[threadX]
 				/*line quern.dev/algo/internal/template/select.go:146*/ t1 := row[threadX]
-				/*line :146:40000*/ result0 := nonZero[T](t1)
-				/*line :147:40000*/ if result0 {
-					/*line :147:40000*/ n++
+				/*line :146:1*/ result0 := nonZero[T](t1)
+				/*line :147:1500*/ if result0 {
+					/*line :147:1*/ n++
 				}
-				/*line :149:40000*/ nRow2[threadX] = n
+				/*line :149:500*/ nRow2[threadX] = n
 			}
-			/*line :151:40000*/ return
+			/*line :151:500*/ return
 		}
 	}
-	/*line :154:40000*/ for threadX := range 256 {
+	/*line :154:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		n := nRow[threadX]
-		/*line :145:40000*/ if iFirst+threadX < len(in) {
+		/*line :145:500*/ if iFirst+threadX < len(in) {
 			t1 := in[iFirst+threadX]
-			/*line :146:40000*/ result0 := nonZero[T](t1)
-			/*line :147:40000*/ if result0 {
-				/*line :147:40000*/ n++
+			/*line :146:1*/ result0 := nonZero[T](t1)
+			/*line :147:1500*/ if result0 {
+				/*line :147:1*/ n++
 			}
 		}
-		/*line :150:40000*/ nRow[threadX] = n
-	} /*line quern_gen.go:16226:1*/
+		/*line :150:500*/ nRow[threadX] = n
+	} /*line quern_gen.go:11458:1*/
 }
 
 //go:noinline
-func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns2 []uint32, first3 int, count []int) {
-	nRow3 := (*[256]uint32)(ns2[first3:])
+func quernRow3NonZeroCountMatches(r *host.Run, ns2 []uint32, count []int) {
+	nRow3 := (*[256]uint32)(ns2)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		n2 := nRow3[threadX]
 		/*line quern.dev/algo/internal/template/select.go:151*/ if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:16238:1*/
+	} /*line quern_gen.go:11470:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	in := host.Slice[T](r, 1)
-	before := host.Slice[uint32](r, 2)
+	part, in, before := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1NonZeroCountParts[T](r, base, before, in, part, width, base2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1NonZeroCountParts[T](r, base, before, in, part, width, base2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run, base int, before []uint32, in []T, part int, width int, base2 int) {
+func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run, base int, before []uint32, in []T, part, width, base2 int) {
 	count := width
 	if base2 >= 0 && count <= len(before)-base2 {
 		row := before[base2:][:count]
@@ -16276,67 +11501,57 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 				var n uint32
 				t3 := in[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line :165:40000*/ x := t3[i]
+					/*line :165:1*/ x := t3[i]
 					result0 := nonZero[T](x)
-					/*line :167:40000*/ if result0 {
-						/*line :167:40000*/ n++
+					/*line :167:500*/ if result0 {
+						/*line :167:1*/ n++
 					}
 				}
-				/*line :170:40000*/ row[threadX] = n
+				/*line :170:500*/ row[threadX] = n
 			}
 		}
-		/*line :173:40000*/ return
+		/*line :173:500*/ return
 	}
-	/*line :175:40000*/ for threadX := range width {
+	/*line :175:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		t1 := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line :180:40000*/ switch {
-//line :181:40000
+		/*line :180:500*/ switch {
+//line :181:500
 		default:
-			/*line :161:40000*/ if p+1 >= len(before) {
+			/*line :161:500*/ if p+1 >= len(before) {
 				break
 			}
-//line :164:40000
+//line :164:500
 			var n uint32
 			t3 := in[t1:t2]
-			/*line :166:40000*/ for i := 0; i < len(t3); i++ {
-				/*line :165:40000*/ x := t3[i]
+			for i := 0; i < len(t3); i++ {
+				/*line :165:1*/ x := t3[i]
 				result0 := nonZero[T](x)
-				/*line :167:40000*/ if result0 {
-					/*line :167:40000*/ n++
+				/*line :167:500*/ if result0 {
+					/*line :167:1*/ n++
 				}
 			}
-			/*line :170:40000*/ before[p+1] = n
+			/*line :170:500*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:16313:1*/
+	} /*line quern_gen.go:11538:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	rejects := host.Value[bool](r, 0)
-	part := host.Value[int](r, 1)
-	before := host.Slice[uint32](r, 2)
-	in := host.Slice[T](r, 3)
-	kept := host.Slice[T](r, 4)
-	rejected := host.Slice[T](r, 5)
+	rejects, part, before, in, kept, rejected := host.Value[bool](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1NonZeroKeepParts[T](r, base, before, part, in, kept, rejects, rejected, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1NonZeroKeepParts[T](r, base, before, part, in, kept, rejects, rejected, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run, base int, before []uint32, part int, in []T, kept []T, rejects bool, rejected []T, width int) {
+func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run, base int, before []uint32, part int, in, kept []T, rejects bool, rejected []T, width int) {
 	count := width
 	if base >= 0 && count <= len(before)-base {
 		row := before[base:][:count]
@@ -16347,74 +11562,66 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:179:40000*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:179*/ if p+1 >= len(before) {
 					break
 				}
-				/*line :183:40000*/ n := int(row[threadX])
+				/*line :183:1000*/ n := int(row[threadX])
 				dropped := first - n
 				t3 := in[first:t2]
-				/*line :186:40000*/ for i := 0; i < len(t3); i++ {
-					/*line :185:40000*/ x := t3[i]
+				/*line :186:1500*/ for i := 0; i < len(t3); i++ {
+					/*line :185:1*/ x := t3[i]
 					result0 := nonZero[T](x)
-					/*line :187:40000*/ if result0 {
-						/*line :187:40000*/ kept[n] = x
+					/*line :187:1000*/ if result0 {
+						/*line :187:1*/ kept[n] = x
 						n++
-//line :189:40000
+//line :189:500
 					} else if rejects {
-						/*line :190:40000*/ rejected[dropped] = x
+						/*line :190:1000*/ rejected[dropped] = x
 						dropped++
 					}
 				}
 			}
 		}
-		/*line :196:40000*/ return
+		/*line :196:1000*/ return
 	}
-	/*line :198:40000*/ for threadX := range width {
+	/*line :198:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line :203:40000*/ switch {
-//line :204:40000
+		/*line :203:1000*/ switch {
+//line :204:1000
 		default:
-			/*line :179:40000*/ if p+1 >= len(before) {
+			/*line :179:1000*/ if p+1 >= len(before) {
 				break
 			}
-			/*line :183:40000*/ n := int(before[p])
+			/*line :183:1000*/ n := int(before[p])
 			dropped := first - n
 			t3 := in[first:t2]
-			/*line :186:40000*/ for i := 0; i < len(t3); i++ {
-				/*line :185:40000*/ x := t3[i]
+			/*line :186:1500*/ for i := 0; i < len(t3); i++ {
+				/*line :185:1*/ x := t3[i]
 				result0 := nonZero[T](x)
-				/*line :187:40000*/ if result0 {
-					/*line :187:40000*/ kept[n] = x
+				/*line :187:1000*/ if result0 {
+					/*line :187:1*/ kept[n] = x
 					n++
-//line :189:40000
+//line :189:500
 				} else if rejects {
-					/*line :190:40000*/ rejected[dropped] = x
+					/*line :190:1000*/ rejected[dropped] = x
 					dropped++
 				}
 			}
 		}
-	} /*line quern_gen.go:16399:1*/
+	} /*line quern_gen.go:11614:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
-	part := host.Value[int](r, 0)
-	before := host.Slice[uint32](r, 1)
-	in := host.Slice[T](r, 2)
-	index := host.Slice[uint32](r, 3)
+	part, before, in, index := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[T](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1NonZeroIndexParts[T](r, base, before, in, part, index, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1NonZeroIndexParts[T](r, base, before, in, part, index, width)
 		}
 	}
 }
@@ -16431,46 +11638,46 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:201:40000*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:201*/ if p+1 >= len(before) {
 					break
 				}
-				/*line :205:40000*/ n := int(row[threadX])
+				/*line :205:500*/ n := int(row[threadX])
 				t3 := in[first:t2]
-				/*line :207:40000*/ for i := 0; i < len(t3); i++ {
-					/*line :206:40000*/ x := t3[i]
+				/*line :207:500*/ for i := 0; i < len(t3); i++ {
+					/*line :206:1*/ x := t3[i]
 					result0 := nonZero[T](x)
-					/*line :208:40000*/ if result0 {
-						/*line :208:40000*/ index[n] = uint32(first + i)
+					/*line :208:500*/ if result0 {
+						/*line :208:1*/ index[n] = uint32(first + i)
 						n++
 					}
 				}
 			}
 		}
-		/*line :214:40000*/ return
+		/*line :214:1000*/ return
 	}
-	/*line :216:40000*/ for threadX := range width {
+	/*line :216:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line :221:40000*/ switch {
-//line :222:40000
+		/*line :221:500*/ switch {
+//line :222:1000
 		default:
-			/*line :201:40000*/ if p+1 >= len(before) {
+			/*line :201:1000*/ if p+1 >= len(before) {
 				break
 			}
-			/*line :205:40000*/ n := int(before[p])
+			/*line :205:500*/ n := int(before[p])
 			t3 := in[first:t2]
-			/*line :207:40000*/ for i := 0; i < len(t3); i++ {
-				/*line :206:40000*/ x := t3[i]
+			/*line :207:500*/ for i := 0; i < len(t3); i++ {
+				/*line :206:1*/ x := t3[i]
 				result0 := nonZero[T](x)
-				/*line :208:40000*/ if result0 {
-					/*line :208:40000*/ index[n] = uint32(first + i)
+				/*line :208:500*/ if result0 {
+					/*line :208:1*/ index[n] = uint32(first + i)
 					n++
 				}
 			}
 		}
-	} /*line quern_gen.go:16473:1*/
+	} /*line quern_gen.go:11680:1*/
 }
 
-//line :215:40000
+//line :215:1000

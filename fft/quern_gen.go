@@ -137,15 +137,12 @@ func LaunchChirpRead[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, c c
 		k = quernChirpRead_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, c)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernChirpMultiply_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpMultiply[float32]", Code: &quernPTX, Host: quernHostChirpMultiply[float32], Plain: quernPlainChirpMultiply[float32]}}
@@ -163,13 +160,10 @@ func LaunchChirpMultiply[T float32 | float64](s *gpu.Stream, g gpu.Grid, c chirp
 		k = quernChirpMultiply_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, c)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernChirpWrite_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "chirpWrite[float32]", Code: &quernPTX, Host: quernHostChirpWrite[float32], Plain: quernPlainChirpWrite[float32]}}
@@ -187,15 +181,12 @@ func LaunchChirpWrite[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, c 
 		k = quernChirpWrite_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, c)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPadRead_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "padRead[float32]", Code: &quernPTX, Host: quernHostPadRead[float32], Plain: quernPlainPadRead[float32]}}
@@ -213,15 +204,12 @@ func LaunchPadRead[T float32 | float64](s *gpu.Stream, g gpu.Grid, l_ lines, r r
 		k = quernPadRead_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, l_)
 	gpu.Arg(l, r)
 	gpu.Arg(l, sign)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPadWrite_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "padWrite[float32]", Code: &quernPTX, Host: quernHostPadWrite[float32], Plain: quernPlainPadWrite[float32]}}
@@ -239,15 +227,12 @@ func LaunchPadWrite[T float32 | float64](s *gpu.Stream, g gpu.Grid, l_ lines, le
 		k = quernPadWrite_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, l_)
 	gpu.Arg(l, length)
 	gpu.Arg(l, total)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMultiplySpectra_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplySpectra[float32]", Code: &quernPTX, Host: quernHostMultiplySpectra[float32], Plain: quernPlainMultiplySpectra[float32]}}
@@ -265,14 +250,11 @@ func LaunchMultiplySpectra[T float32 | float64](s *gpu.Stream, g gpu.Grid, l_ li
 		k = quernMultiplySpectra_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, l_)
 	gpu.Arg(l, repeat)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMultiplyPairs_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyPairs[float32]", Code: &quernPTX, Host: quernHostMultiplyPairs[float32], Plain: quernPlainMultiplyPairs[float32]}}
@@ -292,16 +274,13 @@ func LaunchMultiplyPairs[T float32 | float64](s *gpu.Stream, g gpu.Grid, l_ line
 		k = quernMultiplyPairs_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, l_)
 	gpu.Arg(l, repeat)
 	gpu.Arg(l, roots)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHost_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "host[float32]", Code: &quernPTX, Host: quernHostHost[float32], Plain: quernPlainHost[float32]}}
@@ -319,16 +298,13 @@ func LaunchHost[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tiles in
 		k = quernHost_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, tiles)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, scratch)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHostForward_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostForward[float32]", Code: &quernPTX, Host: quernHostHostForward[float32], Plain: quernPlainHostForward[float32]}}
@@ -346,9 +322,6 @@ func LaunchHostForward[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, t
 		k = quernHostForward_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, tiles)
 	gpu.Arg(l, pairs)
@@ -357,7 +330,7 @@ func LaunchHostForward[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, t
 	gpu.SliceArg(l, scratch)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHostInverse_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostInverse[float32]", Code: &quernPTX, Host: quernHostHostInverse[float32], Plain: quernPlainHostInverse[float32]}}
@@ -375,9 +348,6 @@ func LaunchHostInverse[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, t
 		k = quernHostInverse_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, tiles)
 	gpu.Arg(l, pairs)
@@ -386,7 +356,7 @@ func LaunchHostInverse[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, t
 	gpu.SliceArg(l, scratch)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHostSplit_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostSplit[float32]", Code: &quernPTX, Host: quernHostHostSplit[float32], Plain: quernPlainHostSplit[float32]}}
@@ -405,15 +375,12 @@ func LaunchHostSplit[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, til
 		k = quernHostSplit_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, tiles)
 	gpu.Arg(l, roots)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHostMerge_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostMerge[float32]", Code: &quernPTX, Host: quernHostHostMerge[float32], Plain: quernPlainHostMerge[float32]}}
@@ -431,16 +398,13 @@ func LaunchHostMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, til
 		k = quernHostMerge_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, tiles)
 	gpu.Arg(l, roots)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHostChirp_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostChirp[float32]", Code: &quernPTX, Host: quernHostHostChirp[float32], Plain: quernPlainHostChirp[float32]}}
@@ -459,9 +423,6 @@ func LaunchHostChirp[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, til
 		k = quernHostChirp_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, tiles)
 	gpu.Arg(l, c)
@@ -471,7 +432,7 @@ func LaunchHostChirp[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, til
 	gpu.SliceArg(l, scratch)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRealRead_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realRead[float32]", Code: &quernPTX, Host: quernHostRealRead[float32], Plain: quernPlainRealRead[float32]}}
@@ -489,16 +450,13 @@ func LaunchRealRead[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ l
 		k = quernRealRead_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, l_)
 	gpu.Arg(l, pairs)
 	gpu.Arg(l, r)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRealSplit_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realSplit[float32]", Code: &quernPTX, Host: quernHostRealSplit[float32], Plain: quernPlainRealSplit[float32]}}
@@ -517,9 +475,6 @@ func LaunchRealSplit[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ 
 		k = quernRealSplit_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, l_)
 	gpu.Arg(l, pairs)
@@ -527,7 +482,7 @@ func LaunchRealSplit[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ 
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRealMerge_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realMerge[float32]", Code: &quernPTX, Host: quernHostRealMerge[float32], Plain: quernPlainRealMerge[float32]}}
@@ -546,9 +501,6 @@ func LaunchRealMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ 
 		k = quernRealMerge_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, l_)
 	gpu.Arg(l, pairs)
@@ -556,7 +508,7 @@ func LaunchRealMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ 
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRealWrite_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "realWrite[float32]", Code: &quernPTX, Host: quernHostRealWrite[float32], Plain: quernPlainRealWrite[float32]}}
@@ -574,16 +526,13 @@ func LaunchRealWrite[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, l_ 
 		k = quernRealWrite_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.Arg(l, l_)
 	gpu.Arg(l, pairs)
 	gpu.Arg(l, length)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRegisters32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "registers32", Code: &quernPTX}}
@@ -594,14 +543,11 @@ var quernRegisters32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "registe
 // numbers of float32. The 64 registers per thread allow blocks of 1024 threads.
 func LaunchRegisters32(s *gpu.Stream, g gpu.Grid, p pass, tables, in, out *gpu.Buffer[kernel.Vec2[float32]]) error {
 	l, err := quernRegisters32.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRegisters64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "registers64", Code: &quernPTX}}
@@ -611,14 +557,11 @@ var quernRegisters64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "registe
 // registers64 is registers32 for float64, for blocks of up to 512 threads.
 func LaunchRegisters64(s *gpu.Stream, g gpu.Grid, p pass, tables, in, out *gpu.Buffer[kernel.Vec2[float64]]) error {
 	l, err := quernRegisters64.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPower_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "power[float32]", Code: &quernPTX, Host: quernHostPower[float32], Plain: quernPlainPower[float32]}}
@@ -636,13 +579,10 @@ func LaunchPower[T float32 | float64](s *gpu.Stream, g gpu.Grid, scale T, in *gp
 		k = quernPower_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, scale)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPolar_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "polar[float32]", Code: &quernPTX, Host: quernHostPolar[float32], Plain: quernPlainPolar[float32]}}
@@ -660,13 +600,10 @@ func LaunchPolar[T float32 | float64](s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[
 		k = quernPolar_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, magnitude)
 	gpu.SliceArg(l, phase)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRotate_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotate[uint32]", Code: &quernPTX, Host: quernHostRotate[uint32], Plain: quernPlainRotate[uint32]}}
@@ -687,14 +624,11 @@ func LaunchRotate[E uint32 | uint64 | [2]uint64](s *gpu.Stream, g gpu.Grid, r ro
 		k = quernRotate_2_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, r)
 	gpu.Arg(l, total)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTile_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tile[float32]", Code: &quernPTX}}
@@ -714,14 +648,11 @@ func LaunchTile[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tables, 
 		k = quernTile_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainChirpRead[T float32 | float64](r *host6.Run) {
@@ -730,28 +661,19 @@ func quernPlainChirpRead[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostChirpRead[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	c := host6.Value[chirps](r, 1)
-	tables := host6.Slice[kernel.Vec2[T]](r, 2)
-	in := host6.Slice[kernel.Vec2[T]](r, 3)
-	out := host6.Slice[kernel.Vec2[T]](r, 4)
+	p, c, tables, in, out := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[T]](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ChirpRead[T](r, base, c, &p, in, tables, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ChirpRead[T](r, base, c, &p, in, tables, out, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ChirpRead[T float32 | float64](r *host6.Run, base int, c chirps, p *pass, in []kernel.Vec2[T], tables []kernel.Vec2[T], out []kernel.Vec2[T], width int) {
+func quernRow1ChirpRead[T float32 | float64](r *host6.Run, base int, c chirps, p *pass, in, tables, out []kernel.Vec2[T], width int) {
 	if base >= -1<<61 && base <= 1<<61 && c.Lines.Total >= -1<<61 && c.Lines.Total <= 1<<61 {
 		count := min(c.Lines.Total-base, width)
 		if count <= 0 {
@@ -790,7 +712,7 @@ func quernRow1ChirpRead[T float32 | float64](r *host6.Run, base int, c chirps, p
 			/*line kernels_chirp.go:29*/ v = multiply[T](v, t8)
 		}
 		out[i] = v
-	} /*line quern_gen.go:793:1*/
+	} /*line quern_gen.go:715:1*/
 }
 
 func quernPlainChirpMultiply[T float32 | float64](r *host6.Run) {
@@ -799,26 +721,19 @@ func quernPlainChirpMultiply[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostChirpMultiply[T float32 | float64](r *host6.Run) {
-	c := host6.Value[chirps](r, 0)
-	tables := host6.Slice[kernel.Vec2[T]](r, 1)
-	x := host6.Slice[kernel.Vec2[T]](r, 2)
+	c, tables, x := host6.Value[chirps](r, 0), host6.Slice[kernel.Vec2[T]](r, 1), host6.Slice[kernel.Vec2[T]](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ChirpMultiply[T](r, base, c, x, tables, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ChirpMultiply[T](r, base, c, x, tables, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ChirpMultiply[T float32 | float64](r *host6.Run, base int, c chirps, x []kernel.Vec2[T], tables []kernel.Vec2[T], width int) {
+func quernRow1ChirpMultiply[T float32 | float64](r *host6.Run, base int, c chirps, x, tables []kernel.Vec2[T], width int) {
 	if base >= -1<<61 && base <= 1<<61 && c.Lines.Total >= -1<<61 && c.Lines.Total <= 1<<61 {
 		count := min(c.Lines.Total-base, width)
 		if count <= 0 {
@@ -846,7 +761,7 @@ func quernRow1ChirpMultiply[T float32 | float64](r *host6.Run, base int, c chirp
 			/*line kernels_chirp.go:39*/ result0 := multiply[T](t1, t2)
 			/*line kernels_chirp.go:39*/ x[i] = result0
 		}
-	} /*line quern_gen.go:849:1*/
+	} /*line quern_gen.go:764:1*/
 }
 
 func quernPlainChirpWrite[T float32 | float64](r *host6.Run) {
@@ -855,28 +770,19 @@ func quernPlainChirpWrite[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostChirpWrite[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	c := host6.Value[chirps](r, 1)
-	tables := host6.Slice[kernel.Vec2[T]](r, 2)
-	in := host6.Slice[kernel.Vec2[T]](r, 3)
-	out := host6.Slice[kernel.Vec2[T]](r, 4)
+	p, c, tables, in, out := host6.Value[pass](r, 0), host6.Value[chirps](r, 1), host6.Slice[kernel.Vec2[T]](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ChirpWrite[T](r, base, c, &p, in, tables, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ChirpWrite[T](r, base, c, &p, in, tables, out, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ChirpWrite[T float32 | float64](r *host6.Run, base int, c chirps, p *pass, in []kernel.Vec2[T], tables []kernel.Vec2[T], out []kernel.Vec2[T], width int) {
+func quernRow1ChirpWrite[T float32 | float64](r *host6.Run, base int, c chirps, p *pass, in, tables, out []kernel.Vec2[T], width int) {
 	if base >= -1<<61 && base <= 1<<61 && c.Lines.Total >= -1<<61 && c.Lines.Total <= 1<<61 {
 		count := min(c.Lines.Total-base, width)
 		if count <= 0 {
@@ -911,7 +817,7 @@ func quernRow1ChirpWrite[T float32 | float64](r *host6.Run, base int, c chirps, 
 			/*line kernels_chirp.go:53*/ v := multiply[T](t7, t8)
 			out[at+point*p.Out] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
 		}
-	} /*line quern_gen.go:914:1*/
+	} /*line quern_gen.go:820:1*/
 }
 
 func quernPlainPadRead[T float32 | float64](r *host6.Run) {
@@ -920,22 +826,13 @@ func quernPlainPadRead[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostPadRead[T float32 | float64](r *host6.Run) {
-	l := host6.Value[lines](r, 0)
-	r2 := host6.Value[reading](r, 1)
-	sign := host6.Value[float64](r, 2)
-	in := host6.Slice[kernel.Vec2[T]](r, 3)
-	out := host6.Slice[kernel.Vec2[T]](r, 4)
+	l, r2, sign, in, out := host6.Value[lines](r, 0), host6.Value[reading](r, 1), host6.Value[float64](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PadRead[T](r, base, l, r2, in, sign, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1PadRead[T](r, base, l, r2, in, sign, out, width)
 		}
 	}
 }
@@ -961,10 +858,10 @@ func quernRow1PadRead[T float32 | float64](r *host6.Run, base int, l lines, r2 r
 				}
 				row[threadX] = v
 			}
-			/*line kernels_convolve.go:42:10000*/ return
+			/*line :42:500*/ return
 		}
 	}
-	/*line kernels_convolve.go:45:10000*/ for threadX := range width {
+	/*line :45:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line kernels_convolve.go:32*/ if i >= l.Total {
@@ -978,7 +875,7 @@ func quernRow1PadRead[T float32 | float64](r *host6.Run, base int, l lines, r2 r
 			v.Y *= T(sign)
 		}
 		out[i] = v
-	} /*line quern_gen.go:981:1*/
+	} /*line quern_gen.go:878:1*/
 }
 
 func quernPlainPadWrite[T float32 | float64](r *host6.Run) {
@@ -987,28 +884,19 @@ func quernPlainPadWrite[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostPadWrite[T float32 | float64](r *host6.Run) {
-	l := host6.Value[lines](r, 0)
-	length := host6.Value[int](r, 1)
-	total := host6.Value[int](r, 2)
-	in := host6.Slice[kernel.Vec2[T]](r, 3)
-	out := host6.Slice[kernel.Vec2[T]](r, 4)
+	l, length, total, in, out := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PadWrite[T](r, base, total, out, in, length, l, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1PadWrite[T](r, base, total, out, in, length, l, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PadWrite[T float32 | float64](r *host6.Run, base int, total int, out []kernel.Vec2[T], in []kernel.Vec2[T], length int, l lines, width int) {
+func quernRow1PadWrite[T float32 | float64](r *host6.Run, base, total int, out, in []kernel.Vec2[T], length int, l lines, width int) {
 	if base >= -1<<61 && base <= 1<<61 && total >= -1<<61 && total <= 1<<61 {
 		count := min(total-base, width)
 		if count <= 0 {
@@ -1030,7 +918,7 @@ func quernRow1PadWrite[T float32 | float64](r *host6.Run, base int, total int, o
 		/*line kernels_convolve.go:47*/ if i < total {
 			out[i] = in[host6.Div(i, length)*l.Points+host6.Rem(i, length)]
 		}
-	} /*line quern_gen.go:1033:1*/
+	} /*line quern_gen.go:921:1*/
 }
 
 func quernPlainMultiplySpectra[T float32 | float64](r *host6.Run) {
@@ -1039,27 +927,19 @@ func quernPlainMultiplySpectra[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostMultiplySpectra[T float32 | float64](r *host6.Run) {
-	l := host6.Value[lines](r, 0)
-	repeat := host6.Value[int](r, 1)
-	x := host6.Slice[kernel.Vec2[T]](r, 2)
-	y := host6.Slice[kernel.Vec2[T]](r, 3)
+	l, repeat, x, y := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[T]](r, 2), host6.Slice[kernel.Vec2[T]](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplySpectra[T](r, base, l, x, y, repeat, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MultiplySpectra[T](r, base, l, x, y, repeat, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplySpectra[T float32 | float64](r *host6.Run, base int, l lines, x []kernel.Vec2[T], y []kernel.Vec2[T], repeat int, width int) {
+func quernRow1MultiplySpectra[T float32 | float64](r *host6.Run, base int, l lines, x, y []kernel.Vec2[T], repeat, width int) {
 	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
 		count := min(l.Total-base, width)
 		if count <= 0 {
@@ -1075,7 +955,7 @@ func quernRow1MultiplySpectra[T float32 | float64](r *host6.Run, base int, l lin
 				/*line kernels_convolve.go:57*/ result0 := multiply[T](t1, t2)
 				row[threadX] = result0
 			}
-			/*line kernels_convolve.go:60:10000*/ return
+			/*line :60:500*/ return
 		}
 	}
 	/*line kernels_convolve.go:63*/ for threadX := range width {
@@ -1087,7 +967,7 @@ func quernRow1MultiplySpectra[T float32 | float64](r *host6.Run, base int, l lin
 			/*line kernels_convolve.go:57*/ result0 := multiply[T](t1, t2)
 			/*line kernels_convolve.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:1090:1*/
+	} /*line quern_gen.go:970:1*/
 }
 
 func quernPlainMultiplyPairs[T float32 | float64](r *host6.Run) {
@@ -1096,31 +976,21 @@ func quernPlainMultiplyPairs[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostMultiplyPairs[T float32 | float64](r *host6.Run) {
-	l := host6.Value[lines](r, 0)
-	repeat := host6.Value[int](r, 1)
-	roots := host6.Value[int](r, 2)
-	tables := host6.Slice[kernel.Vec2[T]](r, 3)
-	x := host6.Slice[kernel.Vec2[T]](r, 4)
-	y := host6.Slice[kernel.Vec2[T]](r, 5)
+	l, repeat, roots, tables, x, y := host6.Value[lines](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := l.Points
 	half := n/2 + 1
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MultiplyPairs[T](r, base, half, n, l, tables, roots, x, y, repeat, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MultiplyPairs[T](r, base, half, n, l, tables, roots, x, y, repeat, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyPairs[T float32 | float64](r *host6.Run, base int, half int, n int, l lines, tables []kernel.Vec2[T], roots int, x []kernel.Vec2[T], y []kernel.Vec2[T], repeat int, width int) {
+func quernRow1MultiplyPairs[T float32 | float64](r *host6.Run, base, half, n int, l lines, tables []kernel.Vec2[T], roots int, x, y []kernel.Vec2[T], repeat, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -1148,7 +1018,7 @@ func quernRow1MultiplyPairs[T float32 | float64](r *host6.Run, base int, half in
 			result06 := merge[T](q, p, v)
 			/*line kernels_convolve.go:82*/ x[line+other] = result06
 		}
-	} /*line quern_gen.go:1151:1*/
+	} /*line quern_gen.go:1021:1*/
 }
 
 func quernPlainHost[T float32 | float64](r *host6.Run) {
@@ -1157,15 +1027,8 @@ func quernPlainHost[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostHost[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	tables := host6.Slice[kernel.Vec2[T]](r, 2)
-	scratch := host6.Slice[kernel.Vec2[T]](r, 3)
-	in := host6.Slice[kernel.Vec2[T]](r, 4)
-	out := host6.Slice[kernel.Vec2[T]](r, 5)
+	p, tiles, tables, scratch, in, out := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Slice[kernel.Vec2[T]](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	t2 := int(p.N)
 	size2 := 2 * int(p.Tile)
@@ -1183,17 +1046,14 @@ func quernHostHost[T float32 | float64](r *host6.Run) {
 	scale := T(p.ScaleX)
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Host[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, t8, columns, gather, n, in, tables, t26, scatter, out, t4, last, direct, t82, scale, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Host[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, t8, columns, gather, n, in, tables, t26, scatter, out, t4, last, direct, t82, scale, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t8 int, columns level, gather bool, n int, in []kernel.Vec2[T], tables []kernel.Vec2[T], t26 int32, scatter bool, out []kernel.Vec2[T], t4 int32, last int, direct bool, t82 bool, scale T, dimX int) {
+func quernRow1Host[T float32 | float64](r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[T], gridX, tiles int, p *pass, t8 int, columns level, gather bool, n int, in, tables []kernel.Vec2[T], t26 int32, scatter bool, out []kernel.Vec2[T], t4 int32, last int, direct, t82 bool, scale T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
@@ -1201,9 +1061,7 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 		/*line kernels_host.go:88*/ t3 := blockX * size
 		/*line kernels_host.go:88*/ own := scratch[t3:][:size]
 		/*line kernels_host.go:19*/ for i := blockX; i < tiles; i += gridX {
-			if r.Halted() {
-				/*line kernels_host.go:19*/ r.Halt()
-			}
+			/*line kernels_host.go:19*/ r.CheckHalt()
 			/*line kernels_host.go:96*/ first, readAt, writeAt, twist := place(*p, i)
 			pitch := hostPitch(t8)
 			/*line kernels_host.go:99*/ count := min(columns.Count-first, int(p.Tile))
@@ -1214,10 +1072,8 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 			/*line kernels_host.go:103*/ if gather && columns.In == 1 {
 				t18 := a[:n]
 				for i2 := 0; i2 < len(t18); i2++ {
-					if r.Halted() {
-						/*line kernels_host.go:104*/ r.Halt()
-					}
-					/*line kernels_host.go:105*/ t19 := readAt + i2*p.In
+					/*line kernels_host.go:104*/ r.CheckHalt()
+					t19 := readAt + i2*p.In
 					/*line kernels_host.go:105*/ t21 := in[t19:][:count]
 					for c := 0; c < len(t21); c++ {
 						/*line kernels_host.go:105*/ v := t21[c]
@@ -1227,10 +1083,8 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 			} else if gather {
 				t23 := a[:count]
 				for c2 := 0; c2 < len(t23); c2++ {
-					if r.Halted() {
-						/*line kernels_host.go:110*/ r.Halt()
-					}
-					/*line kernels_host.go:111*/ at := readAt + c2*columns.In
+					/*line kernels_host.go:110*/ r.CheckHalt()
+					at := readAt + c2*columns.In
 					t24 := c2 * pitch
 					/*line kernels_host.go:112*/ row := a[t24:][:n]
 					for i3 := 0; i3 < len(row); i3++ {
@@ -1242,10 +1096,8 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 			roots := tables[t26:]
 			/*line kernels_host.go:121*/ t28 := a[:count]
 			for c3 := 0; c3 < len(t28); c3++ {
-				if r.Halted() {
-					/*line kernels_host.go:121*/ r.Halt()
-				}
-				/*line kernels_host.go:122*/ t29 := c3 * pitch
+				/*line kernels_host.go:121*/ r.CheckHalt()
+				t29 := c3 * pitch
 				/*line kernels_host.go:122*/ row2 := a[t29:][:n]
 				t32 := c3 * pitch
 				/*line kernels_host.go:122*/ other := b[t32:][:n]
@@ -1267,10 +1119,8 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 					radices := p.Radices
 					/*line kernels_host.go:176*/ t5 := from2[:t4]
 					for s := 0; s < len(t5); s++ {
-						if r.Halted() {
-							/*line kernels_host.go:176*/ r.Halt()
-						}
-						/*line kernels_host.go:177*/ next := other
+						/*line kernels_host.go:176*/ r.CheckHalt()
+						next := other
 						if s%2 == 1 {
 							next = row2
 						}
@@ -1294,10 +1144,8 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 							at2 := 0
 							/*line kernels_host.go:519*/ t22 := from2[:q]
 							for i4 := 0; i4 < len(t22); i4++ {
-								if r.Halted() {
-									/*line kernels_host.go:519*/ r.Halt()
-								}
-								/*line kernels_host.go:520*/ if k == done {
+								/*line kernels_host.go:519*/ r.CheckHalt()
+								if k == done {
 									at2 += 6 * done
 									k = 0
 								}
@@ -1354,10 +1202,8 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 							at3 := 0
 							/*line kernels_host.go:545*/ t25 := from2[:q2]
 							for i5 := 0; i5 < len(t25); i5++ {
-								if r.Halted() {
-									/*line kernels_host.go:545*/ r.Halt()
-								}
-								/*line kernels_host.go:546*/ if k2 == done {
+								/*line kernels_host.go:545*/ r.CheckHalt()
+								if k2 == done {
 									at3 += 10 * done
 									k2 = 0
 								}
@@ -1389,10 +1235,8 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 							at4 := 0
 							/*line kernels_host.go:571*/ t27 := from2[:q3]
 							for i6 := 0; i6 < len(t27); i6++ {
-								if r.Halted() {
-									/*line kernels_host.go:571*/ r.Halt()
-								}
-								/*line kernels_host.go:572*/ if k3 == done {
+								/*line kernels_host.go:571*/ r.CheckHalt()
+								if k3 == done {
 									at4 += 12 * done
 									k3 = 0
 								}
@@ -1444,10 +1288,8 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 			/*line kernels_host.go:145*/ if scatter && columns.Out == 1 {
 				t55 := a[:n]
 				for i8 := 0; i8 < len(t55); i8++ {
-					if r.Halted() {
-						/*line kernels_host.go:146*/ r.Halt()
-					}
-					/*line kernels_host.go:147*/ t56 := writeAt + i8*p.Out
+					/*line kernels_host.go:146*/ r.CheckHalt()
+					t56 := writeAt + i8*p.Out
 					/*line kernels_host.go:147*/ row3 := out[t56:][:count]
 					for c4 := 0; c4 < len(row3); c4++ {
 						result06 := a[c4*pitch+i8].Scale(scale)
@@ -1457,10 +1299,8 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 			} else if scatter {
 				t61 := a[:count]
 				for c5 := 0; c5 < len(t61); c5++ {
-					if r.Halted() {
-						/*line kernels_host.go:153*/ r.Halt()
-					}
-					/*line kernels_host.go:154*/ at5 := writeAt + c5*columns.Out
+					/*line kernels_host.go:153*/ r.CheckHalt()
+					at5 := writeAt + c5*columns.Out
 					t62 := c5 * pitch
 					/*line kernels_host.go:155*/ t64 := a[t62:][:n]
 					for i9 := 0; i9 < len(t64); i9++ {
@@ -1472,7 +1312,7 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 				}
 			}
 		}
-	} /*line quern_gen.go:1475:1*/
+	} /*line quern_gen.go:1315:1*/
 }
 
 func quernPlainHostForward[T float32 | float64](r *host6.Run) {
@@ -1481,17 +1321,8 @@ func quernPlainHostForward[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostHostForward[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[T]](r, 4)
-	scratch := host6.Slice[kernel.Vec2[T]](r, 5)
-	in := host6.Slice[T](r, 6)
-	out := host6.Slice[kernel.Vec2[T]](r, 7)
+	p, tiles, pairs, roots, tables, scratch, in, out := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[T](r, 6), host6.Slice[kernel.Vec2[T]](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	t2 := int(p.N)
 	size2 := 2 * int(p.Tile)
@@ -1508,17 +1339,14 @@ func quernHostHostForward[T float32 | float64](r *host6.Run) {
 	t30 := n/2 + 1
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostForward[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t4, last, direct, t8, out, t242, scale, t30, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1HostForward[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t4, last, direct, t8, out, t242, scale, t30, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []T, t15 int, size3 int, t17 int32, t4 int32, last int, direct bool, t8 bool, out []kernel.Vec2[T], t242 int, scale T, t30 int, dimX int) {
+func quernRow1HostForward[T float32 | float64](r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[T], gridX, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []T, t15, size3 int, t17, t4 int32, last int, direct, t8 bool, out []kernel.Vec2[T], t242 int, scale T, t30, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
@@ -1526,10 +1354,8 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 		/*line kernels_host.go:88*/ t3 := blockX * size
 		/*line kernels_host.go:88*/ own := scratch[t3:][:size]
 		/*line kernels_host.go:29*/ for i := blockX; i < tiles; i += gridX {
-			if r.Halted() {
-				/*line kernels_host.go:29*/ r.Halt()
-			}
-			/*line kernels_host.go:30*/ t9 := tables[roots:]
+			/*line kernels_host.go:29*/ r.CheckHalt()
+			t9 := tables[roots:]
 			/*line kernels_host.go:196*/ first, readAt, writeAt, _ := place(*p, i)
 			/*line kernels_host.go:198*/ count := min(p.Levels[0].Count-first, int(p.Tile))
 			a := own[:n]
@@ -1537,10 +1363,8 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 			/*line kernels_host.go:199*/ b := own[t92:][:n]
 			/*line kernels_host.go:201*/ t13 := own[:count]
 			for i2 := 0; i2 < len(t13); i2++ {
-				if r.Halted() {
-					/*line kernels_host.go:201*/ r.Halt()
-				}
-				/*line kernels_host.go:202*/ at := readAt
+				/*line kernels_host.go:201*/ r.CheckHalt()
+				at := readAt
 				if pairs && p.In == 1 {
 					points := in[at:][:t15]
 					for i3 := 0; i3 < len(a); i3++ {
@@ -1566,10 +1390,8 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 					radices := p.Radices
 					/*line kernels_host.go:176*/ t5 := from[:t4]
 					for s := 0; s < len(t5); s++ {
-						if r.Halted() {
-							/*line kernels_host.go:176*/ r.Halt()
-						}
-						/*line kernels_host.go:177*/ next := b
+						/*line kernels_host.go:176*/ r.CheckHalt()
+						next := b
 						if s%2 == 1 {
 							next = a
 						}
@@ -1593,10 +1415,8 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 							at2 := 0
 							/*line kernels_host.go:519*/ t22 := from[:q]
 							for i6 := 0; i6 < len(t22); i6++ {
-								if r.Halted() {
-									/*line kernels_host.go:519*/ r.Halt()
-								}
-								/*line kernels_host.go:520*/ if k == done {
+								/*line kernels_host.go:519*/ r.CheckHalt()
+								if k == done {
 									at2 += 6 * done
 									k = 0
 								}
@@ -1653,10 +1473,8 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 							at3 := 0
 							/*line kernels_host.go:545*/ t23 := from[:q2]
 							for i7 := 0; i7 < len(t23); i7++ {
-								if r.Halted() {
-									/*line kernels_host.go:545*/ r.Halt()
-								}
-								/*line kernels_host.go:546*/ if k2 == done {
+								/*line kernels_host.go:545*/ r.CheckHalt()
+								if k2 == done {
 									at3 += 10 * done
 									k2 = 0
 								}
@@ -1688,10 +1506,8 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 							at4 := 0
 							/*line kernels_host.go:571*/ t24 := from[:q3]
 							for i8 := 0; i8 < len(t24); i8++ {
-								if r.Halted() {
-									/*line kernels_host.go:571*/ r.Halt()
-								}
-								/*line kernels_host.go:572*/ if k3 == done {
+								/*line kernels_host.go:571*/ r.CheckHalt()
+								if k3 == done {
 									at4 += 12 * done
 									k3 = 0
 								}
@@ -1742,7 +1558,7 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:1745:1*/
+	} /*line quern_gen.go:1561:1*/
 }
 
 func quernPlainHostInverse[T float32 | float64](r *host6.Run) {
@@ -1751,17 +1567,8 @@ func quernPlainHostInverse[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostHostInverse[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[T]](r, 4)
-	scratch := host6.Slice[kernel.Vec2[T]](r, 5)
-	in := host6.Slice[kernel.Vec2[T]](r, 6)
-	out := host6.Slice[T](r, 7)
+	p, tiles, pairs, roots, tables, scratch, in, out := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[kernel.Vec2[T]](r, 6), host6.Slice[T](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	t2 := int(p.N)
 	size2 := 2 * int(p.Tile)
@@ -1779,17 +1586,14 @@ func quernHostHostInverse[T float32 | float64](r *host6.Run) {
 	size3 := 2 * p.Out
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostInverse[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, c, t20, t23, t4, last, direct, t8, out, t30, scale, size3, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1HostInverse[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, c, t20, t23, t4, last, direct, t8, out, t30, scale, size3, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[T], t15 int, c int, t20 int, t23 int32, t4 int32, last int, direct bool, t8 bool, out []T, t30 int, scale T, size3 int, dimX int) {
+func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[T], gridX, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[T], t15, c, t20 int, t23, t4 int32, last int, direct, t8 bool, out []T, t30 int, scale T, size3, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
@@ -1797,10 +1601,8 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 		/*line kernels_host.go:88*/ t3 := blockX * size
 		/*line kernels_host.go:88*/ own := scratch[t3:][:size]
 		/*line kernels_host.go:39*/ for i := blockX; i < tiles; i += gridX {
-			/*line kernels_host.go:40:20000*/ if r.Halted() {
-				/*line kernels_host.go:39*/ r.Halt()
-			}
-			/*line kernels_host.go:40:20000*/ t9 := tables[roots:]
+			/*line kernels_host.go:39*/ r.CheckHalt()
+			t9 := tables[roots:]
 			/*line kernels_host.go:275*/ first, readAt, writeAt, _ := place(*p, i)
 			/*line kernels_host.go:277*/ count := min(p.Levels[0].Count-first, int(p.Tile))
 			a := own[:n]
@@ -1808,10 +1610,8 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 			/*line kernels_host.go:278*/ b := own[t92:][:n]
 			/*line kernels_host.go:280*/ t13 := own[:count]
 			for i2 := 0; i2 < len(t13); i2++ {
-				if r.Halted() {
-					/*line kernels_host.go:280*/ r.Halt()
-				}
-				/*line kernels_host.go:281*/ at := readAt
+				/*line kernels_host.go:280*/ r.CheckHalt()
+				at := readAt
 				if pairs {
 					t18 := in[at:]
 					/*line kernels_host.go:283*/ hostMergeLine[T](n, t15, t9, t18, a)
@@ -1835,10 +1635,8 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 					radices := p.Radices
 					/*line kernels_host.go:176*/ t5 := from[:t4]
 					for s := 0; s < len(t5); s++ {
-						if r.Halted() {
-							/*line kernels_host.go:176*/ r.Halt()
-						}
-						/*line kernels_host.go:177*/ next := b
+						/*line kernels_host.go:176*/ r.CheckHalt()
+						next := b
 						if s%2 == 1 {
 							next = a
 						}
@@ -1862,10 +1660,8 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 							at2 := 0
 							/*line kernels_host.go:519*/ t22 := from[:q]
 							for i3 := 0; i3 < len(t22); i3++ {
-								if r.Halted() {
-									/*line kernels_host.go:519*/ r.Halt()
-								}
-								/*line kernels_host.go:520*/ if k2 == done {
+								/*line kernels_host.go:519*/ r.CheckHalt()
+								if k2 == done {
 									at2 += 6 * done
 									k2 = 0
 								}
@@ -1922,10 +1718,8 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 							at3 := 0
 							/*line kernels_host.go:545*/ t25 := from[:q2]
 							for i4 := 0; i4 < len(t25); i4++ {
-								if r.Halted() {
-									/*line kernels_host.go:545*/ r.Halt()
-								}
-								/*line kernels_host.go:546*/ if k3 == done {
+								/*line kernels_host.go:545*/ r.CheckHalt()
+								if k3 == done {
 									at3 += 10 * done
 									k3 = 0
 								}
@@ -1957,10 +1751,8 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 							at4 := 0
 							/*line kernels_host.go:571*/ t26 := from[:q3]
 							for i5 := 0; i5 < len(t26); i5++ {
-								if r.Halted() {
-									/*line kernels_host.go:571*/ r.Halt()
-								}
-								/*line kernels_host.go:572*/ if k4 == done {
+								/*line kernels_host.go:571*/ r.CheckHalt()
+								if k4 == done {
 									at4 += 12 * done
 									k4 = 0
 								}
@@ -2031,7 +1823,7 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2034:1*/
+	} /*line quern_gen.go:1826:1*/
 }
 
 func quernPlainHostSplit[T float32 | float64](r *host6.Run) {
@@ -2040,14 +1832,8 @@ func quernPlainHostSplit[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostHostSplit[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	roots := host6.Value[int](r, 2)
-	tables := host6.Slice[kernel.Vec2[T]](r, 3)
-	out := host6.Slice[kernel.Vec2[T]](r, 4)
+	p, tiles, roots, tables, out := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	n := int(p.N)
 	t9 := p.Out
@@ -2055,37 +1841,30 @@ func quernHostHostSplit[T float32 | float64](r *host6.Run) {
 	t11 := T(p.ScaleX)
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostSplit[T](r, blockX, gridX, tiles, &p, tables, roots, out, n, t9, t10, t11, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1HostSplit[T](r, blockX, gridX, tiles, &p, tables, roots, out, n, t9, t10, t11, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostSplit[T float32 | float64](r *host6.Run, blockX int, gridX int, tiles int, p *pass, tables []kernel.Vec2[T], roots int, out []kernel.Vec2[T], n int, t9 int, t10 int, t11 T, dimX int) {
+func quernRow1HostSplit[T float32 | float64](r *host6.Run, blockX, gridX, tiles int, p *pass, tables []kernel.Vec2[T], roots int, out []kernel.Vec2[T], n, t9, t10 int, t11 T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels_host.go:50:20000*/ for i := blockX; i < tiles; i += gridX {
-			/*line kernels_host.go:51:20000*/ if r.Halted() {
-				/*line kernels_host.go:50*/ r.Halt()
-			}
-			/*line kernels_host.go:51:20000*/ first, _, at, _ := place(*p, i)
+		/*line kernels_host.go:50:500*/ for i := blockX; i < tiles; i += gridX {
+			/*line kernels_host.go:50*/ r.CheckHalt()
+			first, _, at, _ := place(*p, i)
 			t7 := min(p.Levels[0].Count-first, int(p.Tile))
-			/*line kernels_host.go:53:20000*/ for i2 := 0; i2 < t7; i2++ {
-				/*line kernels_host.go:54*/ if r.Halted() {
-					/*line kernels_host.go:52*/ r.Halt()
-				}
-				/*line kernels_host.go:53:20000*/ t13 := tables[roots:]
+			/*line :53:500*/ for i2 := 0; i2 < t7; i2++ {
+				/*line kernels_host.go:52*/ r.CheckHalt()
+				t13 := tables[roots:]
 				/*line kernels_host.go:53*/ t15 := out[at:]
 				/*line kernels_host.go:53*/ t17 := out[at:]
 				/*line kernels_host.go:53*/ hostSplitLine[T](n, t9, t10, t11, t13, t15, t17)
 				at += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2088:1*/
+	} /*line quern_gen.go:1867:1*/
 }
 
 func quernPlainHostMerge[T float32 | float64](r *host6.Run) {
@@ -2094,44 +1873,30 @@ func quernPlainHostMerge[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostHostMerge[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	roots := host6.Value[int](r, 2)
-	tables := host6.Slice[kernel.Vec2[T]](r, 3)
-	in := host6.Slice[kernel.Vec2[T]](r, 4)
-	out := host6.Slice[kernel.Vec2[T]](r, 5)
+	p, tiles, roots, tables, in, out := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	n := int(p.N)
 	t9 := p.In
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostMerge[T](r, blockX, gridX, tiles, &p, tables, roots, in, out, n, t9, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1HostMerge[T](r, blockX, gridX, tiles, &p, tables, roots, in, out, n, t9, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostMerge[T float32 | float64](r *host6.Run, blockX int, gridX int, tiles int, p *pass, tables []kernel.Vec2[T], roots int, in []kernel.Vec2[T], out []kernel.Vec2[T], n int, t9 int, dimX int) {
+func quernRow1HostMerge[T float32 | float64](r *host6.Run, blockX, gridX, tiles int, p *pass, tables []kernel.Vec2[T], roots int, in, out []kernel.Vec2[T], n, t9, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels_host.go:64*/ for i := blockX; i < tiles; i += gridX {
-			if r.Halted() {
-				/*line kernels_host.go:64*/ r.Halt()
-			}
-			/*line kernels_host.go:65*/ first, at, to, _ := place(*p, i)
+			/*line kernels_host.go:64*/ r.CheckHalt()
+			first, at, to, _ := place(*p, i)
 			t7 := min(p.Levels[0].Count-first, int(p.Tile))
 			for i2 := 0; i2 < t7; i2++ {
-				if r.Halted() {
-					/*line kernels_host.go:66*/ r.Halt()
-				}
-				/*line kernels_host.go:67*/ t11 := tables[roots:]
+				/*line kernels_host.go:66*/ r.CheckHalt()
+				t11 := tables[roots:]
 				/*line kernels_host.go:67*/ t13 := in[at:]
 				/*line kernels_host.go:67*/ t15 := out[to:]
 				/*line kernels_host.go:67*/ hostMergeLine[T](n, t9, t11, t13, t15)
@@ -2139,7 +1904,7 @@ func quernRow1HostMerge[T float32 | float64](r *host6.Run, blockX int, gridX int
 				to += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2142:1*/
+	} /*line quern_gen.go:1907:1*/
 }
 
 func quernPlainHostChirp[T float32 | float64](r *host6.Run) {
@@ -2148,18 +1913,8 @@ func quernPlainHostChirp[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostHostChirp[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	tiles := host6.Value[int](r, 1)
-	c := host6.Value[chirps](r, 2)
-	forward := host6.Value[pass](r, 3)
-	backward := host6.Value[pass](r, 4)
-	tables := host6.Slice[kernel.Vec2[T]](r, 5)
-	scratch := host6.Slice[kernel.Vec2[T]](r, 6)
-	in := host6.Slice[kernel.Vec2[T]](r, 7)
-	out := host6.Slice[kernel.Vec2[T]](r, 8)
+	p, tiles, c, forward, backward, tables, scratch, in, out := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[chirps](r, 2), host6.Value[pass](r, 3), host6.Value[pass](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[kernel.Vec2[T]](r, 6), host6.Slice[kernel.Vec2[T]](r, 7), host6.Slice[kernel.Vec2[T]](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	t2 := c.Lines.Points
 	size2 := 2 * int(p.Tile)
@@ -2182,17 +1937,14 @@ func quernHostHostChirp[T float32 | float64](r *host6.Run) {
 	scaleY := T(p.ScaleY)
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostChirp[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, m, tables, t17, n, in, sign, t28, &forward, t4, last, direct, t8, t34, t41, &backward, t45, last2, direct2, t82, out, scaleX, scaleY, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1HostChirp[T](r, t2, size2, blockX, scratch, gridX, tiles, &p, m, tables, t17, n, in, sign, t28, &forward, t4, last, direct, t8, t34, t41, &backward, t45, last2, direct2, t82, out, scaleX, scaleY, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, m int, tables []kernel.Vec2[T], t17 int, n int, in []kernel.Vec2[T], sign T, t28 int32, forward *pass, t4 int32, last int, direct bool, t8 bool, t34 int, t41 int32, backward *pass, t45 int32, last2 int, direct2 bool, t82 bool, out []kernel.Vec2[T], scaleX T, scaleY T, dimX int) {
+func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2, size2, blockX int, scratch []kernel.Vec2[T], gridX, tiles int, p *pass, m int, tables []kernel.Vec2[T], t17, n int, in []kernel.Vec2[T], sign T, t28 int32, forward *pass, t4 int32, last int, direct, t8 bool, t34 int, t41 int32, backward *pass, t45 int32, last2 int, direct2, t82 bool, out []kernel.Vec2[T], scaleX, scaleY T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
@@ -2200,9 +1952,7 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 		/*line kernels_host.go:88*/ t3 := blockX * size
 		/*line kernels_host.go:88*/ own := scratch[t3:][:size]
 		/*line kernels_host.go:80*/ for i := blockX; i < tiles; i += gridX {
-			/*line kernels_host.go:81:20000*/ if r.Halted() {
-				/*line kernels_host.go:80*/ r.Halt()
-			}
+			/*line kernels_host.go:80*/ r.CheckHalt()
 			/*line kernels_host.go:318*/ first, readAt, writeAt, _ := place(*p, i)
 			/*line kernels_host.go:320*/ count := min(p.Levels[0].Count-first, int(p.Tile))
 			a := own[:m]
@@ -2211,10 +1961,8 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 			/*line kernels_host.go:323*/ chirp := tables[t17:][:n]
 			t20 := own[:count]
 			for i2 := 0; i2 < len(t20); i2++ {
-				if r.Halted() {
-					/*line kernels_host.go:324*/ r.Halt()
-				}
-				/*line kernels_host.go:325*/ at := readAt
+				/*line kernels_host.go:324*/ r.CheckHalt()
+				at := readAt
 				for i3 := 0; i3 < len(chirp); i3++ {
 					/*line kernels_host.go:326*/ w := chirp[i3]
 					v := in[at]
@@ -2236,10 +1984,8 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 					radices := forward.Radices
 					/*line kernels_host.go:176*/ t5 := from[:t4]
 					for s := 0; s < len(t5); s++ {
-						if r.Halted() {
-							/*line kernels_host.go:176*/ r.Halt()
-						}
-						/*line kernels_host.go:177*/ next := b
+						/*line kernels_host.go:176*/ r.CheckHalt()
+						next := b
 						if s%2 == 1 {
 							next = a
 						}
@@ -2263,10 +2009,8 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 							at2 := 0
 							/*line kernels_host.go:519*/ t22 := from[:q]
 							for i5 := 0; i5 < len(t22); i5++ {
-								if r.Halted() {
-									/*line kernels_host.go:519*/ r.Halt()
-								}
-								/*line kernels_host.go:520*/ if k == done {
+								/*line kernels_host.go:519*/ r.CheckHalt()
+								if k == done {
 									at2 += 6 * done
 									k = 0
 								}
@@ -2323,10 +2067,8 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 							at3 := 0
 							/*line kernels_host.go:545*/ t23 := from[:q2]
 							for i6 := 0; i6 < len(t23); i6++ {
-								if r.Halted() {
-									/*line kernels_host.go:545*/ r.Halt()
-								}
-								/*line kernels_host.go:546*/ if k2 == done {
+								/*line kernels_host.go:545*/ r.CheckHalt()
+								if k2 == done {
 									at3 += 10 * done
 									k2 = 0
 								}
@@ -2358,10 +2100,8 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 							at4 := 0
 							/*line kernels_host.go:571*/ t24 := from[:q3]
 							for i7 := 0; i7 < len(t24); i7++ {
-								if r.Halted() {
-									/*line kernels_host.go:571*/ r.Halt()
-								}
-								/*line kernels_host.go:572*/ if k3 == done {
+								/*line kernels_host.go:571*/ r.CheckHalt()
+								if k3 == done {
 									at4 += 12 * done
 									k3 = 0
 								}
@@ -2411,10 +2151,8 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 					radices2 := backward.Radices
 					/*line kernels_host.go:176*/ t55 := from2[:t45]
 					for s2 := 0; s2 < len(t55); s2++ {
-						if r.Halted() {
-							/*line kernels_host.go:176*/ r.Halt()
-						}
-						/*line kernels_host.go:177*/ next2 := b
+						/*line kernels_host.go:176*/ r.CheckHalt()
+						next2 := b
 						if s2%2 == 1 {
 							next2 = a
 						}
@@ -2438,10 +2176,8 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 							at5 := 0
 							/*line kernels_host.go:519*/ t26 := from2[:q4]
 							for i9 := 0; i9 < len(t26); i9++ {
-								if r.Halted() {
-									/*line kernels_host.go:519*/ r.Halt()
-								}
-								/*line kernels_host.go:520*/ if k4 == done2 {
+								/*line kernels_host.go:519*/ r.CheckHalt()
+								if k4 == done2 {
 									at5 += 6 * done2
 									k4 = 0
 								}
@@ -2498,10 +2234,8 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 							at6 := 0
 							/*line kernels_host.go:545*/ t27 := from2[:q5]
 							for i10 := 0; i10 < len(t27); i10++ {
-								if r.Halted() {
-									/*line kernels_host.go:545*/ r.Halt()
-								}
-								/*line kernels_host.go:546*/ if k5 == done2 {
+								/*line kernels_host.go:545*/ r.CheckHalt()
+								if k5 == done2 {
 									at6 += 10 * done2
 									k5 = 0
 								}
@@ -2533,10 +2267,8 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 							at7 := 0
 							/*line kernels_host.go:571*/ t210 := from2[:q6]
 							for i11 := 0; i11 < len(t210); i11++ {
-								if r.Halted() {
-									/*line kernels_host.go:571*/ r.Halt()
-								}
-								/*line kernels_host.go:572*/ if k6 == done2 {
+								/*line kernels_host.go:571*/ r.CheckHalt()
+								if k6 == done2 {
 									at7 += 12 * done2
 									k6 = 0
 								}
@@ -2582,7 +2314,7 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2585:1*/
+	} /*line quern_gen.go:2317:1*/
 }
 
 func quernPlainRealRead[T float32 | float64](r *host6.Run) {
@@ -2591,23 +2323,13 @@ func quernPlainRealRead[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostRealRead[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	l := host6.Value[lines](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	r2 := host6.Value[reading](r, 3)
-	in := host6.Slice[T](r, 4)
-	out := host6.Slice[kernel.Vec2[T]](r, 5)
+	p, l, pairs, r2, in, out := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[reading](r, 3), host6.Slice[T](r, 4), host6.Slice[kernel.Vec2[T]](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealRead[T](r, base, l, &p, pairs, r2, in, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1RealRead[T](r, base, l, &p, pairs, r2, in, out, width)
 		}
 	}
 }
@@ -2626,19 +2348,19 @@ func quernRow1RealRead[T float32 | float64](r *host6.Run, base int, l lines, p *
 				i := base + threadX
 				/*line kernels_real.go:45*/ point, _, at, _ := l.locate(*p, 0, i)
 				v := kernel.Vec2[T]{}
-				/*line kernels_real.go:47:30000*/ if pairs {
+				/*line :47:500*/ if pairs {
 					point *= 2
 					t7 := point + 1
 					/*line kernels_real.go:49*/ j, ok := r2.index(t7)
-					/*line kernels_real.go:50:30000*/ if ok {
+					/*line :50:1000*/ if ok {
 						/*line kernels_real.go:50*/ v.Y = in[at+j*p.In]
 					}
 				}
-				/*line kernels_real.go:53:30000*/ j2, ok2 := r2.index(point)
-				/*line kernels_real.go:54:30000*/ if ok2 {
+				/*line :53:1000*/ j2, ok2 := r2.index(point)
+				/*line kernels_real.go:54*/ if ok2 {
 					/*line kernels_real.go:54*/ v.X = in[at+j2*p.In]
 				}
-				/*line kernels_real.go:56:30000*/ row[threadX] = v
+				/*line :56:500*/ row[threadX] = v
 			}
 			/*line kernels_real.go:58*/ return
 		}
@@ -2646,25 +2368,25 @@ func quernRow1RealRead[T float32 | float64](r *host6.Run, base int, l lines, p *
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_real.go:42:30000*/ if i >= l.Total {
+		/*line :42:1000*/ if i >= l.Total {
 			continue
 		}
-		/*line kernels_real.go:45:30000*/ point, _, at, _ := l.locate(*p, 0, i)
+		point, _, at, _ := l.locate(*p, 0, i)
 		v := kernel.Vec2[T]{}
-		/*line kernels_real.go:47:30000*/ if pairs {
+		/*line :47:500*/ if pairs {
 			point *= 2
 			t7 := point + 1
 			/*line kernels_real.go:49*/ j, ok := r2.index(t7)
-			/*line kernels_real.go:50:30000*/ if ok {
+			/*line :50:1000*/ if ok {
 				/*line kernels_real.go:50*/ v.Y = in[at+j*p.In]
 			}
 		}
-		/*line kernels_real.go:53:30000*/ j2, ok2 := r2.index(point)
-		/*line kernels_real.go:54:30000*/ if ok2 {
+		/*line :53:1000*/ j2, ok2 := r2.index(point)
+		/*line kernels_real.go:54*/ if ok2 {
 			/*line kernels_real.go:54*/ v.X = in[at+j2*p.In]
 		}
-		/*line kernels_real.go:56:30000*/ out[i] = v
-	} /*line quern_gen.go:2667:1*/
+		/*line :56:500*/ out[i] = v
+	} /*line quern_gen.go:2389:1*/
 }
 
 func quernPlainRealSplit[T float32 | float64](r *host6.Run) {
@@ -2673,26 +2395,15 @@ func quernPlainRealSplit[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostRealSplit[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	l := host6.Value[lines](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[T]](r, 4)
-	in := host6.Slice[kernel.Vec2[T]](r, 5)
-	out := host6.Slice[kernel.Vec2[T]](r, 6)
+	p, l, pairs, roots, tables, in, out := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[kernel.Vec2[T]](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := int(p.N)
 	t12 := T(p.ScaleX)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealSplit[T](r, base, l, &p, n, in, pairs, tables, roots, t12, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1RealSplit[T](r, base, l, &p, n, in, pairs, tables, roots, t12, out, width)
 		}
 	}
 }
@@ -2709,12 +2420,12 @@ func quernRow1RealSplit[T float32 | float64](r *host6.Run, base int, l lines, p 
 			i := base + threadX
 			/*line kernels_real.go:69*/ k, line, _, at := l.locate(*p, n, i)
 			v := in[line+host6.Rem(k, n)*l.Columns]
-			/*line kernels_real.go:71:30000*/ if pairs {
+			/*line :71:500*/ if pairs {
 				t9 := in[line+host6.Rem(n-k, n)*l.Columns]
 				/*line kernels_real.go:72*/ t10 := tables[roots+k]
 				/*line kernels_real.go:72*/ v = split[T](v, t9, t10)
 			}
-			/*line kernels_real.go:74:30000*/ result0 := v.Scale(t12)
+			/*line :74:500*/ result0 := v.Scale(t12)
 			/*line kernels_real.go:74*/ out[at+k*p.Out] = result0
 		}
 		return
@@ -2722,19 +2433,19 @@ func quernRow1RealSplit[T float32 | float64](r *host6.Run, base int, l lines, p 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_real.go:65:30000*/ if i >= l.Total {
+		/*line kernels_real.go:65*/ if i >= l.Total {
 			continue
 		}
 		/*line kernels_real.go:69*/ k, line, _, at := l.locate(*p, n, i)
 		v := in[line+host6.Rem(k, n)*l.Columns]
-		/*line kernels_real.go:71:30000*/ if pairs {
+		/*line :71:500*/ if pairs {
 			t9 := in[line+host6.Rem(n-k, n)*l.Columns]
 			/*line kernels_real.go:72*/ t10 := tables[roots+k]
 			/*line kernels_real.go:72*/ v = split[T](v, t9, t10)
 		}
-		/*line kernels_real.go:74:30000*/ result0 := v.Scale(t12)
+		/*line :74:500*/ result0 := v.Scale(t12)
 		/*line kernels_real.go:74*/ out[at+k*p.Out] = result0
-	} /*line quern_gen.go:2737:1*/
+	} /*line quern_gen.go:2448:1*/
 }
 
 func quernPlainRealMerge[T float32 | float64](r *host6.Run) {
@@ -2743,31 +2454,20 @@ func quernPlainRealMerge[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostRealMerge[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	l := host6.Value[lines](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	roots := host6.Value[int](r, 3)
-	tables := host6.Slice[kernel.Vec2[T]](r, 4)
-	in := host6.Slice[kernel.Vec2[T]](r, 5)
-	out := host6.Slice[kernel.Vec2[T]](r, 6)
+	p, l, pairs, roots, tables, in, out := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5), host6.Slice[kernel.Vec2[T]](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := int(p.N)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealMerge[T](r, base, l, &p, n, pairs, in, out, tables, roots, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1RealMerge[T](r, base, l, &p, n, pairs, in, out, tables, roots, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p *pass, n int, pairs bool, in []kernel.Vec2[T], out []kernel.Vec2[T], tables []kernel.Vec2[T], roots int, width int) {
+func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p *pass, n int, pairs bool, in, out, tables []kernel.Vec2[T], roots, width int) {
 	if base >= -1<<61 && base <= 1<<61 && l.Total >= -1<<61 && l.Total <= 1<<61 {
 		count := min(l.Total-base, width)
 		if count <= 0 {
@@ -2780,26 +2480,26 @@ func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p 
 				i := base + threadX
 				/*line kernels_real.go:94*/ k, _, at, _ := l.locate(*p, 0, i)
 				other := n - k
-				/*line kernels_real.go:96:30000*/ if !pairs && other < k {
+				if !pairs && other < k {
 					v := in[at+other*p.In]
 					row[threadX] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
 					continue
 				}
-				/*line kernels_real.go:101*/ v2 := in[at+k*p.In]
+				v2 := in[at+k*p.In]
 				if k == 0 {
 					v2.Y = 0
 				}
-				/*line kernels_real.go:105:30000*/ if pairs {
+				/*line :105:500*/ if pairs {
 					u := in[at+other*p.In]
 					/*line kernels_real.go:107*/ if k == 0 {
 						u.Y = 0
 					}
-					/*line kernels_real.go:110:30000*/ t9 := tables[roots+k]
+					/*line :110:500*/ t9 := tables[roots+k]
 					/*line kernels_real.go:110*/ v2 = merge[T](v2, u, t9)
 				}
-				/*line kernels_real.go:112:30000*/ row[threadX] = v2
+				row[threadX] = v2
 			}
-			/*line kernels_real.go:114*/ return
+			return
 		}
 	}
 	for threadX := range width {
@@ -2810,25 +2510,25 @@ func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p 
 		}
 		/*line kernels_real.go:94*/ k, _, at, _ := l.locate(*p, 0, i)
 		other := n - k
-		/*line kernels_real.go:96:30000*/ if !pairs && other < k {
+		if !pairs && other < k {
 			v := in[at+other*p.In]
 			out[i] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
 			continue
 		}
-		/*line kernels_real.go:101*/ v2 := in[at+k*p.In]
+		v2 := in[at+k*p.In]
 		if k == 0 {
 			v2.Y = 0
 		}
-		/*line kernels_real.go:105:30000*/ if pairs {
+		/*line :105:500*/ if pairs {
 			u := in[at+other*p.In]
 			/*line kernels_real.go:107*/ if k == 0 {
 				u.Y = 0
 			}
-			/*line kernels_real.go:110:30000*/ t9 := tables[roots+k]
+			/*line :110:500*/ t9 := tables[roots+k]
 			/*line kernels_real.go:110*/ v2 = merge[T](v2, u, t9)
 		}
-		/*line kernels_real.go:112:30000*/ out[i] = v2
-	} /*line quern_gen.go:2831:1*/
+		out[i] = v2
+	} /*line quern_gen.go:2531:1*/
 }
 
 func quernPlainRealWrite[T float32 | float64](r *host6.Run) {
@@ -2837,24 +2537,14 @@ func quernPlainRealWrite[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostRealWrite[T float32 | float64](r *host6.Run) {
-	p := host6.Value[pass](r, 0)
-	l := host6.Value[lines](r, 1)
-	pairs := host6.Value[bool](r, 2)
-	length := host6.Value[int](r, 3)
-	in := host6.Slice[kernel.Vec2[T]](r, 4)
-	out := host6.Slice[T](r, 5)
+	p, l, pairs, length, in, out := host6.Value[pass](r, 0), host6.Value[lines](r, 1), host6.Value[bool](r, 2), host6.Value[int](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t7 := T(p.ScaleX)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RealWrite[T](r, base, l, &p, in, t7, pairs, length, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1RealWrite[T](r, base, l, &p, in, t7, pairs, length, out, width)
 		}
 	}
 }
@@ -2873,37 +2563,37 @@ func quernRow1RealWrite[T float32 | float64](r *host6.Run, base int, l lines, p 
 				i := base + threadX
 				/*line kernels_real.go:130*/ point, _, _, at := l.locate(*p, 0, i)
 				v := row[threadX].Scale(t7)
-				/*line kernels_real.go:132:30000*/ if pairs {
+				/*line :132:500*/ if pairs {
 					point *= 2
 					/*line kernels_real.go:134*/ if point+1 < length {
 						out[at+(point+1)*p.Out] = v.Y
 					}
 				}
-				/*line kernels_real.go:138:30000*/ if point < length {
+				/*line :138:500*/ if point < length {
 					out[at+point*p.Out] = v.X
 				}
 			}
 			/*line kernels_real.go:142*/ return
 		}
 	}
-	/*line kernels_real.go:145:30000*/ for threadX := range width {
+	/*line :145:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_real.go:127:30000*/ if i >= l.Total {
+		/*line :127:500*/ if i >= l.Total {
 			continue
 		}
-		/*line kernels_real.go:130:30000*/ point, _, _, at := l.locate(*p, 0, i)
+		/*line :130:500*/ point, _, _, at := l.locate(*p, 0, i)
 		v := in[i].Scale(t7)
-		/*line kernels_real.go:132:30000*/ if pairs {
+		/*line :132:500*/ if pairs {
 			point *= 2
 			/*line kernels_real.go:134*/ if point+1 < length {
 				out[at+(point+1)*p.Out] = v.Y
 			}
 		}
-		/*line kernels_real.go:138:30000*/ if point < length {
+		/*line :138:500*/ if point < length {
 			out[at+point*p.Out] = v.X
 		}
-	} /*line quern_gen.go:2906:1*/
+	} /*line quern_gen.go:2596:1*/
 }
 
 func quernPlainPower[T float32 | float64](r *host6.Run) {
@@ -2912,20 +2602,13 @@ func quernPlainPower[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostPower[T float32 | float64](r *host6.Run) {
-	scale := host6.Value[T](r, 0)
-	in := host6.Slice[kernel.Vec2[T]](r, 1)
-	out := host6.Slice[T](r, 2)
+	scale, in, out := host6.Value[T](r, 0), host6.Slice[kernel.Vec2[T]](r, 1), host6.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Power[T](r, base, in, out, scale, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Power[T](r, base, in, out, scale, width)
 		}
 	}
 }
@@ -2957,7 +2640,7 @@ func quernRow1Power[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 			/*line kernels_spectrum.go:10*/ result0 := in[i].Dot(t1)
 			/*line kernels_spectrum.go:10*/ out[i] = scale * result0
 		}
-	} /*line quern_gen.go:2960:1*/
+	} /*line quern_gen.go:2643:1*/
 }
 
 func quernPlainPolar[T float32 | float64](r *host6.Run) {
@@ -2966,26 +2649,19 @@ func quernPlainPolar[T float32 | float64](r *host6.Run) {
 }
 
 func quernHostPolar[T float32 | float64](r *host6.Run) {
-	in := host6.Slice[kernel.Vec2[T]](r, 0)
-	magnitude := host6.Slice[T](r, 1)
-	phase := host6.Slice[T](r, 2)
+	in, magnitude, phase := host6.Slice[kernel.Vec2[T]](r, 0), host6.Slice[T](r, 1), host6.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Polar[T](r, base, in, magnitude, phase, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Polar[T](r, base, in, magnitude, phase, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Polar[T float32 | float64](r *host6.Run, base int, in []kernel.Vec2[T], magnitude []T, phase []T, width int) {
+func quernRow1Polar[T float32 | float64](r *host6.Run, base int, in []kernel.Vec2[T], magnitude, phase []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(in)-base, len(magnitude)-base, len(phase)-base, width)
 		if count <= 0 {
@@ -3009,7 +2685,7 @@ func quernRow1Polar[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 				row2[threadX] = result0
 				row3[threadX] = result02
 			}
-			/*line kernels_spectrum.go:24:40000*/ return
+			/*line :24:500*/ return
 		}
 	}
 	/*line kernels_spectrum.go:27*/ for threadX := range width {
@@ -3028,7 +2704,7 @@ func quernRow1Polar[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 			/*line kernels_spectrum.go:20*/ magnitude[i] = result0
 			/*line kernels_spectrum.go:20*/ phase[i] = result02
 		}
-	} /*line quern_gen.go:3031:1*/
+	} /*line quern_gen.go:2707:1*/
 }
 
 func quernPlainRotate[T uint32 | uint64](r *host6.Run) {
@@ -3037,30 +2713,22 @@ func quernPlainRotate[T uint32 | uint64](r *host6.Run) {
 }
 
 func quernHostRotate[T uint32 | uint64](r *host6.Run) {
-	r2 := host6.Value[rotation](r, 0)
-	total := host6.Value[int](r, 1)
-	in := host6.Slice[T](r, 2)
-	out := host6.Slice[T](r, 3)
+	r2, total, in, out := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[T](r, 2), host6.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := r2.Shape[2]
 	n2 := r2.Shape[1]
 	n3 := r2.Shape[0]
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rotate[T](r, base, total, out, n, r2, n2, n3, in, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Rotate[T](r, base, total, out, n, r2, n2, n3, in, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Rotate[T uint32 | uint64](r *host6.Run, base int, total int, out []T, n int, r2 rotation, n2 int, n3 int, in []T, width int) {
+func quernRow1Rotate[T uint32 | uint64](r *host6.Run, base, total int, out []T, n int, r2 rotation, n2, n3 int, in []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && total >= -1<<61 && total <= 1<<61 {
 		count := min(len(out)-base, total-base, width)
 		if count <= 0 {
@@ -3075,21 +2743,21 @@ func quernRow1Rotate[T uint32 | uint64](r *host6.Run, base int, total int, out [
 				from := 0
 				size := 1
 				/*line kernels_spectrum.go:39*/ at := host6.Rem(rest, n) + r2.By[2]
-				/*line kernels_spectrum.go:40:40000*/ if at >= n {
+				/*line :40:500*/ if at >= n {
 					at -= n
 				}
 				/*line kernels_spectrum.go:43*/ from += at * size
 				size *= n
 				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n)
 				/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
-				/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
+				/*line :40:500*/ if at2 >= n2 {
 					at2 -= n2
 				}
 				/*line kernels_spectrum.go:43*/ from += at2 * size
 				size *= n2
 				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n2)
 				/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
-				/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
+				/*line :40:500*/ if at3 >= n3 {
 					at3 -= n3
 				}
 				/*line kernels_spectrum.go:43*/ from += at3 * size
@@ -3097,41 +2765,41 @@ func quernRow1Rotate[T uint32 | uint64](r *host6.Run, base int, total int, out [
 				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n3)
 				/*line kernels_spectrum.go:45*/ row[threadX] = in[from+rest*size]
 			}
-			/*line kernels_spectrum.go:47:40000*/ return
+			/*line :47:1000*/ return
 		}
 	}
-	/*line kernels_spectrum.go:50:40000*/ for threadX := range width {
+	/*line :50:1500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_spectrum.go:32:40000*/ if i >= total || i >= len(out) {
+		/*line :32:500*/ if i >= total || i >= len(out) {
 			continue
 		}
-		/*line kernels_spectrum.go:35:40000*/ rest := i
+		/*line :35:500*/ rest := i
 		from := 0
 		size := 1
 		/*line kernels_spectrum.go:39*/ at := host6.Rem(rest, n) + r2.By[2]
-		/*line kernels_spectrum.go:40:40000*/ if at >= n {
+		/*line :40:500*/ if at >= n {
 			at -= n
 		}
 		/*line kernels_spectrum.go:43*/ from += at * size
 		size *= n
 		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n)
 		/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
-		/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
+		/*line :40:500*/ if at2 >= n2 {
 			at2 -= n2
 		}
 		/*line kernels_spectrum.go:43*/ from += at2 * size
 		size *= n2
 		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n2)
 		/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
-		/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
+		/*line :40:500*/ if at3 >= n3 {
 			at3 -= n3
 		}
 		/*line kernels_spectrum.go:43*/ from += at3 * size
 		size *= n3
 		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n3)
 		/*line kernels_spectrum.go:45*/ out[i] = in[from+rest*size]
-	} /*line quern_gen.go:3134:1*/
+	} /*line quern_gen.go:2802:1*/
 }
 
 func quernPlainRotate_2_uint64(r *host6.Run) {
@@ -3140,30 +2808,22 @@ func quernPlainRotate_2_uint64(r *host6.Run) {
 }
 
 func quernHostRotate_2_uint64(r *host6.Run) {
-	r2 := host6.Value[rotation](r, 0)
-	total := host6.Value[int](r, 1)
-	in := host6.Slice[[2]uint64](r, 2)
-	out := host6.Slice[[2]uint64](r, 3)
+	r2, total, in, out := host6.Value[rotation](r, 0), host6.Value[int](r, 1), host6.Slice[[2]uint64](r, 2), host6.Slice[[2]uint64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := r2.Shape[2]
 	n2 := r2.Shape[1]
 	n3 := r2.Shape[0]
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rotate_2_uint64(r, base, total, out, n, r2, n2, n3, in, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Rotate_2_uint64(r, base, total, out, n, r2, n2, n3, in, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Rotate_2_uint64(r *host6.Run, base int, total int, out [][2]uint64, n int, r2 rotation, n2 int, n3 int, in [][2]uint64, width int) {
+func quernRow1Rotate_2_uint64(r *host6.Run, base, total int, out [][2]uint64, n int, r2 rotation, n2, n3 int, in [][2]uint64, width int) {
 	if base >= -1<<61 && base <= 1<<61 && total >= -1<<61 && total <= 1<<61 {
 		count := min(len(out)-base, total-base, width)
 		if count <= 0 {
@@ -3178,21 +2838,21 @@ func quernRow1Rotate_2_uint64(r *host6.Run, base int, total int, out [][2]uint64
 				from := 0
 				size := 1
 				/*line kernels_spectrum.go:39*/ at := host6.Rem(rest, n) + r2.By[2]
-				/*line kernels_spectrum.go:40:40000*/ if at >= n {
+				/*line :40:500*/ if at >= n {
 					at -= n
 				}
 				/*line kernels_spectrum.go:43*/ from += at * size
 				size *= n
 				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n)
 				/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
-				/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
+				/*line :40:500*/ if at2 >= n2 {
 					at2 -= n2
 				}
 				/*line kernels_spectrum.go:43*/ from += at2 * size
 				size *= n2
 				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n2)
 				/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
-				/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
+				/*line :40:500*/ if at3 >= n3 {
 					at3 -= n3
 				}
 				/*line kernels_spectrum.go:43*/ from += at3 * size
@@ -3200,41 +2860,41 @@ func quernRow1Rotate_2_uint64(r *host6.Run, base int, total int, out [][2]uint64
 				/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n3)
 				/*line kernels_spectrum.go:45*/ row[threadX] = in[from+rest*size]
 			}
-			/*line kernels_spectrum.go:47:40000*/ return
+			/*line :47:1000*/ return
 		}
 	}
-	/*line kernels_spectrum.go:50:40000*/ for threadX := range width {
+	/*line :50:1500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_spectrum.go:32:40000*/ if i >= total || i >= len(out) {
+		/*line :32:500*/ if i >= total || i >= len(out) {
 			continue
 		}
-		/*line kernels_spectrum.go:35:40000*/ rest := i
+		/*line :35:500*/ rest := i
 		from := 0
 		size := 1
 		/*line kernels_spectrum.go:39*/ at := host6.Rem(rest, n) + r2.By[2]
-		/*line kernels_spectrum.go:40:40000*/ if at >= n {
+		/*line :40:500*/ if at >= n {
 			at -= n
 		}
 		/*line kernels_spectrum.go:43*/ from += at * size
 		size *= n
 		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n)
 		/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
-		/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
+		/*line :40:500*/ if at2 >= n2 {
 			at2 -= n2
 		}
 		/*line kernels_spectrum.go:43*/ from += at2 * size
 		size *= n2
 		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n2)
 		/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
-		/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
+		/*line :40:500*/ if at3 >= n3 {
 			at3 -= n3
 		}
 		/*line kernels_spectrum.go:43*/ from += at3 * size
 		size *= n3
 		/*line kernels_spectrum.go:43*/ rest = host6.Div(rest, n3)
 		/*line kernels_spectrum.go:45*/ out[i] = in[from+rest*size]
-	} /*line quern_gen.go:3237:1*/
+	} /*line quern_gen.go:2897:1*/
 }
 
-//line kernels_spectrum.go:48:40000
+//line :48:500

@@ -15,8 +15,8 @@ import (
 
 // Launch is a launch under construction. Generated launchers use it: [Kernel.Begin], then
 // [Arg], [SliceArg] or [TextureArg] for each parameter in order, then [Launch.End], after
-// which it must not be used. End returns the first error. A Launch is not safe for
-// concurrent use.
+// which it must not be used. End returns the first error. These functions do nothing
+// for the nil Launch that Begin returns with an error. A Launch is not safe for concurrent use.
 type Launch struct {
 	kernel *Kernel
 	stream *Stream
@@ -225,6 +225,15 @@ func (l *Launch) End() error {
 		return k.failed("launch", err)
 	}
 	return nil
+}
+
+// EndBegun is End for a launch that Begin has returned with err, which EndBegun returns if it is
+// not nil.
+func (l *Launch) EndBegun(err error) error {
+	if err != nil {
+		return err
+	}
+	return l.End()
 }
 
 func (l *Launch) submit() error {

@@ -15,14 +15,11 @@ import (
 // launchSaxpy is the launcher that quern gen would write.
 func launchSaxpy(k *Kernel, s *Stream, g Grid, a float32, n int, x, y *Buffer[float32]) error {
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	Arg(l, a)
 	Arg(l, n)
 	SliceArg(l, x)
 	SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func ramp(n int) []float32 {

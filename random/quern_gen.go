@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "ff646e65c09f435d32e0a0293fe7f28d73f25b03ba925cc2f16ac8c6d708afa4",
+	Sum:     "45fc01fc3e6f9ea15dbff79313010d81981f3c5bccb8d52e531ba919180149e4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -128,14 +128,11 @@ func LaunchFillChoice[T int32 | int64](s *gpu.Stream, g gpu.Grid, src Source, sh
 		k = quernFillChoice_int64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.SliceArg(l, table)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillExponential32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillExponential32", Code: &quernPTX, Host: quernHostFillExponential32, Plain: quernPlainFillExponential32, Special: []host.Func{quernHostFillExponential32_shift_0}}}
@@ -143,14 +140,11 @@ var quernFillExponential32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "f
 // LaunchFillExponential32 runs fillExponential32 on the grid g.
 func LaunchFillExponential32(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean float32, dst *gpu.Buffer[float32]) error {
 	l, err := quernFillExponential32.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.Arg(l, mean)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillExponential64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillExponential64", Code: &quernPTX, Host: quernHostFillExponential64, Plain: quernPlainFillExponential64, Special: []host.Func{quernHostFillExponential64_shift_0}}}
@@ -158,14 +152,11 @@ var quernFillExponential64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "f
 // LaunchFillExponential64 runs fillExponential64 on the grid g.
 func LaunchFillExponential64(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean float64, dst *gpu.Buffer[float64]) error {
 	l, err := quernFillExponential64.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.Arg(l, mean)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillGamma_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillGamma[float32]", Code: &quernPTX, Host: quernHostFillGamma[float32], Plain: quernPlainFillGamma[float32]}}
@@ -181,14 +172,11 @@ func LaunchFillGamma[T float32 | float64](s *gpu.Stream, g gpu.Grid, src Source,
 		k = quernFillGamma_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, g_)
 	gpu.Arg(l, scale)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillBeta_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBeta[float32]", Code: &quernPTX, Host: quernHostFillBeta[float32], Plain: quernPlainFillBeta[float32]}}
@@ -204,14 +192,11 @@ func LaunchFillBeta[T float32 | float64](s *gpu.Stream, g gpu.Grid, src Source, 
 		k = quernFillBeta_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, a)
 	gpu.Arg(l, b)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillIntegers32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillIntegers32", Code: &quernPTX, Host: quernHostFillIntegers32, Plain: quernPlainFillIntegers32, Special: []host.Func{quernHostFillIntegers32_shift_0}}}
@@ -219,15 +204,12 @@ var quernFillIntegers32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fill
 // LaunchFillIntegers32 runs fillIntegers32 on the grid g.
 func LaunchFillIntegers32(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, n uint32, dst *gpu.Buffer[uint32]) error {
 	l, err := quernFillIntegers32.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.Arg(l, low)
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillIntegers64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillIntegers64", Code: &quernPTX, Host: quernHostFillIntegers64, Plain: quernPlainFillIntegers64, Special: []host.Func{quernHostFillIntegers64_shift_0}}}
@@ -235,15 +217,12 @@ var quernFillIntegers64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fill
 // LaunchFillIntegers64 runs fillIntegers64 on the grid g.
 func LaunchFillIntegers64(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, n uint64, dst *gpu.Buffer[uint64]) error {
 	l, err := quernFillIntegers64.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.Arg(l, low)
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillBernoulli = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBernoulli", Code: &quernPTX, Host: quernHostFillBernoulli, Plain: quernPlainFillBernoulli, Special: []host.Func{quernHostFillBernoulli_shift_0}}}
@@ -251,14 +230,11 @@ var quernFillBernoulli = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillB
 // LaunchFillBernoulli runs fillBernoulli on the grid g.
 func LaunchFillBernoulli(s *gpu.Stream, g gpu.Grid, src Source, shift int, c chance, dst *gpu.Buffer[bool]) error {
 	l, err := quernFillBernoulli.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.Arg(l, c)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillNormal32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillNormal32", Code: &quernPTX, Host: quernHostFillNormal32, Plain: quernPlainFillNormal32, Special: []host.Func{quernHostFillNormal32_shift_0}}}
@@ -266,15 +242,12 @@ var quernFillNormal32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillNo
 // LaunchFillNormal32 runs fillNormal32 on the grid g.
 func LaunchFillNormal32(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean, deviation float32, dst *gpu.Buffer[float32]) error {
 	l, err := quernFillNormal32.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.Arg(l, mean)
 	gpu.Arg(l, deviation)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillNormal64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillNormal64", Code: &quernPTX, Host: quernHostFillNormal64, Plain: quernPlainFillNormal64, Special: []host.Func{quernHostFillNormal64_shift_0}}}
@@ -282,15 +255,12 @@ var quernFillNormal64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillNo
 // LaunchFillNormal64 runs fillNormal64 on the grid g.
 func LaunchFillNormal64(s *gpu.Stream, g gpu.Grid, src Source, shift int, mean, deviation float64, dst *gpu.Buffer[float64]) error {
 	l, err := quernFillNormal64.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.Arg(l, mean)
 	gpu.Arg(l, deviation)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillPermutation_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPermutation[int32]", Code: &quernPTX, Host: quernHostFillPermutation[int32], Plain: quernPlainFillPermutation[int32]}}
@@ -306,13 +276,10 @@ func LaunchFillPermutation[T int32 | int64](s *gpu.Stream, g gpu.Grid, b Bijecti
 		k = quernFillPermutation_int64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.Arg(l, first)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShuffle8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle8", Code: &quernPTX, Host: quernHostShuffle8, Plain: quernPlainShuffle8}}
@@ -320,14 +287,11 @@ var quernShuffle8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle8",
 // LaunchShuffle8 runs shuffle8 on the grid g.
 func LaunchShuffle8(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[uint8]) error {
 	l, err := quernShuffle8.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.Arg(l, first)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShuffle16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle16", Code: &quernPTX, Host: quernHostShuffle16, Plain: quernPlainShuffle16}}
@@ -335,14 +299,11 @@ var quernShuffle16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle16
 // LaunchShuffle16 runs shuffle16 on the grid g.
 func LaunchShuffle16(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[uint16]) error {
 	l, err := quernShuffle16.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.Arg(l, first)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShuffle32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle32", Code: &quernPTX, Host: quernHostShuffle32, Plain: quernPlainShuffle32}}
@@ -350,14 +311,11 @@ var quernShuffle32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle32
 // LaunchShuffle32 runs shuffle32 on the grid g.
 func LaunchShuffle32(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[uint32]) error {
 	l, err := quernShuffle32.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.Arg(l, first)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShuffle64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle64", Code: &quernPTX, Host: quernHostShuffle64, Plain: quernPlainShuffle64}}
@@ -365,14 +323,11 @@ var quernShuffle64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle64
 // LaunchShuffle64 runs shuffle64 on the grid g.
 func LaunchShuffle64(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[[2]uint32]) error {
 	l, err := quernShuffle64.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.Arg(l, first)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShuffle96 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle96", Code: &quernPTX, Host: quernHostShuffle96, Plain: quernPlainShuffle96}}
@@ -380,14 +335,11 @@ var quernShuffle96 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle96
 // LaunchShuffle96 runs shuffle96 on the grid g.
 func LaunchShuffle96(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[[3]uint32]) error {
 	l, err := quernShuffle96.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.Arg(l, first)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShuffle128 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle128", Code: &quernPTX, Host: quernHostShuffle128, Plain: quernPlainShuffle128}}
@@ -395,14 +347,11 @@ var quernShuffle128 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffle1
 // LaunchShuffle128 runs shuffle128 on the grid g.
 func LaunchShuffle128(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from, dst *gpu.Buffer[[4]uint32]) error {
 	l, err := quernShuffle128.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.Arg(l, first)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillPoisson_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int32]", Code: &quernPTX, Host: quernHostFillPoisson_int32, Plain: quernPlainFillPoisson[int32]}}
@@ -418,13 +367,10 @@ func LaunchFillPoisson[T int32 | int64](s *gpu.Stream, g gpu.Grid, src Source, p
 		k = quernFillPoisson_int64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, p)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillSobol_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillSobol[float32]", Code: &quernPTX, Host: quernHostFillSobol[float32], Plain: quernPlainFillSobol[float32]}}
@@ -446,9 +392,6 @@ func LaunchFillSobol[T float32 | float64](s *gpu.Stream, g gpu.Grid, dimensions,
 		k = quernFillSobol_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, dimensions)
 	gpu.Arg(l, logStride)
 	gpu.Arg(l, first)
@@ -456,7 +399,7 @@ func LaunchFillSobol[T float32 | float64](s *gpu.Stream, g gpu.Grid, dimensions,
 	gpu.Arg(l, scale)
 	gpu.SliceArg(l, table)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillBits32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBits32", Code: &quernPTX, Host: quernHostFillBits32, Plain: quernPlainFillBits32, Special: []host.Func{quernHostFillBits32_shift_0}}}
@@ -464,13 +407,10 @@ var quernFillBits32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBits
 // LaunchFillBits32 runs fillBits32 on the grid g.
 func LaunchFillBits32(s *gpu.Stream, g gpu.Grid, src Source, shift int, dst *gpu.Buffer[uint32]) error {
 	l, err := quernFillBits32.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillBits64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBits64", Code: &quernPTX, Host: quernHostFillBits64, Plain: quernPlainFillBits64, Special: []host.Func{quernHostFillBits64_shift_0}}}
@@ -478,13 +418,10 @@ var quernFillBits64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBits
 // LaunchFillBits64 runs fillBits64 on the grid g.
 func LaunchFillBits64(s *gpu.Stream, g gpu.Grid, src Source, shift int, dst *gpu.Buffer[uint64]) error {
 	l, err := quernFillBits64.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillUniform32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillUniform32", Code: &quernPTX, Host: quernHostFillUniform32, Plain: quernPlainFillUniform32, Special: []host.Func{quernHostFillUniform32_shift_0}}}
@@ -492,16 +429,13 @@ var quernFillUniform32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillU
 // LaunchFillUniform32 runs fillUniform32 on the grid g.
 func LaunchFillUniform32(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, width, last float32, dst *gpu.Buffer[float32]) error {
 	l, err := quernFillUniform32.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.Arg(l, low)
 	gpu.Arg(l, width)
 	gpu.Arg(l, last)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillUniform64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillUniform64", Code: &quernPTX, Host: quernHostFillUniform64, Plain: quernPlainFillUniform64, Special: []host.Func{quernHostFillUniform64_shift_0}}}
@@ -509,16 +443,13 @@ var quernFillUniform64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillU
 // LaunchFillUniform64 runs fillUniform64 on the grid g.
 func LaunchFillUniform64(s *gpu.Stream, g gpu.Grid, src Source, shift int, low, width, last float64, dst *gpu.Buffer[float64]) error {
 	l, err := quernFillUniform64.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, shift)
 	gpu.Arg(l, low)
 	gpu.Arg(l, width)
 	gpu.Arg(l, last)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainFillChoice[T int32 | int64](r *host.Run) {
@@ -527,28 +458,20 @@ func quernPlainFillChoice[T int32 | int64](r *host.Run) {
 }
 
 func quernHostFillChoice[T int32 | int64](r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	table := host.Slice[AliasEntry](r, 2)
-	dst := host.Slice[T](r, 3)
+	src, shift, table, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Slice[AliasEntry](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillChoice[T](r, base, shift, dst, size, src, table, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillChoice[T](r, base, shift, dst, size, src, table, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillChoice[T int32 | int64](r *host.Run, base int, shift int, dst []T, size uint64, src Source, table []AliasEntry, width int) {
+func quernRow1FillChoice[T int32 | int64](r *host.Run, base, shift int, dst []T, size uint64, src Source, table []AliasEntry, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -561,45 +484,21 @@ func quernRow1FillChoice[T int32 | int64](r *host.Run, base int, shift int, dst 
 			t13 := T(result02)
 			/*line choice.go:125*/ store2[T](dst, i, shift, t9, t13)
 		}
-	} /*line quern_gen.go:564:1*/
+	} /*line quern_gen.go:487:1*/
 }
 
 func quernHostFillChoice_int32_shift_0[T int32 | int64](r *host.Run) {
-	src := host.Value[Source](r, 0)
-	table := host.Slice[AliasEntry](r, 2)
-	dst := host.Slice[T](r, 3)
+	src, table, dst := host.Value[Source](r, 0), host.Slice[AliasEntry](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillChoice_int32_shift_0[T](r, base, shift2, dst, size, src, table, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillChoice[T](r, base, shift2, dst, size, src, table, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillChoice_int32_shift_0[T int32 | int64](r *host.Run, base int, shift2 int, dst []T, size uint64, src Source, table []AliasEntry, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line choice.go:123*/ if 2*i-shift2 < len(dst) {
-			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
-			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			/*line choice.go:125*/ result0 := Choose(a, table)
-			t9 := T(result0)
-			/*line choice.go:125*/ result02 := Choose(b, table)
-			t13 := T(result02)
-			/*line choice.go:125*/ store2[T](dst, i, shift2, t9, t13)
-		}
-	} /*line quern_gen.go:602:1*/
 }
 
 func quernPlainFillExponential32(r *host.Run) {
@@ -608,13 +507,8 @@ func quernPlainFillExponential32(r *host.Run) {
 }
 
 func quernHostFillExponential32(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	mean := host.Value[float32](r, 2)
-	dst := host.Slice[float32](r, 3)
+	src, shift, mean, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[float32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
 	c3 := uint32(3528531795)
@@ -622,29 +516,26 @@ func quernHostFillExponential32(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillExponential32(r, base, shift, dst, size, c, src, c3, c4, mean, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillExponential32(r, base, shift, dst, size, c, src, c3, c4, mean, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, mean float32, width int) {
+func quernRow1FillExponential32(r *host.Run, base, shift int, dst []float32, size uint64, c uint32, src Source, c3, c4 uint32, mean float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line exponential.go:20*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
+			/*line source.go:42*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -749,16 +640,12 @@ func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32,
 			/*line exponential.go:22*/ t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
 			/*line exponential.go:22*/ store4[float32](dst, i, shift, t13)
 		}
-	} /*line quern_gen.go:752:1*/
+	} /*line quern_gen.go:643:1*/
 }
 
 func quernHostFillExponential32_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	mean := host.Value[float32](r, 2)
-	dst := host.Slice[float32](r, 3)
+	src, mean, dst := host.Value[Source](r, 0), host.Value[float32](r, 2), host.Slice[float32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
@@ -767,134 +654,10 @@ func quernHostFillExponential32_shift_0(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillExponential32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, mean, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillExponential32(r, base, shift2, dst, size, c, src, c3, c4, mean, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillExponential32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, mean float32, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line exponential.go:20*/ if 4*i-shift2 < len(dst) {
-			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
-			b := uint32(t1>>32) | c<<16
-			c2 := uint32(src.Stream)
-			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
-			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo0 := a * 3528531795
-			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo1 := c2 * 3449720151
-			a = hi1 ^ b ^ k0
-			c2 = hi0 ^ d ^ k1
-			b = lo1
-			d = lo0
-			k0 += 2654435769
-			k1 += 3144134277
-			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo02 := a * 3528531795
-			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo12 := c2 * 3449720151
-			a = hi12 ^ b ^ k0
-			c2 = hi02 ^ d ^ k1
-			b = lo12
-			d = lo02
-			k0 += 2654435769
-			k1 += 3144134277
-			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo03 := a * 3528531795
-			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo13 := c2 * 3449720151
-			a = hi13 ^ b ^ k0
-			c2 = hi03 ^ d ^ k1
-			b = lo13
-			d = lo03
-			k0 += 2654435769
-			k1 += 3144134277
-			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo04 := a * 3528531795
-			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo14 := c2 * 3449720151
-			a = hi14 ^ b ^ k0
-			c2 = hi04 ^ d ^ k1
-			b = lo14
-			d = lo04
-			k0 += 2654435769
-			k1 += 3144134277
-			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo05 := a * 3528531795
-			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo15 := c2 * 3449720151
-			a = hi15 ^ b ^ k0
-			c2 = hi05 ^ d ^ k1
-			b = lo15
-			d = lo05
-			k0 += 2654435769
-			k1 += 3144134277
-			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo06 := a * 3528531795
-			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo16 := c2 * 3449720151
-			a = hi16 ^ b ^ k0
-			c2 = hi06 ^ d ^ k1
-			b = lo16
-			d = lo06
-			k0 += 2654435769
-			k1 += 3144134277
-			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo07 := a * 3528531795
-			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo17 := c2 * 3449720151
-			a = hi17 ^ b ^ k0
-			c2 = hi07 ^ d ^ k1
-			b = lo17
-			d = lo07
-			k0 += 2654435769
-			k1 += 3144134277
-			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo08 := a * 3528531795
-			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo18 := c2 * 3449720151
-			a = hi18 ^ b ^ k0
-			c2 = hi08 ^ d ^ k1
-			b = lo18
-			d = lo08
-			k0 += 2654435769
-			k1 += 3144134277
-			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo09 := a * 3528531795
-			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo19 := c2 * 3449720151
-			a = hi19 ^ b ^ k0
-			c2 = hi09 ^ d ^ k1
-			b = lo19
-			d = lo09
-			k0 += 2654435769
-			k1 += 3144134277
-			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo010 := a * 3528531795
-			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo110 := c2 * 3449720151
-			a = hi110 ^ b ^ k0
-			c2 = hi010 ^ d ^ k1
-			b = lo110
-			d = lo010
-			/*line exponential.go:23*/ result0 := exponential32(a)
-			/*line exponential.go:23*/ result02 := exponential32(b)
-			result03 := exponential32(c2)
-			/*line exponential.go:24*/ result04 := exponential32(d)
-			/*line exponential.go:22*/ t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
-			/*line exponential.go:22*/ store4[float32](dst, i, shift2, t13)
-		}
-	} /*line quern_gen.go:897:1*/
 }
 
 func quernPlainFillExponential64(r *host.Run) {
@@ -903,28 +666,20 @@ func quernPlainFillExponential64(r *host.Run) {
 }
 
 func quernHostFillExponential64(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	mean := host.Value[float64](r, 2)
-	dst := host.Slice[float64](r, 3)
+	src, shift, mean, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Slice[float64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillExponential64(r, base, shift, dst, size, src, mean, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillExponential64(r, base, shift, dst, size, src, mean, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillExponential64(r *host.Run, base int, shift int, dst []float64, size uint64, src Source, mean float64, width int) {
+func quernRow1FillExponential64(r *host.Run, base, shift int, dst []float64, size uint64, src Source, mean float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -937,45 +692,21 @@ func quernRow1FillExponential64(r *host.Run, base int, shift int, dst []float64,
 			t11 := mean * result02
 			/*line exponential.go:33*/ store2[float64](dst, i, shift, t8, t11)
 		}
-	} /*line quern_gen.go:940:1*/
+	} /*line quern_gen.go:695:1*/
 }
 
 func quernHostFillExponential64_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	mean := host.Value[float64](r, 2)
-	dst := host.Slice[float64](r, 3)
+	src, mean, dst := host.Value[Source](r, 0), host.Value[float64](r, 2), host.Slice[float64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillExponential64_shift_0(r, base, shift2, dst, size, src, mean, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillExponential64(r, base, shift2, dst, size, src, mean, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillExponential64_shift_0(r *host.Run, base int, shift2 int, dst []float64, size uint64, src Source, mean float64, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line exponential.go:31*/ if 2*i-shift2 < len(dst) {
-			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
-			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			/*line exponential.go:33*/ result0 := exponential64(a)
-			t8 := mean * result0
-			/*line exponential.go:33*/ result02 := exponential64(b)
-			t11 := mean * result02
-			/*line exponential.go:33*/ store2[float64](dst, i, shift2, t8, t11)
-		}
-	} /*line quern_gen.go:978:1*/
 }
 
 func quernPlainFillGamma[T float32 | float64](r *host.Run) {
@@ -984,90 +715,19 @@ func quernPlainFillGamma[T float32 | float64](r *host.Run) {
 }
 
 func quernHostFillGamma[T float32 | float64](r *host.Run) {
-	src := host.Value[Source](r, 0)
-	g := host.Value[gamma](r, 1)
-	scale := host.Value[float64](r, 2)
-	dst := host.Slice[T](r, 3)
+	src, g, scale, dst := host.Value[Source](r, 0), host.Value[gamma](r, 1), host.Value[float64](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillGamma[T](r, base, dst, src, g, scale, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillGamma[T](r, base, dst, src, g, scale, width)
 		}
 	}
 }
 
 //go:noinline
 func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src Source, g gamma, scale float64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(dst)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(dst)-base {
-			row := dst[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				t2 := src.Offset + uint64(i)
-//line gamma.go:57
-				var part uint32
-				var x float64
-				var e float64
-			block2:
-				switch {
-				default:
-					/*line gamma.go:33*/ for end := part + 16384; part < end; part += 2 {
-						if r.Halted() {
-							/*line gamma.go:33*/ r.Halt()
-						}
-						/*line gamma.go:34*/ a, b := src.group64(t2, part)
-						/*line gamma.go:34*/ n, _ := normals64(a, b)
-						t8 := part + 1
-						/*line gamma.go:35*/ a2, b2 := src.group64(t2, t8)
-						v := 1 + float64(g.C*n)
-						if v <= 0 {
-							continue
-						}
-						v = float64(v*v) * v
-						u := open64(a2)
-						n2 := float64(n * n)
-						/*line gamma.go:42*/ x2 := g.D * v
-						t19 := u < 1-float64(float64(0.0331*n2)*n2)
-						if !t19 {
-							/*line gamma.go:43*/ result0 := log64(u)
-							/*line gamma.go:43*/ result02 := log64(v)
-							t19 = result0 < float64(0.5*n2)+float64(g.D*(1-v+result02))
-						}
-						if t19 {
-							/*line gamma.go:44*/ result03 := exponential64(b2)
-							x = x2
-							e = g.Inverse * result03
-							break block2
-						}
-					}
-					/*line gamma.go:47*/ x = g.D
-					e = 0
-				}
-				var result04 float64
-				/*line gamma.go:58*/ if e == 0 {
-					result04 = x
-				} else {
-					t5 := -e
-					/*line gamma.go:61*/ result05 := quernFunc1FillGamma[T](t5)
-					result04 = x * result05
-				}
-				/*line gamma.go:80*/ row[threadX] = T(scale * result04)
-			}
-			return
-		}
-	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -1081,10 +741,8 @@ func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src
 			switch {
 			default:
 				/*line gamma.go:33*/ for end := part + 16384; part < end; part += 2 {
-					if r.Halted() {
-						/*line gamma.go:33*/ r.Halt()
-					}
-					/*line gamma.go:34*/ a, b := src.group64(t2, part)
+					/*line gamma.go:33*/ r.CheckHalt()
+					a, b := src.group64(t2, part)
 					/*line gamma.go:34*/ n, _ := normals64(a, b)
 					t8 := part + 1
 					/*line gamma.go:35*/ a2, b2 := src.group64(t2, t8)
@@ -1117,16 +775,16 @@ func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src
 				result04 = x
 			} else {
 				t5 := -e
-				/*line gamma.go:61*/ result05 := quernFunc1FillGamma[T](t5)
+				/*line gamma.go:61*/ result05 := quernFunc1FillGamma(t5)
 				result04 = x * result05
 			}
 			/*line gamma.go:80*/ dst[i] = T(scale * result04)
 		}
-	} /*line quern_gen.go:1125:1*/
+	} /*line quern_gen.go:783:1*/
 }
 
 // quernFunc1FillGamma is random.exp64.
-func quernFunc1FillGamma[T float32 | float64](x float64) float64 {
+func quernFunc1FillGamma(x float64) float64 {
 	/*line arithmetic.go:130*/ if x > 709.782712893384 {
 		result0 := math.Inf(1)
 		return result0
@@ -1148,7 +806,7 @@ func quernFunc1FillGamma[T float32 | float64](x float64) float64 {
 	y := 1 + (r2 + float64(float64(r2*r2)*p))
 	/*line arithmetic.go:149*/ half := host.Int64[int64](k) >> 1
 	y *= math.Float64frombits(uint64(half+1023) << 52)
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1151:1*/
+	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:809:1*/
 }
 
 func quernPlainFillBeta[T float32 | float64](r *host.Run) {
@@ -1157,124 +815,19 @@ func quernPlainFillBeta[T float32 | float64](r *host.Run) {
 }
 
 func quernHostFillBeta[T float32 | float64](r *host.Run) {
-	src := host.Value[Source](r, 0)
-	a := host.Value[gamma](r, 1)
-	b := host.Value[gamma](r, 2)
-	dst := host.Slice[T](r, 3)
+	src, a, b, dst := host.Value[Source](r, 0), host.Value[gamma](r, 1), host.Value[gamma](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBeta[T](r, base, dst, src, a, b, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillBeta[T](r, base, dst, src, a, b, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src Source, a gamma, b gamma, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(dst)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(dst)-base {
-			row := dst[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				t2 := src.Offset + uint64(i)
-//line gamma.go:72
-				var part uint32
-				var x float64
-				var e float64
-			block3:
-				switch {
-				default:
-					/*line gamma.go:33*/ for end := part + 16384; part < end; part += 2 {
-						if r.Halted() {
-							/*line gamma.go:33*/ r.Halt()
-						}
-						/*line gamma.go:34*/ a2, b2 := src.group64(t2, part)
-						/*line gamma.go:34*/ n, _ := normals64(a2, b2)
-						t8 := part + 1
-						/*line gamma.go:35*/ a3, b3 := src.group64(t2, t8)
-						v := 1 + float64(a.C*n)
-						if v <= 0 {
-							continue
-						}
-						v = float64(v*v) * v
-						u := open64(a3)
-						n2 := float64(n * n)
-						/*line gamma.go:42*/ x2 := a.D * v
-						t19 := u < 1-float64(float64(0.0331*n2)*n2)
-						if !t19 {
-							/*line gamma.go:43*/ result0 := log64(u)
-							/*line gamma.go:43*/ result02 := log64(v)
-							t19 = result0 < float64(0.5*n2)+float64(a.D*(1-v+result02))
-						}
-						if t19 {
-							/*line gamma.go:44*/ result03 := exponential64(b3)
-							x = x2
-							e = a.Inverse * result03
-							break block3
-						}
-					}
-					/*line gamma.go:47*/ x = a.D
-					e = 0
-				}
-//line gamma.go:73
-				var part2 uint32 = 32768
-				var x3 float64
-				var e2 float64
-			block4:
-				switch {
-				default:
-					/*line gamma.go:33*/ for end2 := part2 + 16384; part2 < end2; part2 += 2 {
-						if r.Halted() {
-							/*line gamma.go:33*/ r.Halt()
-						}
-						/*line gamma.go:34*/ a4, b4 := src.group64(t2, part2)
-						/*line gamma.go:34*/ n3, _ := normals64(a4, b4)
-						t82 := part2 + 1
-						/*line gamma.go:35*/ a5, b5 := src.group64(t2, t82)
-						v2 := 1 + float64(b.C*n3)
-						if v2 <= 0 {
-							continue
-						}
-						v2 = float64(v2*v2) * v2
-						u2 := open64(a5)
-						n22 := float64(n3 * n3)
-						/*line gamma.go:42*/ x4 := b.D * v2
-						t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
-						if !t192 {
-							/*line gamma.go:43*/ result04 := log64(u2)
-							/*line gamma.go:43*/ result05 := log64(v2)
-							t192 = result04 < float64(0.5*n22)+float64(b.D*(1-v2+result05))
-						}
-						if t192 {
-							/*line gamma.go:44*/ result06 := exponential64(b5)
-							x3 = x4
-							e2 = b.Inverse * result06
-							break block4
-						}
-					}
-					/*line gamma.go:47*/ x3 = b.D
-					e2 = 0
-				}
-				/*line gamma.go:74*/ t9 := e - e2
-				/*line gamma.go:74*/ result07 := quernFunc1FillBeta[T](t9)
-				result08 := 1 / (1 + float64(x3/x*result07))
-				/*line gamma.go:87*/ row[threadX] = T(result08)
-			}
-			return
-		}
-	}
+func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src Source, a, b gamma, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -1288,10 +841,8 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 			switch {
 			default:
 				/*line gamma.go:33*/ for end := part + 16384; part < end; part += 2 {
-					if r.Halted() {
-						/*line gamma.go:33*/ r.Halt()
-					}
-					/*line gamma.go:34*/ a2, b2 := src.group64(t2, part)
+					/*line gamma.go:33*/ r.CheckHalt()
+					a2, b2 := src.group64(t2, part)
 					/*line gamma.go:34*/ n, _ := normals64(a2, b2)
 					t8 := part + 1
 					/*line gamma.go:35*/ a3, b3 := src.group64(t2, t8)
@@ -1327,10 +878,8 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 			switch {
 			default:
 				/*line gamma.go:33*/ for end2 := part2 + 16384; part2 < end2; part2 += 2 {
-					if r.Halted() {
-						/*line gamma.go:33*/ r.Halt()
-					}
-					/*line gamma.go:34*/ a4, b4 := src.group64(t2, part2)
+					/*line gamma.go:33*/ r.CheckHalt()
+					a4, b4 := src.group64(t2, part2)
 					/*line gamma.go:34*/ n3, _ := normals64(a4, b4)
 					t82 := part2 + 1
 					/*line gamma.go:35*/ a5, b5 := src.group64(t2, t82)
@@ -1359,37 +908,11 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 				e2 = 0
 			}
 			/*line gamma.go:74*/ t9 := e - e2
-			/*line gamma.go:74*/ result07 := quernFunc1FillBeta[T](t9)
+			/*line gamma.go:74*/ result07 := quernFunc1FillGamma(t9)
 			result08 := 1 / (1 + float64(x3/x*result07))
 			/*line gamma.go:87*/ dst[i] = T(result08)
 		}
-	} /*line quern_gen.go:1366:1*/
-}
-
-// quernFunc1FillBeta is random.exp64.
-func quernFunc1FillBeta[T float32 | float64](x float64) float64 {
-	/*line arithmetic.go:130*/ if x > 709.782712893384 {
-		result0 := math.Inf(1)
-		return result0
-	}
-	/*line arithmetic.go:133*/ if !(x >= -708.3964185322641) {
-		return 0
-	}
-	k := math.RoundToEven(float64(x * 1.4426950408889634))
-	r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
-	p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
-	p = float64(r2*p) + 2.7557268480310024e-06
-	p = float64(r2*p) + 2.4801521322368692e-05
-	p = float64(r2*p) + 0.00019841269863040545
-	p = float64(r2*p) + 0.0013888888917196719
-	p = float64(r2*p) + 0.008333333333330065
-	p = float64(r2*p) + 0.041666666666624164
-	p = float64(r2*p) + 0.16666666666666669
-	p = float64(r2*p) + 0.5000000000000001
-	y := 1 + (r2 + float64(float64(r2*r2)*p))
-	/*line arithmetic.go:149*/ half := host.Int64[int64](k) >> 1
-	y *= math.Float64frombits(uint64(half+1023) << 52)
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1392:1*/
+	} /*line quern_gen.go:915:1*/
 }
 
 func quernPlainFillIntegers32(r *host.Run) {
@@ -1398,14 +921,8 @@ func quernPlainFillIntegers32(r *host.Run) {
 }
 
 func quernHostFillIntegers32(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	low := host.Value[uint32](r, 2)
-	n := host.Value[uint32](r, 3)
-	dst := host.Slice[uint32](r, 4)
+	src, shift, low, n, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
 	c3 := uint32(3528531795)
@@ -1413,17 +930,14 @@ func quernHostFillIntegers32(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillIntegers32(r, base, shift, dst, size, c, src, c3, c4, n, low, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillIntegers32(r, base, shift, dst, size, c, src, c3, c4, n, low, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, n uint32, low uint32, width int) {
+func quernRow1FillIntegers32(r *host.Run, base, shift int, dst []uint32, size uint64, c uint32, src Source, c3, c4, n, low uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -1433,13 +947,13 @@ func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, siz
 		t19 := first + 3
 		/*line integers.go:12*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
+			/*line source.go:42*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -1544,17 +1058,12 @@ func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, siz
 			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
 			/*line integers.go:14*/ store4[uint32](dst, i, shift, t23)
 		}
-	} /*line quern_gen.go:1547:1*/
+	} /*line quern_gen.go:1061:1*/
 }
 
 func quernHostFillIntegers32_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	low := host.Value[uint32](r, 2)
-	n := host.Value[uint32](r, 3)
-	dst := host.Slice[uint32](r, 4)
+	src, low, n, dst := host.Value[Source](r, 0), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
@@ -1563,138 +1072,10 @@ func quernHostFillIntegers32_shift_0(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillIntegers32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, n, low, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillIntegers32(r, base, shift2, dst, size, c, src, c3, c4, n, low, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []uint32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, n uint32, low uint32, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		first := src.Offset&^3 + 4*uint64(i)
-		t11 := first + 1
-		t15 := first + 2
-		t19 := first + 3
-		/*line integers.go:12*/ if 4*i-shift2 < len(dst) {
-			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
-			b := uint32(t1>>32) | c<<16
-			c2 := uint32(src.Stream)
-			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
-			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo0 := a * 3528531795
-			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo1 := c2 * 3449720151
-			a = hi1 ^ b ^ k0
-			c2 = hi0 ^ d ^ k1
-			b = lo1
-			d = lo0
-			k0 += 2654435769
-			k1 += 3144134277
-			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo02 := a * 3528531795
-			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo12 := c2 * 3449720151
-			a = hi12 ^ b ^ k0
-			c2 = hi02 ^ d ^ k1
-			b = lo12
-			d = lo02
-			k0 += 2654435769
-			k1 += 3144134277
-			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo03 := a * 3528531795
-			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo13 := c2 * 3449720151
-			a = hi13 ^ b ^ k0
-			c2 = hi03 ^ d ^ k1
-			b = lo13
-			d = lo03
-			k0 += 2654435769
-			k1 += 3144134277
-			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo04 := a * 3528531795
-			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo14 := c2 * 3449720151
-			a = hi14 ^ b ^ k0
-			c2 = hi04 ^ d ^ k1
-			b = lo14
-			d = lo04
-			k0 += 2654435769
-			k1 += 3144134277
-			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo05 := a * 3528531795
-			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo15 := c2 * 3449720151
-			a = hi15 ^ b ^ k0
-			c2 = hi05 ^ d ^ k1
-			b = lo15
-			d = lo05
-			k0 += 2654435769
-			k1 += 3144134277
-			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo06 := a * 3528531795
-			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo16 := c2 * 3449720151
-			a = hi16 ^ b ^ k0
-			c2 = hi06 ^ d ^ k1
-			b = lo16
-			d = lo06
-			k0 += 2654435769
-			k1 += 3144134277
-			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo07 := a * 3528531795
-			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo17 := c2 * 3449720151
-			a = hi17 ^ b ^ k0
-			c2 = hi07 ^ d ^ k1
-			b = lo17
-			d = lo07
-			k0 += 2654435769
-			k1 += 3144134277
-			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo08 := a * 3528531795
-			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo18 := c2 * 3449720151
-			a = hi18 ^ b ^ k0
-			c2 = hi08 ^ d ^ k1
-			b = lo18
-			d = lo08
-			k0 += 2654435769
-			k1 += 3144134277
-			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo09 := a * 3528531795
-			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo19 := c2 * 3449720151
-			a = hi19 ^ b ^ k0
-			c2 = hi09 ^ d ^ k1
-			b = lo19
-			d = lo09
-			k0 += 2654435769
-			k1 += 3144134277
-			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo010 := a * 3528531795
-			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo110 := c2 * 3449720151
-			a = hi110 ^ b ^ k0
-			c2 = hi010 ^ d ^ k1
-			b = lo110
-			d = lo010
-			/*line integers.go:15*/ result0 := src.within32(first, a, n)
-			/*line integers.go:15*/ result02 := src.within32(t11, b, n)
-			result03 := src.within32(t15, c2, n)
-			/*line integers.go:16*/ result04 := src.within32(t19, d, n)
-			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
-			/*line integers.go:14*/ store4[uint32](dst, i, shift2, t23)
-		}
-	} /*line quern_gen.go:1697:1*/
 }
 
 func quernPlainFillIntegers64(r *host.Run) {
@@ -1703,29 +1084,20 @@ func quernPlainFillIntegers64(r *host.Run) {
 }
 
 func quernHostFillIntegers64(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	low := host.Value[uint64](r, 2)
-	n := host.Value[uint64](r, 3)
-	dst := host.Slice[uint64](r, 4)
+	src, shift, low, n, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[uint64](r, 2), host.Value[uint64](r, 3), host.Slice[uint64](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillIntegers64(r, base, shift, dst, size, src, n, low, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillIntegers64(r, base, shift, dst, size, src, n, low, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillIntegers64(r *host.Run, base int, shift int, dst []uint64, size uint64, src Source, n uint64, low uint64, width int) {
+func quernRow1FillIntegers64(r *host.Run, base, shift int, dst []uint64, size uint64, src Source, n, low uint64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -1740,48 +1112,21 @@ func quernRow1FillIntegers64(r *host.Run, base int, shift int, dst []uint64, siz
 			t15 := low + result02
 			/*line integers.go:26*/ store2[uint64](dst, i, shift, t10, t15)
 		}
-	} /*line quern_gen.go:1743:1*/
+	} /*line quern_gen.go:1115:1*/
 }
 
 func quernHostFillIntegers64_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	low := host.Value[uint64](r, 2)
-	n := host.Value[uint64](r, 3)
-	dst := host.Slice[uint64](r, 4)
+	src, low, n, dst := host.Value[Source](r, 0), host.Value[uint64](r, 2), host.Value[uint64](r, 3), host.Slice[uint64](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillIntegers64_shift_0(r, base, shift2, dst, size, src, n, low, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillIntegers64(r, base, shift2, dst, size, src, n, low, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillIntegers64_shift_0(r *host.Run, base int, shift2 int, dst []uint64, size uint64, src Source, n uint64, low uint64, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		first := src.Offset&^1 + 2*uint64(i)
-		t11 := first + 1
-		/*line integers.go:23*/ if 2*i-shift2 < len(dst) {
-			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
-			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			/*line integers.go:26*/ result0 := src.within64(first, a, n)
-			t10 := low + result0
-			/*line integers.go:26*/ result02 := src.within64(t11, b, n)
-			t15 := low + result02
-			/*line integers.go:26*/ store2[uint64](dst, i, shift2, t10, t15)
-		}
-	} /*line quern_gen.go:1784:1*/
 }
 
 func quernPlainFillBernoulli(r *host.Run) {
@@ -1790,13 +1135,8 @@ func quernPlainFillBernoulli(r *host.Run) {
 }
 
 func quernHostFillBernoulli(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	c := host.Value[chance](r, 2)
-	dst := host.Slice[bool](r, 3)
+	src, shift, c, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[chance](r, 2), host.Slice[bool](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c2 := uint32(0)
 	c4 := uint32(3528531795)
@@ -1804,17 +1144,14 @@ func quernHostFillBernoulli(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBernoulli(r, base, shift, dst, size, c2, src, c4, c5, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillBernoulli(r, base, shift, dst, size, c2, src, c4, c5, c, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size uint64, c2 uint32, src Source, c4 uint32, c5 uint32, c chance, width int) {
+func quernRow1FillBernoulli(r *host.Run, base, shift int, dst []bool, size uint64, c2 uint32, src Source, c4, c5 uint32, c chance, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -1824,13 +1161,13 @@ func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size u
 		t20 := first + 3
 		/*line integers.go:108*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
+			/*line source.go:42*/ a := uint32(t1)
 			b := uint32(t1>>32) | c2<<16
 			c3 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c5) * uint64(c3) >> 32)
 			lo1 := c3 * 3449720151
@@ -1935,16 +1272,12 @@ func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size u
 			/*line integers.go:110*/ t23 := [4]bool{result0, result02, result03, result04}
 			/*line integers.go:110*/ store4[bool](dst, i, shift, t23)
 		}
-	} /*line quern_gen.go:1938:1*/
+	} /*line quern_gen.go:1275:1*/
 }
 
 func quernHostFillBernoulli_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	c := host.Value[chance](r, 2)
-	dst := host.Slice[bool](r, 3)
+	src, c, dst := host.Value[Source](r, 0), host.Value[chance](r, 2), host.Slice[bool](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 4
 	c2 := uint32(0)
@@ -1953,138 +1286,10 @@ func quernHostFillBernoulli_shift_0(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBernoulli_shift_0(r, base, shift2, dst, size, c2, src, c4, c5, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillBernoulli(r, base, shift2, dst, size, c2, src, c4, c5, c, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []bool, size uint64, c2 uint32, src Source, c4 uint32, c5 uint32, c chance, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		first := src.Offset&^3 + 4*uint64(i)
-		t12 := first + 1
-		t16 := first + 2
-		t20 := first + 3
-		/*line integers.go:108*/ if 4*i-shift2 < len(dst) {
-			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
-			b := uint32(t1>>32) | c2<<16
-			c3 := uint32(src.Stream)
-			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
-			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo0 := a * 3528531795
-			hi1 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo1 := c3 * 3449720151
-			a = hi1 ^ b ^ k0
-			c3 = hi0 ^ d ^ k1
-			b = lo1
-			d = lo0
-			k0 += 2654435769
-			k1 += 3144134277
-			hi02 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo02 := a * 3528531795
-			hi12 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo12 := c3 * 3449720151
-			a = hi12 ^ b ^ k0
-			c3 = hi02 ^ d ^ k1
-			b = lo12
-			d = lo02
-			k0 += 2654435769
-			k1 += 3144134277
-			hi03 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo03 := a * 3528531795
-			hi13 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo13 := c3 * 3449720151
-			a = hi13 ^ b ^ k0
-			c3 = hi03 ^ d ^ k1
-			b = lo13
-			d = lo03
-			k0 += 2654435769
-			k1 += 3144134277
-			hi04 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo04 := a * 3528531795
-			hi14 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo14 := c3 * 3449720151
-			a = hi14 ^ b ^ k0
-			c3 = hi04 ^ d ^ k1
-			b = lo14
-			d = lo04
-			k0 += 2654435769
-			k1 += 3144134277
-			hi05 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo05 := a * 3528531795
-			hi15 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo15 := c3 * 3449720151
-			a = hi15 ^ b ^ k0
-			c3 = hi05 ^ d ^ k1
-			b = lo15
-			d = lo05
-			k0 += 2654435769
-			k1 += 3144134277
-			hi06 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo06 := a * 3528531795
-			hi16 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo16 := c3 * 3449720151
-			a = hi16 ^ b ^ k0
-			c3 = hi06 ^ d ^ k1
-			b = lo16
-			d = lo06
-			k0 += 2654435769
-			k1 += 3144134277
-			hi07 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo07 := a * 3528531795
-			hi17 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo17 := c3 * 3449720151
-			a = hi17 ^ b ^ k0
-			c3 = hi07 ^ d ^ k1
-			b = lo17
-			d = lo07
-			k0 += 2654435769
-			k1 += 3144134277
-			hi08 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo08 := a * 3528531795
-			hi18 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo18 := c3 * 3449720151
-			a = hi18 ^ b ^ k0
-			c3 = hi08 ^ d ^ k1
-			b = lo18
-			d = lo08
-			k0 += 2654435769
-			k1 += 3144134277
-			hi09 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo09 := a * 3528531795
-			hi19 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo19 := c3 * 3449720151
-			a = hi19 ^ b ^ k0
-			c3 = hi09 ^ d ^ k1
-			b = lo19
-			d = lo09
-			k0 += 2654435769
-			k1 += 3144134277
-			hi010 := uint32(uint64(c4) * uint64(a) >> 32)
-			lo010 := a * 3528531795
-			hi110 := uint32(uint64(c5) * uint64(c3) >> 32)
-			lo110 := c3 * 3449720151
-			a = hi110 ^ b ^ k0
-			c3 = hi010 ^ d ^ k1
-			b = lo110
-			d = lo010
-			/*line integers.go:111*/ result0 := c.holds(src, first, a)
-			/*line integers.go:111*/ result02 := c.holds(src, t12, b)
-			/*line integers.go:111*/ result03 := c.holds(src, t16, c3)
-			/*line integers.go:111*/ result04 := c.holds(src, t20, d)
-			/*line integers.go:110*/ t23 := [4]bool{result0, result02, result03, result04}
-			/*line integers.go:110*/ store4[bool](dst, i, shift2, t23)
-		}
-	} /*line quern_gen.go:2087:1*/
 }
 
 func quernPlainFillNormal32(r *host.Run) {
@@ -2093,14 +1298,8 @@ func quernPlainFillNormal32(r *host.Run) {
 }
 
 func quernHostFillNormal32(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	mean := host.Value[float32](r, 2)
-	deviation := host.Value[float32](r, 3)
-	dst := host.Slice[float32](r, 4)
+	src, shift, mean, deviation, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[float32](r, 3), host.Slice[float32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
 	c3 := uint32(3528531795)
@@ -2108,29 +1307,26 @@ func quernHostFillNormal32(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillNormal32(r, base, shift, dst, size, c, src, c3, c4, mean, deviation, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillNormal32(r, base, shift, dst, size, c, src, c3, c4, mean, deviation, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, mean float32, deviation float32, width int) {
+func quernRow1FillNormal32(r *host.Run, base, shift int, dst []float32, size uint64, c uint32, src Source, c3, c4 uint32, mean, deviation float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line normal.go:55*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
+			/*line source.go:42*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -2233,17 +1429,12 @@ func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size
 			t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
 			/*line normal.go:59*/ store4[float32](dst, i, shift, t13)
 		}
-	} /*line quern_gen.go:2236:1*/
+	} /*line quern_gen.go:1432:1*/
 }
 
 func quernHostFillNormal32_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	mean := host.Value[float32](r, 2)
-	deviation := host.Value[float32](r, 3)
-	dst := host.Slice[float32](r, 4)
+	src, mean, deviation, dst := host.Value[Source](r, 0), host.Value[float32](r, 2), host.Value[float32](r, 3), host.Slice[float32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
@@ -2252,132 +1443,10 @@ func quernHostFillNormal32_shift_0(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillNormal32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, mean, deviation, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillNormal32(r, base, shift2, dst, size, c, src, c3, c4, mean, deviation, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, mean float32, deviation float32, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line normal.go:55*/ if 4*i-shift2 < len(dst) {
-			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
-			b := uint32(t1>>32) | c<<16
-			c2 := uint32(src.Stream)
-			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
-			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo0 := a * 3528531795
-			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo1 := c2 * 3449720151
-			a = hi1 ^ b ^ k0
-			c2 = hi0 ^ d ^ k1
-			b = lo1
-			d = lo0
-			k0 += 2654435769
-			k1 += 3144134277
-			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo02 := a * 3528531795
-			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo12 := c2 * 3449720151
-			a = hi12 ^ b ^ k0
-			c2 = hi02 ^ d ^ k1
-			b = lo12
-			d = lo02
-			k0 += 2654435769
-			k1 += 3144134277
-			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo03 := a * 3528531795
-			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo13 := c2 * 3449720151
-			a = hi13 ^ b ^ k0
-			c2 = hi03 ^ d ^ k1
-			b = lo13
-			d = lo03
-			k0 += 2654435769
-			k1 += 3144134277
-			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo04 := a * 3528531795
-			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo14 := c2 * 3449720151
-			a = hi14 ^ b ^ k0
-			c2 = hi04 ^ d ^ k1
-			b = lo14
-			d = lo04
-			k0 += 2654435769
-			k1 += 3144134277
-			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo05 := a * 3528531795
-			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo15 := c2 * 3449720151
-			a = hi15 ^ b ^ k0
-			c2 = hi05 ^ d ^ k1
-			b = lo15
-			d = lo05
-			k0 += 2654435769
-			k1 += 3144134277
-			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo06 := a * 3528531795
-			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo16 := c2 * 3449720151
-			a = hi16 ^ b ^ k0
-			c2 = hi06 ^ d ^ k1
-			b = lo16
-			d = lo06
-			k0 += 2654435769
-			k1 += 3144134277
-			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo07 := a * 3528531795
-			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo17 := c2 * 3449720151
-			a = hi17 ^ b ^ k0
-			c2 = hi07 ^ d ^ k1
-			b = lo17
-			d = lo07
-			k0 += 2654435769
-			k1 += 3144134277
-			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo08 := a * 3528531795
-			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo18 := c2 * 3449720151
-			a = hi18 ^ b ^ k0
-			c2 = hi08 ^ d ^ k1
-			b = lo18
-			d = lo08
-			k0 += 2654435769
-			k1 += 3144134277
-			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo09 := a * 3528531795
-			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo19 := c2 * 3449720151
-			a = hi19 ^ b ^ k0
-			c2 = hi09 ^ d ^ k1
-			b = lo19
-			d = lo09
-			k0 += 2654435769
-			k1 += 3144134277
-			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo010 := a * 3528531795
-			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo110 := c2 * 3449720151
-			a = hi110 ^ b ^ k0
-			c2 = hi010 ^ d ^ k1
-			b = lo110
-			d = lo010
-			/*line normal.go:57*/ a2, b2 := normals32(a, b)
-			c5, d2 := normals32(c2, d)
-			t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
-			/*line normal.go:59*/ store4[float32](dst, i, shift2, t13)
-		}
-	} /*line quern_gen.go:2380:1*/
 }
 
 func quernPlainFillNormal64(r *host.Run) {
@@ -2386,29 +1455,20 @@ func quernPlainFillNormal64(r *host.Run) {
 }
 
 func quernHostFillNormal64(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	mean := host.Value[float64](r, 2)
-	deviation := host.Value[float64](r, 3)
-	dst := host.Slice[float64](r, 4)
+	src, shift, mean, deviation, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillNormal64(r, base, shift, dst, size, src, mean, deviation, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillNormal64(r, base, shift, dst, size, src, mean, deviation, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillNormal64(r *host.Run, base int, shift int, dst []float64, size uint64, src Source, mean float64, deviation float64, width int) {
+func quernRow1FillNormal64(r *host.Run, base, shift int, dst []float64, size uint64, src Source, mean, deviation float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -2420,45 +1480,21 @@ func quernRow1FillNormal64(r *host.Run, base int, shift int, dst []float64, size
 			t9 := mean + float64(deviation*y)
 			/*line normal.go:70*/ store2[float64](dst, i, shift, t8, t9)
 		}
-	} /*line quern_gen.go:2423:1*/
+	} /*line quern_gen.go:1483:1*/
 }
 
 func quernHostFillNormal64_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	mean := host.Value[float64](r, 2)
-	deviation := host.Value[float64](r, 3)
-	dst := host.Slice[float64](r, 4)
+	src, mean, deviation, dst := host.Value[Source](r, 0), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillNormal64_shift_0(r, base, shift2, dst, size, src, mean, deviation, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillNormal64(r, base, shift2, dst, size, src, mean, deviation, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillNormal64_shift_0(r *host.Run, base int, shift2 int, dst []float64, size uint64, src Source, mean float64, deviation float64, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line normal.go:68*/ if 2*i-shift2 < len(dst) {
-			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
-			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			/*line normal.go:69*/ x, y := normals64(a, b)
-			t8 := mean + float64(deviation*x)
-			t9 := mean + float64(deviation*y)
-			/*line normal.go:70*/ store2[float64](dst, i, shift2, t8, t9)
-		}
-	} /*line quern_gen.go:2461:1*/
 }
 
 func quernPlainFillPermutation[T int32 | int64](r *host.Run) {
@@ -2467,21 +1503,14 @@ func quernPlainFillPermutation[T int32 | int64](r *host.Run) {
 }
 
 func quernHostFillPermutation[T int32 | int64](r *host.Run) {
-	b := host.Value[Bijection](r, 0)
-	first := host.Value[uint64](r, 1)
-	dst := host.Slice[T](r, 2)
+	b, first, dst := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t3 := b.turns
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillPermutation[T](r, base, dst, first, &b, t3, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillPermutation[T](r, base, dst, first, &b, t3, width)
 		}
 	}
 }
@@ -2501,27 +1530,22 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 				/*line permutation.go:89*/ i2 := first + uint64(i)
 				var result0 uint64
 			block2:
-				/*line permutation.go:92:10000*/ switch {
-//line permutation.go:93
+				switch {
 				default:
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
 					} else {
-						/*line permutation.go:60:10000*/ i2 += b.first
-						/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line :60:500*/ i2 += b.first
+						/*line :61:500*/ if i2 >= b.n {
 							/*line permutation.go:61*/ i2 -= b.n
 						}
 						for {
-							if r.Halted() {
-								/*line permutation.go:63*/ r.Halt()
-							}
-							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							/*line permutation.go:63*/ r.CheckHalt()
+							low := uint32(i2) & b.low
 							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-								if r.Halted() {
-									/*line permutation.go:65*/ r.Halt()
-								}
-								/*line permutation.go:66*/ other := turn * 3266489917
+								/*line permutation.go:65*/ r.CheckHalt()
+								other := turn * 3266489917
 								for k := 0; k < 12; k += 2 {
 									t4 := low ^ b.keys[k] + other
 									/*line permutation.go:68*/ result02 := mixed(t4)
@@ -2532,16 +1556,16 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 								}
 							}
 							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line :73:500*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
 							}
 						}
 					}
 				}
-				/*line permutation.go:89:10000*/ row[threadX] = T(result0)
+				/*line permutation.go:89*/ row[threadX] = T(result0)
 			}
-			/*line permutation.go:91*/ return
+			return
 		}
 	}
 	for threadX := range width {
@@ -2551,27 +1575,22 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 			i2 := first + uint64(i)
 			var result0 uint64
 		block:
-			/*line permutation.go:92:10000*/ switch {
-//line permutation.go:93
+			switch {
 			default:
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
 				} else {
-					/*line permutation.go:60:10000*/ i2 += b.first
-					/*line permutation.go:61:10000*/ if i2 >= b.n {
+					/*line :60:500*/ i2 += b.first
+					/*line :61:500*/ if i2 >= b.n {
 						/*line permutation.go:61*/ i2 -= b.n
 					}
 					for {
-						if r.Halted() {
-							/*line permutation.go:63*/ r.Halt()
-						}
-						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						/*line permutation.go:63*/ r.CheckHalt()
+						low := uint32(i2) & b.low
 						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-							if r.Halted() {
-								/*line permutation.go:65*/ r.Halt()
-							}
-							/*line permutation.go:66*/ other := turn * 3266489917
+							/*line permutation.go:65*/ r.CheckHalt()
+							other := turn * 3266489917
 							for k := 0; k < 12; k += 2 {
 								t4 := low ^ b.keys[k] + other
 								/*line permutation.go:68*/ result02 := mixed(t4)
@@ -2582,16 +1601,16 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 							}
 						}
 						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:10000*/ if i2 < b.n {
+						/*line :73:500*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
 						}
 					}
 				}
 			}
-			/*line permutation.go:89:10000*/ dst[i] = T(result0)
+			/*line permutation.go:89*/ dst[i] = T(result0)
 		}
-	} /*line quern_gen.go:2594:1*/
+	} /*line quern_gen.go:1613:1*/
 }
 
 func quernPlainShuffle8(r *host.Run) {
@@ -2600,22 +1619,14 @@ func quernPlainShuffle8(r *host.Run) {
 }
 
 func quernHostShuffle8(r *host.Run) {
-	b := host.Value[Bijection](r, 0)
-	first := host.Value[uint64](r, 1)
-	from := host.Slice[uint8](r, 2)
-	dst := host.Slice[uint8](r, 3)
+	b, first, from, dst := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t3 := b.turns
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Shuffle8(r, base, dst, first, &b, t3, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Shuffle8(r, base, dst, first, &b, t3, from, width)
 		}
 	}
 }
@@ -2640,21 +1651,17 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
 					} else {
-						/*line permutation.go:60:10000*/ i2 += b.first
-						/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line :60:500*/ i2 += b.first
+						/*line :61:500*/ if i2 >= b.n {
 							/*line permutation.go:61*/ i2 -= b.n
 						}
 						for {
-							if r.Halted() {
-								/*line permutation.go:63*/ r.Halt()
-							}
-							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							/*line permutation.go:63*/ r.CheckHalt()
+							low := uint32(i2) & b.low
 							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-								if r.Halted() {
-									/*line permutation.go:65*/ r.Halt()
-								}
-								/*line permutation.go:66*/ other := turn * 3266489917
+								/*line permutation.go:65*/ r.CheckHalt()
+								other := turn * 3266489917
 								for k := 0; k < 12; k += 2 {
 									t4 := low ^ b.keys[k] + other
 									/*line permutation.go:68*/ result02 := mixed(t4)
@@ -2665,7 +1672,7 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 								}
 							}
 							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line :73:500*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
 							}
@@ -2679,7 +1686,7 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 			return
 		}
 	}
-	/*line permutation.go:123:10000*/ for threadX := range width {
+	/*line :123:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
@@ -2691,21 +1698,17 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
 				} else {
-					/*line permutation.go:60:10000*/ i2 += b.first
-					/*line permutation.go:61:10000*/ if i2 >= b.n {
+					/*line :60:500*/ i2 += b.first
+					/*line :61:500*/ if i2 >= b.n {
 						/*line permutation.go:61*/ i2 -= b.n
 					}
 					for {
-						if r.Halted() {
-							/*line permutation.go:63*/ r.Halt()
-						}
-						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						/*line permutation.go:63*/ r.CheckHalt()
+						low := uint32(i2) & b.low
 						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-							if r.Halted() {
-								/*line permutation.go:65*/ r.Halt()
-							}
-							/*line permutation.go:66*/ other := turn * 3266489917
+							/*line permutation.go:65*/ r.CheckHalt()
+							other := turn * 3266489917
 							for k := 0; k < 12; k += 2 {
 								t4 := low ^ b.keys[k] + other
 								/*line permutation.go:68*/ result02 := mixed(t4)
@@ -2716,7 +1719,7 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 							}
 						}
 						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:10000*/ if i2 < b.n {
+						/*line :73:500*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
 						}
@@ -2727,7 +1730,7 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:2730:1*/
+	} /*line quern_gen.go:1733:1*/
 }
 
 func quernPlainShuffle16(r *host.Run) {
@@ -2736,22 +1739,14 @@ func quernPlainShuffle16(r *host.Run) {
 }
 
 func quernHostShuffle16(r *host.Run) {
-	b := host.Value[Bijection](r, 0)
-	first := host.Value[uint64](r, 1)
-	from := host.Slice[uint16](r, 2)
-	dst := host.Slice[uint16](r, 3)
+	b, first, from, dst := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t3 := b.turns
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Shuffle16(r, base, dst, first, &b, t3, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Shuffle16(r, base, dst, first, &b, t3, from, width)
 		}
 	}
 }
@@ -2776,21 +1771,17 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
 					} else {
-						/*line permutation.go:60:10000*/ i2 += b.first
-						/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line :60:500*/ i2 += b.first
+						/*line :61:500*/ if i2 >= b.n {
 							/*line permutation.go:61*/ i2 -= b.n
 						}
 						for {
-							if r.Halted() {
-								/*line permutation.go:63*/ r.Halt()
-							}
-							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							/*line permutation.go:63*/ r.CheckHalt()
+							low := uint32(i2) & b.low
 							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-								if r.Halted() {
-									/*line permutation.go:65*/ r.Halt()
-								}
-								/*line permutation.go:66*/ other := turn * 3266489917
+								/*line permutation.go:65*/ r.CheckHalt()
+								other := turn * 3266489917
 								for k := 0; k < 12; k += 2 {
 									t4 := low ^ b.keys[k] + other
 									/*line permutation.go:68*/ result02 := mixed(t4)
@@ -2801,7 +1792,7 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 								}
 							}
 							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line :73:500*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
 							}
@@ -2815,7 +1806,7 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 			return
 		}
 	}
-	/*line permutation.go:123:10000*/ for threadX := range width {
+	/*line :123:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
@@ -2827,21 +1818,17 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
 				} else {
-					/*line permutation.go:60:10000*/ i2 += b.first
-					/*line permutation.go:61:10000*/ if i2 >= b.n {
+					/*line :60:500*/ i2 += b.first
+					/*line :61:500*/ if i2 >= b.n {
 						/*line permutation.go:61*/ i2 -= b.n
 					}
 					for {
-						if r.Halted() {
-							/*line permutation.go:63*/ r.Halt()
-						}
-						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						/*line permutation.go:63*/ r.CheckHalt()
+						low := uint32(i2) & b.low
 						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-							if r.Halted() {
-								/*line permutation.go:65*/ r.Halt()
-							}
-							/*line permutation.go:66*/ other := turn * 3266489917
+							/*line permutation.go:65*/ r.CheckHalt()
+							other := turn * 3266489917
 							for k := 0; k < 12; k += 2 {
 								t4 := low ^ b.keys[k] + other
 								/*line permutation.go:68*/ result02 := mixed(t4)
@@ -2852,7 +1839,7 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 							}
 						}
 						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:10000*/ if i2 < b.n {
+						/*line :73:500*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
 						}
@@ -2863,7 +1850,7 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:2866:1*/
+	} /*line quern_gen.go:1853:1*/
 }
 
 func quernPlainShuffle32(r *host.Run) {
@@ -2872,22 +1859,14 @@ func quernPlainShuffle32(r *host.Run) {
 }
 
 func quernHostShuffle32(r *host.Run) {
-	b := host.Value[Bijection](r, 0)
-	first := host.Value[uint64](r, 1)
-	from := host.Slice[uint32](r, 2)
-	dst := host.Slice[uint32](r, 3)
+	b, first, from, dst := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t3 := b.turns
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Shuffle32(r, base, dst, first, &b, t3, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Shuffle32(r, base, dst, first, &b, t3, from, width)
 		}
 	}
 }
@@ -2912,21 +1891,17 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
 					} else {
-						/*line permutation.go:60:10000*/ i2 += b.first
-						/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line :60:500*/ i2 += b.first
+						/*line :61:500*/ if i2 >= b.n {
 							/*line permutation.go:61*/ i2 -= b.n
 						}
 						for {
-							if r.Halted() {
-								/*line permutation.go:63*/ r.Halt()
-							}
-							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							/*line permutation.go:63*/ r.CheckHalt()
+							low := uint32(i2) & b.low
 							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-								if r.Halted() {
-									/*line permutation.go:65*/ r.Halt()
-								}
-								/*line permutation.go:66*/ other := turn * 3266489917
+								/*line permutation.go:65*/ r.CheckHalt()
+								other := turn * 3266489917
 								for k := 0; k < 12; k += 2 {
 									t4 := low ^ b.keys[k] + other
 									/*line permutation.go:68*/ result02 := mixed(t4)
@@ -2937,7 +1912,7 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 								}
 							}
 							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line :73:500*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
 							}
@@ -2951,7 +1926,7 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 			return
 		}
 	}
-	/*line permutation.go:123:10000*/ for threadX := range width {
+	/*line :123:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
@@ -2963,21 +1938,17 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
 				} else {
-					/*line permutation.go:60:10000*/ i2 += b.first
-					/*line permutation.go:61:10000*/ if i2 >= b.n {
+					/*line :60:500*/ i2 += b.first
+					/*line :61:500*/ if i2 >= b.n {
 						/*line permutation.go:61*/ i2 -= b.n
 					}
 					for {
-						if r.Halted() {
-							/*line permutation.go:63*/ r.Halt()
-						}
-						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						/*line permutation.go:63*/ r.CheckHalt()
+						low := uint32(i2) & b.low
 						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-							if r.Halted() {
-								/*line permutation.go:65*/ r.Halt()
-							}
-							/*line permutation.go:66*/ other := turn * 3266489917
+							/*line permutation.go:65*/ r.CheckHalt()
+							other := turn * 3266489917
 							for k := 0; k < 12; k += 2 {
 								t4 := low ^ b.keys[k] + other
 								/*line permutation.go:68*/ result02 := mixed(t4)
@@ -2988,7 +1959,7 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 							}
 						}
 						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:10000*/ if i2 < b.n {
+						/*line :73:500*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
 						}
@@ -2999,7 +1970,7 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3002:1*/
+	} /*line quern_gen.go:1973:1*/
 }
 
 func quernPlainShuffle64(r *host.Run) {
@@ -3008,22 +1979,14 @@ func quernPlainShuffle64(r *host.Run) {
 }
 
 func quernHostShuffle64(r *host.Run) {
-	b := host.Value[Bijection](r, 0)
-	first := host.Value[uint64](r, 1)
-	from := host.Slice[[2]uint32](r, 2)
-	dst := host.Slice[[2]uint32](r, 3)
+	b, first, from, dst := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[[2]uint32](r, 2), host.Slice[[2]uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t3 := b.turns
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Shuffle64(r, base, dst, first, &b, t3, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Shuffle64(r, base, dst, first, &b, t3, from, width)
 		}
 	}
 }
@@ -3048,21 +2011,17 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
 					} else {
-						/*line permutation.go:60:10000*/ i2 += b.first
-						/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line :60:500*/ i2 += b.first
+						/*line :61:500*/ if i2 >= b.n {
 							/*line permutation.go:61*/ i2 -= b.n
 						}
 						for {
-							if r.Halted() {
-								/*line permutation.go:63*/ r.Halt()
-							}
-							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							/*line permutation.go:63*/ r.CheckHalt()
+							low := uint32(i2) & b.low
 							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-								if r.Halted() {
-									/*line permutation.go:65*/ r.Halt()
-								}
-								/*line permutation.go:66*/ other := turn * 3266489917
+								/*line permutation.go:65*/ r.CheckHalt()
+								other := turn * 3266489917
 								for k := 0; k < 12; k += 2 {
 									t4 := low ^ b.keys[k] + other
 									/*line permutation.go:68*/ result02 := mixed(t4)
@@ -3073,7 +2032,7 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 								}
 							}
 							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line :73:500*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
 							}
@@ -3087,7 +2046,7 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 			return
 		}
 	}
-	/*line permutation.go:123:10000*/ for threadX := range width {
+	/*line :123:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
@@ -3099,21 +2058,17 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
 				} else {
-					/*line permutation.go:60:10000*/ i2 += b.first
-					/*line permutation.go:61:10000*/ if i2 >= b.n {
+					/*line :60:500*/ i2 += b.first
+					/*line :61:500*/ if i2 >= b.n {
 						/*line permutation.go:61*/ i2 -= b.n
 					}
 					for {
-						if r.Halted() {
-							/*line permutation.go:63*/ r.Halt()
-						}
-						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						/*line permutation.go:63*/ r.CheckHalt()
+						low := uint32(i2) & b.low
 						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-							if r.Halted() {
-								/*line permutation.go:65*/ r.Halt()
-							}
-							/*line permutation.go:66*/ other := turn * 3266489917
+							/*line permutation.go:65*/ r.CheckHalt()
+							other := turn * 3266489917
 							for k := 0; k < 12; k += 2 {
 								t4 := low ^ b.keys[k] + other
 								/*line permutation.go:68*/ result02 := mixed(t4)
@@ -3124,7 +2079,7 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 							}
 						}
 						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:10000*/ if i2 < b.n {
+						/*line :73:500*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
 						}
@@ -3135,7 +2090,7 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3138:1*/
+	} /*line quern_gen.go:2093:1*/
 }
 
 func quernPlainShuffle96(r *host.Run) {
@@ -3144,22 +2099,14 @@ func quernPlainShuffle96(r *host.Run) {
 }
 
 func quernHostShuffle96(r *host.Run) {
-	b := host.Value[Bijection](r, 0)
-	first := host.Value[uint64](r, 1)
-	from := host.Slice[[3]uint32](r, 2)
-	dst := host.Slice[[3]uint32](r, 3)
+	b, first, from, dst := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[[3]uint32](r, 2), host.Slice[[3]uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t3 := b.turns
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Shuffle96(r, base, dst, first, &b, t3, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Shuffle96(r, base, dst, first, &b, t3, from, width)
 		}
 	}
 }
@@ -3184,21 +2131,17 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
 					} else {
-						/*line permutation.go:60:10000*/ i2 += b.first
-						/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line :60:500*/ i2 += b.first
+						/*line :61:500*/ if i2 >= b.n {
 							/*line permutation.go:61*/ i2 -= b.n
 						}
 						for {
-							if r.Halted() {
-								/*line permutation.go:63*/ r.Halt()
-							}
-							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							/*line permutation.go:63*/ r.CheckHalt()
+							low := uint32(i2) & b.low
 							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-								if r.Halted() {
-									/*line permutation.go:65*/ r.Halt()
-								}
-								/*line permutation.go:66*/ other := turn * 3266489917
+								/*line permutation.go:65*/ r.CheckHalt()
+								other := turn * 3266489917
 								for k := 0; k < 12; k += 2 {
 									t4 := low ^ b.keys[k] + other
 									/*line permutation.go:68*/ result02 := mixed(t4)
@@ -3209,7 +2152,7 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 								}
 							}
 							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line :73:500*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
 							}
@@ -3223,7 +2166,7 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 			return
 		}
 	}
-	/*line permutation.go:123:10000*/ for threadX := range width {
+	/*line :123:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
@@ -3235,21 +2178,17 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
 				} else {
-					/*line permutation.go:60:10000*/ i2 += b.first
-					/*line permutation.go:61:10000*/ if i2 >= b.n {
+					/*line :60:500*/ i2 += b.first
+					/*line :61:500*/ if i2 >= b.n {
 						/*line permutation.go:61*/ i2 -= b.n
 					}
 					for {
-						if r.Halted() {
-							/*line permutation.go:63*/ r.Halt()
-						}
-						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						/*line permutation.go:63*/ r.CheckHalt()
+						low := uint32(i2) & b.low
 						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-							if r.Halted() {
-								/*line permutation.go:65*/ r.Halt()
-							}
-							/*line permutation.go:66*/ other := turn * 3266489917
+							/*line permutation.go:65*/ r.CheckHalt()
+							other := turn * 3266489917
 							for k := 0; k < 12; k += 2 {
 								t4 := low ^ b.keys[k] + other
 								/*line permutation.go:68*/ result02 := mixed(t4)
@@ -3260,7 +2199,7 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 							}
 						}
 						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:10000*/ if i2 < b.n {
+						/*line :73:500*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
 						}
@@ -3271,7 +2210,7 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3274:1*/
+	} /*line quern_gen.go:2213:1*/
 }
 
 func quernPlainShuffle128(r *host.Run) {
@@ -3280,22 +2219,14 @@ func quernPlainShuffle128(r *host.Run) {
 }
 
 func quernHostShuffle128(r *host.Run) {
-	b := host.Value[Bijection](r, 0)
-	first := host.Value[uint64](r, 1)
-	from := host.Slice[[4]uint32](r, 2)
-	dst := host.Slice[[4]uint32](r, 3)
+	b, first, from, dst := host.Value[Bijection](r, 0), host.Value[uint64](r, 1), host.Slice[[4]uint32](r, 2), host.Slice[[4]uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t3 := b.turns
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Shuffle128(r, base, dst, first, &b, t3, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Shuffle128(r, base, dst, first, &b, t3, from, width)
 		}
 	}
 }
@@ -3320,21 +2251,17 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
 					} else {
-						/*line permutation.go:60:10000*/ i2 += b.first
-						/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line :60:500*/ i2 += b.first
+						/*line :61:500*/ if i2 >= b.n {
 							/*line permutation.go:61*/ i2 -= b.n
 						}
 						for {
-							if r.Halted() {
-								/*line permutation.go:63*/ r.Halt()
-							}
-							/*line permutation.go:64*/ low := uint32(i2) & b.low
+							/*line permutation.go:63*/ r.CheckHalt()
+							low := uint32(i2) & b.low
 							high := uint32(i2>>b.shift) & b.high
 							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-								if r.Halted() {
-									/*line permutation.go:65*/ r.Halt()
-								}
-								/*line permutation.go:66*/ other := turn * 3266489917
+								/*line permutation.go:65*/ r.CheckHalt()
+								other := turn * 3266489917
 								for k := 0; k < 12; k += 2 {
 									t4 := low ^ b.keys[k] + other
 									/*line permutation.go:68*/ result02 := mixed(t4)
@@ -3345,7 +2272,7 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 								}
 							}
 							/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line :73:500*/ if i2 < b.n {
 								/*line permutation.go:73*/ result0 = i2
 								break block2
 							}
@@ -3359,7 +2286,7 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 			return
 		}
 	}
-	/*line permutation.go:123:10000*/ for threadX := range width {
+	/*line :123:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
@@ -3371,21 +2298,17 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
 				} else {
-					/*line permutation.go:60:10000*/ i2 += b.first
-					/*line permutation.go:61:10000*/ if i2 >= b.n {
+					/*line :60:500*/ i2 += b.first
+					/*line :61:500*/ if i2 >= b.n {
 						/*line permutation.go:61*/ i2 -= b.n
 					}
 					for {
-						if r.Halted() {
-							/*line permutation.go:63*/ r.Halt()
-						}
-						/*line permutation.go:64*/ low := uint32(i2) & b.low
+						/*line permutation.go:63*/ r.CheckHalt()
+						low := uint32(i2) & b.low
 						high := uint32(i2>>b.shift) & b.high
 						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
-							if r.Halted() {
-								/*line permutation.go:65*/ r.Halt()
-							}
-							/*line permutation.go:66*/ other := turn * 3266489917
+							/*line permutation.go:65*/ r.CheckHalt()
+							other := turn * 3266489917
 							for k := 0; k < 12; k += 2 {
 								t4 := low ^ b.keys[k] + other
 								/*line permutation.go:68*/ result02 := mixed(t4)
@@ -3396,7 +2319,7 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 							}
 						}
 						/*line permutation.go:72*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:10000*/ if i2 < b.n {
+						/*line :73:500*/ if i2 < b.n {
 							/*line permutation.go:73*/ result0 = i2
 							break block
 						}
@@ -3407,7 +2330,7 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3410:1*/
+	} /*line quern_gen.go:2333:1*/
 }
 
 func quernPlainFillPoisson[T int32 | int64](r *host.Run) {
@@ -3416,29 +2339,22 @@ func quernPlainFillPoisson[T int32 | int64](r *host.Run) {
 }
 
 func quernHostFillPoisson_int32(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	p := host.Value[poisson](r, 1)
-	dst := host.Slice[int32](r, 2)
+	src, p, dst := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := 2 * p.A
 	t4 := p.Mean
 	value2 := math.Floor(p.Mean)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillPoisson_int32(r, base, dst, p, src, value, t4, value2, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillPoisson_int32(r, base, dst, p, src, value, t4, value2, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, src Source, value float64, t4 float64, value2 float64, width int) {
+func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, src Source, value, t4, value2 float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -3460,22 +2376,20 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 						if t2&1 == 0 {
 							u = w
 						}
-						/*line poisson.go:44:20000*/ result02 := open64(u)
+						/*line :44:500*/ result02 := open64(u)
 						/*line poisson.go:66*/ term := p.Zero
 						sum := p.Zero
 						var k float64
-						/*line poisson.go:67:20000*/ for result02 > sum && k < 128 {
-							/*line poisson.go:68:20000*/ if r.Halted() {
-								/*line poisson.go:67*/ r.Halt()
-							}
-							/*line poisson.go:68:20000*/ k += 1
+						/*line :67:500*/ for result02 > sum && k < 128 {
+							/*line poisson.go:67*/ r.CheckHalt()
+							k += 1
 							term *= p.Mean / k
 							sum += term
 						}
-						/*line poisson.go:44:20000*/ result0 = k
+						/*line :44:500*/ result0 = k
 //line poisson.go:45
 					} else {
-						/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
+						/*line :46:500*/ for part := uint32(0); part < 65536; part++ {
 							a, b := src.group64(t2, part)
 							result03 := open64(a)
 							u2 := result03 - 0.5
@@ -3489,13 +2403,12 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 							/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
 								continue
 							}
-							/*line poisson.go:57:20000*/ result04 := log64(v)
+							/*line :57:500*/ result04 := log64(v)
 							t20 := p.A/float64(us*us) + p.B
 							/*line poisson.go:57*/ result05 := log64(t20)
 							var result06 float64
-							/*line poisson.go:78:20000*/ if k2 == 0 {
+							/*line :78:500*/ if k2 == 0 {
 								result06 = -p.Mean
-//line poisson.go:80:20000
 							} else {
 								/*line poisson.go:81*/ result07 := quernFunc1FillPoisson_int32(k2)
 								/*line poisson.go:108*/ d := k2 - t4
@@ -3509,13 +2422,11 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 									sum2 := float64(d * v2)
 									term2 := 2 * float64(k2*v2)
 									v22 := float64(v2 * v2)
-									/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
-										/*line poisson.go:117*/ if r.Halted() {
-											/*line poisson.go:116*/ r.Halt()
-										}
-										/*line poisson.go:117*/ term2 *= v22
+									/*line :116:500*/ for n := float64(3); n < 64; n += 2 {
+										/*line poisson.go:116*/ r.CheckHalt()
+										term2 *= v22
 										next := sum2 + term2/n
-										/*line poisson.go:119:20000*/ if next == sum2 {
+										/*line :119:500*/ if next == sum2 {
 											break
 										}
 										/*line poisson.go:122*/ sum2 = next
@@ -3525,15 +2436,15 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 								/*line poisson.go:81*/ result010 := log64(k2)
 								result06 = -result07 - result08 - 0.5*(result010+1.8378770664093456)
 							}
-							/*line poisson.go:57:20000*/ if result04+p.LogA-result05 <= result06 {
+							/*line :57:500*/ if result04+p.LogA-result05 <= result06 {
 								result0 = k2
 								break block2
 							}
 						}
-						/*line poisson.go:61:20000*/ result0 = value2
+						/*line :61:1000*/ result0 = value2
 					}
 				}
-				/*line poisson.go:136:20000*/ row[threadX] = host.Narrow[int32](result0)
+				/*line :136:500*/ row[threadX] = host.Narrow[int32](result0)
 			}
 			/*line poisson.go:138*/ return
 		}
@@ -3553,22 +2464,20 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 					if t2&1 == 0 {
 						u = w
 					}
-					/*line poisson.go:44:20000*/ result02 := open64(u)
+					/*line :44:500*/ result02 := open64(u)
 					/*line poisson.go:66*/ term := p.Zero
 					sum := p.Zero
 					var k float64
-					/*line poisson.go:67:20000*/ for result02 > sum && k < 128 {
-						/*line poisson.go:68:20000*/ if r.Halted() {
-							/*line poisson.go:67*/ r.Halt()
-						}
-						/*line poisson.go:68:20000*/ k += 1
+					/*line :67:500*/ for result02 > sum && k < 128 {
+						/*line poisson.go:67*/ r.CheckHalt()
+						k += 1
 						term *= p.Mean / k
 						sum += term
 					}
-					/*line poisson.go:44:20000*/ result0 = k
+					/*line :44:500*/ result0 = k
 //line poisson.go:45
 				} else {
-					/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
+					/*line :46:500*/ for part := uint32(0); part < 65536; part++ {
 						a, b := src.group64(t2, part)
 						result03 := open64(a)
 						u2 := result03 - 0.5
@@ -3582,13 +2491,12 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 						/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
 							continue
 						}
-						/*line poisson.go:57:20000*/ result04 := log64(v)
+						/*line :57:500*/ result04 := log64(v)
 						t20 := p.A/float64(us*us) + p.B
 						/*line poisson.go:57*/ result05 := log64(t20)
 						var result06 float64
-						/*line poisson.go:78:20000*/ if k2 == 0 {
+						/*line :78:500*/ if k2 == 0 {
 							result06 = -p.Mean
-//line poisson.go:80:20000
 						} else {
 							/*line poisson.go:81*/ result07 := quernFunc1FillPoisson_int32(k2)
 							/*line poisson.go:108*/ d := k2 - t4
@@ -3602,13 +2510,11 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 								sum2 := float64(d * v2)
 								term2 := 2 * float64(k2*v2)
 								v22 := float64(v2 * v2)
-								/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
-									/*line poisson.go:117*/ if r.Halted() {
-										/*line poisson.go:116*/ r.Halt()
-									}
-									/*line poisson.go:117*/ term2 *= v22
+								/*line :116:500*/ for n := float64(3); n < 64; n += 2 {
+									/*line poisson.go:116*/ r.CheckHalt()
+									term2 *= v22
 									next := sum2 + term2/n
-									/*line poisson.go:119:20000*/ if next == sum2 {
+									/*line :119:500*/ if next == sum2 {
 										break
 									}
 									/*line poisson.go:122*/ sum2 = next
@@ -3618,17 +2524,17 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 							/*line poisson.go:81*/ result010 := log64(k2)
 							result06 = -result07 - result08 - 0.5*(result010+1.8378770664093456)
 						}
-						/*line poisson.go:57:20000*/ if result04+p.LogA-result05 <= result06 {
+						/*line :57:500*/ if result04+p.LogA-result05 <= result06 {
 							result0 = k2
 							break block
 						}
 					}
-					/*line poisson.go:61:20000*/ result0 = value2
+					/*line :61:1000*/ result0 = value2
 				}
 			}
-			/*line poisson.go:136:20000*/ dst[i] = host.Narrow[int32](result0)
+			/*line :136:500*/ dst[i] = host.Narrow[int32](result0)
 		}
-	} /*line quern_gen.go:3631:1*/
+	} /*line quern_gen.go:2537:1*/
 }
 
 // quernFunc1FillPoisson_int32 is random.stirling.
@@ -3640,33 +2546,26 @@ func quernFunc1FillPoisson_int32(k float64) float64 {
 	r22 := float64(r2 * r2)
 	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
 	s = 0.002777777777777778 - float64(r22*s)
-	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3643:1*/
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:2549:1*/
 }
 
 func quernHostFillPoisson_int64(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	p := host.Value[poisson](r, 1)
-	dst := host.Slice[int64](r, 2)
+	src, p, dst := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[int64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := 2 * p.A
 	t4 := p.Mean
 	value2 := math.Floor(p.Mean)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillPoisson_int64(r, base, dst, p, src, value, t4, value2, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillPoisson_int64(r, base, dst, p, src, value, t4, value2, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, src Source, value float64, t4 float64, value2 float64, width int) {
+func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, src Source, value, t4, value2 float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(dst)-base, width)
 		if count <= 0 {
@@ -3688,22 +2587,20 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 						if t2&1 == 0 {
 							u = w
 						}
-						/*line poisson.go:44:20000*/ result02 := open64(u)
+						/*line :44:500*/ result02 := open64(u)
 						/*line poisson.go:66*/ term := p.Zero
 						sum := p.Zero
 						var k float64
-						/*line poisson.go:67:20000*/ for result02 > sum && k < 128 {
-							/*line poisson.go:68:20000*/ if r.Halted() {
-								/*line poisson.go:67*/ r.Halt()
-							}
-							/*line poisson.go:68:20000*/ k += 1
+						/*line :67:500*/ for result02 > sum && k < 128 {
+							/*line poisson.go:67*/ r.CheckHalt()
+							k += 1
 							term *= p.Mean / k
 							sum += term
 						}
-						/*line poisson.go:44:20000*/ result0 = k
+						/*line :44:500*/ result0 = k
 //line poisson.go:45
 					} else {
-						/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
+						/*line :46:500*/ for part := uint32(0); part < 65536; part++ {
 							a, b := src.group64(t2, part)
 							result03 := open64(a)
 							u2 := result03 - 0.5
@@ -3717,13 +2614,12 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 							/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
 								continue
 							}
-							/*line poisson.go:57:20000*/ result04 := log64(v)
+							/*line :57:500*/ result04 := log64(v)
 							t20 := p.A/float64(us*us) + p.B
 							/*line poisson.go:57*/ result05 := log64(t20)
 							var result06 float64
-							/*line poisson.go:78:20000*/ if k2 == 0 {
+							/*line :78:500*/ if k2 == 0 {
 								result06 = -p.Mean
-//line poisson.go:80:20000
 							} else {
 								/*line poisson.go:81*/ result07 := quernFunc1FillPoisson_int64(k2)
 								/*line poisson.go:108*/ d := k2 - t4
@@ -3737,13 +2633,11 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 									sum2 := float64(d * v2)
 									term2 := 2 * float64(k2*v2)
 									v22 := float64(v2 * v2)
-									/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
-										/*line poisson.go:117*/ if r.Halted() {
-											/*line poisson.go:116*/ r.Halt()
-										}
-										/*line poisson.go:117*/ term2 *= v22
+									/*line :116:500*/ for n := float64(3); n < 64; n += 2 {
+										/*line poisson.go:116*/ r.CheckHalt()
+										term2 *= v22
 										next := sum2 + term2/n
-										/*line poisson.go:119:20000*/ if next == sum2 {
+										/*line :119:500*/ if next == sum2 {
 											break
 										}
 										/*line poisson.go:122*/ sum2 = next
@@ -3753,15 +2647,15 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 								/*line poisson.go:81*/ result010 := log64(k2)
 								result06 = -result07 - result08 - 0.5*(result010+1.8378770664093456)
 							}
-							/*line poisson.go:57:20000*/ if result04+p.LogA-result05 <= result06 {
+							/*line :57:500*/ if result04+p.LogA-result05 <= result06 {
 								result0 = k2
 								break block2
 							}
 						}
-						/*line poisson.go:61:20000*/ result0 = value2
+						/*line :61:1000*/ result0 = value2
 					}
 				}
-				/*line poisson.go:136:20000*/ row[threadX] = host.Int64[int64](result0)
+				/*line :136:500*/ row[threadX] = host.Int64[int64](result0)
 			}
 			/*line poisson.go:138*/ return
 		}
@@ -3781,22 +2675,20 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 					if t2&1 == 0 {
 						u = w
 					}
-					/*line poisson.go:44:20000*/ result02 := open64(u)
+					/*line :44:500*/ result02 := open64(u)
 					/*line poisson.go:66*/ term := p.Zero
 					sum := p.Zero
 					var k float64
-					/*line poisson.go:67:20000*/ for result02 > sum && k < 128 {
-						/*line poisson.go:68:20000*/ if r.Halted() {
-							/*line poisson.go:67*/ r.Halt()
-						}
-						/*line poisson.go:68:20000*/ k += 1
+					/*line :67:500*/ for result02 > sum && k < 128 {
+						/*line poisson.go:67*/ r.CheckHalt()
+						k += 1
 						term *= p.Mean / k
 						sum += term
 					}
-					/*line poisson.go:44:20000*/ result0 = k
+					/*line :44:500*/ result0 = k
 //line poisson.go:45
 				} else {
-					/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
+					/*line :46:500*/ for part := uint32(0); part < 65536; part++ {
 						a, b := src.group64(t2, part)
 						result03 := open64(a)
 						u2 := result03 - 0.5
@@ -3810,13 +2702,12 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 						/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
 							continue
 						}
-						/*line poisson.go:57:20000*/ result04 := log64(v)
+						/*line :57:500*/ result04 := log64(v)
 						t20 := p.A/float64(us*us) + p.B
 						/*line poisson.go:57*/ result05 := log64(t20)
 						var result06 float64
-						/*line poisson.go:78:20000*/ if k2 == 0 {
+						/*line :78:500*/ if k2 == 0 {
 							result06 = -p.Mean
-//line poisson.go:80:20000
 						} else {
 							/*line poisson.go:81*/ result07 := quernFunc1FillPoisson_int64(k2)
 							/*line poisson.go:108*/ d := k2 - t4
@@ -3830,13 +2721,11 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 								sum2 := float64(d * v2)
 								term2 := 2 * float64(k2*v2)
 								v22 := float64(v2 * v2)
-								/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
-									/*line poisson.go:117*/ if r.Halted() {
-										/*line poisson.go:116*/ r.Halt()
-									}
-									/*line poisson.go:117*/ term2 *= v22
+								/*line :116:500*/ for n := float64(3); n < 64; n += 2 {
+									/*line poisson.go:116*/ r.CheckHalt()
+									term2 *= v22
 									next := sum2 + term2/n
-									/*line poisson.go:119:20000*/ if next == sum2 {
+									/*line :119:500*/ if next == sum2 {
 										break
 									}
 									/*line poisson.go:122*/ sum2 = next
@@ -3846,17 +2735,17 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 							/*line poisson.go:81*/ result010 := log64(k2)
 							result06 = -result07 - result08 - 0.5*(result010+1.8378770664093456)
 						}
-						/*line poisson.go:57:20000*/ if result04+p.LogA-result05 <= result06 {
+						/*line :57:500*/ if result04+p.LogA-result05 <= result06 {
 							result0 = k2
 							break block
 						}
 					}
-					/*line poisson.go:61:20000*/ result0 = value2
+					/*line :61:1000*/ result0 = value2
 				}
 			}
-			/*line poisson.go:136:20000*/ dst[i] = host.Int64[int64](result0)
+			/*line :136:500*/ dst[i] = host.Int64[int64](result0)
 		}
-	} /*line quern_gen.go:3859:1*/
+	} /*line quern_gen.go:2748:1*/
 }
 
 // quernFunc1FillPoisson_int64 is random.stirling.
@@ -3868,7 +2757,7 @@ func quernFunc1FillPoisson_int64(k float64) float64 {
 	r22 := float64(r2 * r2)
 	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
 	s = 0.002777777777777778 - float64(r22*s)
-	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3871:1*/
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:2760:1*/
 }
 
 func quernPlainFillSobol[T float32 | float64](r *host.Run) {
@@ -3877,32 +2766,21 @@ func quernPlainFillSobol[T float32 | float64](r *host.Run) {
 }
 
 func quernHostFillSobol[T float32 | float64](r *host.Run) {
-	dimensions := host.Value[int](r, 0)
-	logStride := host.Value[int](r, 1)
-	first := host.Value[uint64](r, 2)
-	drop := host.Value[uint32](r, 3)
-	scale := host.Value[T](r, 4)
-	table := host.Slice[uint32](r, 5)
-	dst := host.Slice[T](r, 6)
+	dimensions, logStride, first, drop, scale, table, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint64](r, 2), host.Value[uint32](r, 3), host.Value[T](r, 4), host.Slice[uint32](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	c := int(1)
 	size := logStride * dimensions
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillSobol[T](r, base, dimensions, c, logStride, first, table, size, dst, drop, scale, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillSobol[T](r, base, dimensions, c, logStride, first, table, size, dst, drop, scale, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions int, c int, logStride int, first uint64, table []uint32, size int, dst []T, drop uint32, scale T, width int) {
+func quernRow1FillSobol[T float32 | float64](r *host.Run, base, dimensions, c, logStride int, first uint64, table []uint32, size int, dst []T, drop uint32, scale T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		/*line sobol.go:166*/ d := host.Rem(base+threadX, dimensions)
@@ -3915,10 +2793,8 @@ func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions i
 		x := table[d]
 		at := d
 		for g := p ^ p>>1; g != 0; g >>= 1 {
-			if r.Halted() {
-				/*line sobol.go:174*/ r.Halt()
-			}
-			/*line sobol.go:175*/ at += dimensions
+			/*line sobol.go:174*/ r.CheckHalt()
+			at += dimensions
 			if g&1 != 0 {
 				x ^= table[at]
 			}
@@ -3928,15 +2804,13 @@ func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions i
 			always = table[size+d]
 		}
 		for i := q*dimensions + d; i < len(dst); i += stride * dimensions {
-			if r.Halted() {
-				/*line sobol.go:184*/ r.Halt()
-			}
-			/*line sobol.go:185*/ dst[i] = T(x>>drop) * scale
+			/*line sobol.go:184*/ r.CheckHalt()
+			dst[i] = T(x>>drop) * scale
 			changed := logStride + bits.TrailingZeros64(^(p >> logStride))
 			p += uint64(stride)
 			x ^= always ^ table[min(changed+1, 32)*dimensions+d]
 		}
-	} /*line quern_gen.go:3939:1*/
+	} /*line quern_gen.go:2813:1*/
 }
 
 func quernPlainFillBits32(r *host.Run) {
@@ -3945,12 +2819,8 @@ func quernPlainFillBits32(r *host.Run) {
 }
 
 func quernHostFillBits32(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	dst := host.Slice[uint32](r, 2)
+	src, shift, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
 	c3 := uint32(3528531795)
@@ -3958,29 +2828,26 @@ func quernHostFillBits32(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBits32(r, base, shift, dst, size, c, src, c3, c4, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillBits32(r, base, shift, dst, size, c, src, c3, c4, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, width int) {
+func quernRow1FillBits32(r *host.Run, base, shift int, dst []uint32, size uint64, c uint32, src Source, c3, c4 uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:73:30000*/ if 4*i-shift < len(dst) {
+		/*line uniform.go:73:1000*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
+			/*line source.go:42*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -4081,15 +2948,12 @@ func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size ui
 			result0 := [4]uint32{a, b, c2, d}
 			/*line uniform.go:74*/ store4[uint32](dst, i, shift, result0)
 		}
-	} /*line quern_gen.go:4084:1*/
+	} /*line quern_gen.go:2951:1*/
 }
 
 func quernHostFillBits32_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	dst := host.Slice[uint32](r, 2)
+	src, dst := host.Value[Source](r, 0), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
@@ -4098,130 +2962,10 @@ func quernHostFillBits32_shift_0(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBits32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillBits32(r, base, shift2, dst, size, c, src, c3, c4, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line uniform.go:73:30000*/ if 4*i-shift2 < len(dst) {
-			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
-			b := uint32(t1>>32) | c<<16
-			c2 := uint32(src.Stream)
-			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
-			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo0 := a * 3528531795
-			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo1 := c2 * 3449720151
-			a = hi1 ^ b ^ k0
-			c2 = hi0 ^ d ^ k1
-			b = lo1
-			d = lo0
-			k0 += 2654435769
-			k1 += 3144134277
-			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo02 := a * 3528531795
-			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo12 := c2 * 3449720151
-			a = hi12 ^ b ^ k0
-			c2 = hi02 ^ d ^ k1
-			b = lo12
-			d = lo02
-			k0 += 2654435769
-			k1 += 3144134277
-			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo03 := a * 3528531795
-			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo13 := c2 * 3449720151
-			a = hi13 ^ b ^ k0
-			c2 = hi03 ^ d ^ k1
-			b = lo13
-			d = lo03
-			k0 += 2654435769
-			k1 += 3144134277
-			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo04 := a * 3528531795
-			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo14 := c2 * 3449720151
-			a = hi14 ^ b ^ k0
-			c2 = hi04 ^ d ^ k1
-			b = lo14
-			d = lo04
-			k0 += 2654435769
-			k1 += 3144134277
-			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo05 := a * 3528531795
-			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo15 := c2 * 3449720151
-			a = hi15 ^ b ^ k0
-			c2 = hi05 ^ d ^ k1
-			b = lo15
-			d = lo05
-			k0 += 2654435769
-			k1 += 3144134277
-			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo06 := a * 3528531795
-			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo16 := c2 * 3449720151
-			a = hi16 ^ b ^ k0
-			c2 = hi06 ^ d ^ k1
-			b = lo16
-			d = lo06
-			k0 += 2654435769
-			k1 += 3144134277
-			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo07 := a * 3528531795
-			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo17 := c2 * 3449720151
-			a = hi17 ^ b ^ k0
-			c2 = hi07 ^ d ^ k1
-			b = lo17
-			d = lo07
-			k0 += 2654435769
-			k1 += 3144134277
-			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo08 := a * 3528531795
-			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo18 := c2 * 3449720151
-			a = hi18 ^ b ^ k0
-			c2 = hi08 ^ d ^ k1
-			b = lo18
-			d = lo08
-			k0 += 2654435769
-			k1 += 3144134277
-			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo09 := a * 3528531795
-			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo19 := c2 * 3449720151
-			a = hi19 ^ b ^ k0
-			c2 = hi09 ^ d ^ k1
-			b = lo19
-			d = lo09
-			k0 += 2654435769
-			k1 += 3144134277
-			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo010 := a * 3528531795
-			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo110 := c2 * 3449720151
-			a = hi110 ^ b ^ k0
-			c2 = hi010 ^ d ^ k1
-			b = lo110
-			d = lo010
-			result0 := [4]uint32{a, b, c2, d}
-			/*line uniform.go:74*/ store4[uint32](dst, i, shift2, result0)
-		}
-	} /*line quern_gen.go:4224:1*/
 }
 
 func quernPlainFillBits64(r *host.Run) {
@@ -4230,69 +2974,43 @@ func quernPlainFillBits64(r *host.Run) {
 }
 
 func quernHostFillBits64(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	dst := host.Slice[uint64](r, 2)
+	src, shift, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBits64(r, base, shift, dst, size, src, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillBits64(r, base, shift, dst, size, src, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBits64(r *host.Run, base int, shift int, dst []uint64, size uint64, src Source, width int) {
+func quernRow1FillBits64(r *host.Run, base, shift int, dst []uint64, size uint64, src Source, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:80:30000*/ if 2*i-shift < len(dst) {
+		/*line uniform.go:80:500*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			/*line uniform.go:82*/ store2[uint64](dst, i, shift, a, b)
 		}
-	} /*line quern_gen.go:4262:1*/
+	} /*line quern_gen.go:2999:1*/
 }
 
 func quernHostFillBits64_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	dst := host.Slice[uint64](r, 2)
+	src, dst := host.Value[Source](r, 0), host.Slice[uint64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBits64_shift_0(r, base, shift2, dst, size, src, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillBits64(r, base, shift2, dst, size, src, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillBits64_shift_0(r *host.Run, base int, shift2 int, dst []uint64, size uint64, src Source, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line uniform.go:80:30000*/ if 2*i-shift2 < len(dst) {
-			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
-			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			/*line uniform.go:82*/ store2[uint64](dst, i, shift2, a, b)
-		}
-	} /*line quern_gen.go:4295:1*/
 }
 
 func quernPlainFillUniform32(r *host.Run) {
@@ -4301,15 +3019,8 @@ func quernPlainFillUniform32(r *host.Run) {
 }
 
 func quernHostFillUniform32(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	low := host.Value[float32](r, 2)
-	width := host.Value[float32](r, 3)
-	last := host.Value[float32](r, 4)
-	dst := host.Slice[float32](r, 5)
+	src, shift, low, width, last, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 4
 	c := uint32(0)
 	c3 := uint32(3528531795)
@@ -4317,29 +3028,26 @@ func quernHostFillUniform32(r *host.Run) {
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillUniform32(r, base, shift, dst, size, c, src, c3, c4, low, width, last, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillUniform32(r, base, shift, dst, size, c, src, c3, c4, low, width, last, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, low float32, width float32, last float32, width2 int) {
+func quernRow1FillUniform32(r *host.Run, base, shift int, dst []float32, size uint64, c uint32, src Source, c3, c4 uint32, low, width, last float32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line uniform.go:97*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
+			/*line source.go:42*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
+			/*line source.go:43*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -4444,18 +3152,12 @@ func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, siz
 			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
 			/*line uniform.go:99*/ store4[float32](dst, i, shift, t25)
 		}
-	} /*line quern_gen.go:4447:1*/
+	} /*line quern_gen.go:3155:1*/
 }
 
 func quernHostFillUniform32_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	low := host.Value[float32](r, 2)
-	width := host.Value[float32](r, 3)
-	last := host.Value[float32](r, 4)
-	dst := host.Slice[float32](r, 5)
+	src, low, width, last, dst := host.Value[Source](r, 0), host.Value[float32](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 4
 	c := uint32(0)
@@ -4464,134 +3166,10 @@ func quernHostFillUniform32_shift_0(r *host.Run) {
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillUniform32_shift_0(r, base, shift2, dst, size, c, src, c3, c4, low, width, last, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillUniform32(r, base, shift2, dst, size, c, src, c3, c4, low, width, last, width2)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []float32, size uint64, c uint32, src Source, c3 uint32, c4 uint32, low float32, width float32, last float32, width2 int) {
-	for threadX := range width2 {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line uniform.go:97*/ if 4*i-shift2 < len(dst) {
-			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:49*/ a := uint32(t1)
-			b := uint32(t1>>32) | c<<16
-			c2 := uint32(src.Stream)
-			d := uint32(src.Stream >> 32)
-			/*line source.go:50*/ k0 := uint32(src.Seed)
-			k1 := uint32(src.Seed >> 32)
-			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo0 := a * 3528531795
-			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo1 := c2 * 3449720151
-			a = hi1 ^ b ^ k0
-			c2 = hi0 ^ d ^ k1
-			b = lo1
-			d = lo0
-			k0 += 2654435769
-			k1 += 3144134277
-			hi02 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo02 := a * 3528531795
-			hi12 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo12 := c2 * 3449720151
-			a = hi12 ^ b ^ k0
-			c2 = hi02 ^ d ^ k1
-			b = lo12
-			d = lo02
-			k0 += 2654435769
-			k1 += 3144134277
-			hi03 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo03 := a * 3528531795
-			hi13 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo13 := c2 * 3449720151
-			a = hi13 ^ b ^ k0
-			c2 = hi03 ^ d ^ k1
-			b = lo13
-			d = lo03
-			k0 += 2654435769
-			k1 += 3144134277
-			hi04 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo04 := a * 3528531795
-			hi14 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo14 := c2 * 3449720151
-			a = hi14 ^ b ^ k0
-			c2 = hi04 ^ d ^ k1
-			b = lo14
-			d = lo04
-			k0 += 2654435769
-			k1 += 3144134277
-			hi05 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo05 := a * 3528531795
-			hi15 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo15 := c2 * 3449720151
-			a = hi15 ^ b ^ k0
-			c2 = hi05 ^ d ^ k1
-			b = lo15
-			d = lo05
-			k0 += 2654435769
-			k1 += 3144134277
-			hi06 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo06 := a * 3528531795
-			hi16 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo16 := c2 * 3449720151
-			a = hi16 ^ b ^ k0
-			c2 = hi06 ^ d ^ k1
-			b = lo16
-			d = lo06
-			k0 += 2654435769
-			k1 += 3144134277
-			hi07 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo07 := a * 3528531795
-			hi17 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo17 := c2 * 3449720151
-			a = hi17 ^ b ^ k0
-			c2 = hi07 ^ d ^ k1
-			b = lo17
-			d = lo07
-			k0 += 2654435769
-			k1 += 3144134277
-			hi08 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo08 := a * 3528531795
-			hi18 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo18 := c2 * 3449720151
-			a = hi18 ^ b ^ k0
-			c2 = hi08 ^ d ^ k1
-			b = lo18
-			d = lo08
-			k0 += 2654435769
-			k1 += 3144134277
-			hi09 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo09 := a * 3528531795
-			hi19 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo19 := c2 * 3449720151
-			a = hi19 ^ b ^ k0
-			c2 = hi09 ^ d ^ k1
-			b = lo19
-			d = lo09
-			k0 += 2654435769
-			k1 += 3144134277
-			hi010 := uint32(uint64(c3) * uint64(a) >> 32)
-			lo010 := a * 3528531795
-			hi110 := uint32(uint64(c4) * uint64(c2) >> 32)
-			lo110 := c2 * 3449720151
-			a = hi110 ^ b ^ k0
-			c2 = hi010 ^ d ^ k1
-			b = lo110
-			d = lo010
-			/*line uniform.go:100*/ result0 := scaled32(a, low, width, last)
-			/*line uniform.go:100*/ result02 := scaled32(b, low, width, last)
-			result03 := scaled32(c2, low, width, last)
-			/*line uniform.go:101*/ result04 := scaled32(d, low, width, last)
-			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
-			/*line uniform.go:99*/ store4[float32](dst, i, shift2, t25)
-		}
-	} /*line quern_gen.go:4594:1*/
 }
 
 func quernPlainFillUniform64(r *host.Run) {
@@ -4600,79 +3178,43 @@ func quernPlainFillUniform64(r *host.Run) {
 }
 
 func quernHostFillUniform64(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	shift := host.Value[int](r, 1)
-	low := host.Value[float64](r, 2)
-	width := host.Value[float64](r, 3)
-	last := host.Value[float64](r, 4)
-	dst := host.Slice[float64](r, 5)
+	src, shift, low, width, last, dst := host.Value[Source](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := src.Offset / 2
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillUniform64(r, base, shift, dst, size, src, low, width, last, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillUniform64(r, base, shift, dst, size, src, low, width, last, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillUniform64(r *host.Run, base int, shift int, dst []float64, size uint64, src Source, low float64, width float64, last float64, width2 int) {
+func quernRow1FillUniform64(r *host.Run, base, shift int, dst []float64, size uint64, src Source, low, width, last float64, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:108:30000*/ if 2*i-shift < len(dst) {
+		/*line uniform.go:108:500*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			/*line uniform.go:110*/ result0 := scaled64(a, low, width, last)
 			/*line uniform.go:110*/ result02 := scaled64(b, low, width, last)
 			/*line uniform.go:110*/ store2[float64](dst, i, shift, result0, result02)
 		}
-	} /*line quern_gen.go:4637:1*/
+	} /*line quern_gen.go:3205:1*/
 }
 
 func quernHostFillUniform64_shift_0(r *host.Run) {
-	src := host.Value[Source](r, 0)
-	low := host.Value[float64](r, 2)
-	width := host.Value[float64](r, 3)
-	last := host.Value[float64](r, 4)
-	dst := host.Slice[float64](r, 5)
+	src, low, width, last, dst := host.Value[Source](r, 0), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	shift2 := 0
 	size := src.Offset / 2
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillUniform64_shift_0(r, base, shift2, dst, size, src, low, width, last, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillUniform64(r, base, shift2, dst, size, src, low, width, last, width2)
 		}
 	}
 }
-
-//go:noinline
-func quernRow1FillUniform64_shift_0(r *host.Run, base int, shift2 int, dst []float64, size uint64, src Source, low float64, width float64, last float64, width2 int) {
-	for threadX := range width2 {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line uniform.go:108:30000*/ if 2*i-shift2 < len(dst) {
-			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
-			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			/*line uniform.go:110*/ result0 := scaled64(a, low, width, last)
-			/*line uniform.go:110*/ result02 := scaled64(b, low, width, last)
-			/*line uniform.go:110*/ store2[float64](dst, i, shift2, result0, result02)
-		}
-	} /*line quern_gen.go:4675:1*/
-}
-
-//line uniform.go:114

@@ -162,9 +162,6 @@ func LaunchMulBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int, alp
 		k = quernMulBSR_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, block)
 	gpu.Arg(l, alpha)
 	gpu.Arg(l, beta)
@@ -173,7 +170,7 @@ func LaunchMulBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int, alp
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMulBSRColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSRColumns[float32]", Code: &quernPTX, Host: quernHostMulBSRColumns[float32], Plain: quernPlainMulBSRColumns[float32]}}
@@ -191,9 +188,6 @@ func LaunchMulBSRColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, c
 		k = quernMulBSRColumns_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, cols)
 	gpu.Arg(l, inner)
@@ -207,7 +201,7 @@ func LaunchMulBSRColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, c
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStarts = &gpu.Kernel{Declared: compiled.Declaration{Name: "starts", Code: &quernPTX, Host: quernHostStarts, Plain: quernPlainStarts}}
@@ -218,12 +212,9 @@ var quernStarts = &gpu.Kernel{Declared: compiled.Declaration{Name: "starts", Cod
 // entry, which checks the order, and for each element of start.
 func LaunchStarts(s *gpu.Stream, g gpu.Grid, rows, start *gpu.Buffer[int32]) error {
 	l, err := quernStarts.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, rows)
 	gpu.SliceArg(l, start)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRowsOf = &gpu.Kernel{Declared: compiled.Declaration{Name: "rowsOf", Code: &quernPTX, Host: quernHostRowsOf, Plain: quernPlainRowsOf}}
@@ -233,12 +224,9 @@ var quernRowsOf = &gpu.Kernel{Declared: compiled.Declaration{Name: "rowsOf", Cod
 // rowsOf finds the row of each entry.
 func LaunchRowsOf(s *gpu.Stream, g gpu.Grid, start, rows *gpu.Buffer[int32]) error {
 	l, err := quernRowsOf.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, rows)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGather_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[float32]", Code: &quernPTX, Host: quernHostGather[float32], Plain: quernPlainGather[float32]}}
@@ -256,15 +244,12 @@ func LaunchGather[T float32 | float64](s *gpu.Stream, g gpu.Grid, numbers, index
 		k = quernGather_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, numbers)
 	gpu.SliceArg(l, indexIn)
 	gpu.SliceArg(l, valueIn)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, value)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGatherRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherRows[float32]", Code: &quernPTX, Host: quernHostGatherRows[float32], Plain: quernPlainGatherRows[float32]}}
@@ -282,15 +267,12 @@ func LaunchGatherRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, numbers, s
 		k = quernGatherRows_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, numbers)
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, valueIn)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, value)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLongest = &gpu.Kernel{Declared: compiled.Declaration{Name: "longest", Code: &quernPTX, Host: quernHostLongest, Plain: quernPlainLongest}}
@@ -300,12 +282,9 @@ var quernLongest = &gpu.Kernel{Declared: compiled.Declaration{Name: "longest", C
 // longest finds the greatest number of entries of a row.
 func LaunchLongest(s *gpu.Stream, g gpu.Grid, start, greatest *gpu.Buffer[int32]) error {
 	l, err := quernLongest.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, greatest)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCountBSR = &gpu.Kernel{Declared: compiled.Declaration{Name: "countBSR", Code: &quernPTX, Host: quernHostCountBSR, Plain: quernPlainCountBSR}}
@@ -315,16 +294,13 @@ var quernCountBSR = &gpu.Kernel{Declared: compiled.Declaration{Name: "countBSR",
 // countBSR counts the elements of each row that are in blocks and within the matrix.
 func LaunchCountBSR(s *gpu.Stream, g gpu.Grid, rows, cols, block int, start, index, count *gpu.Buffer[int32]) error {
 	l, err := quernCountBSR.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, cols)
 	gpu.Arg(l, block)
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, count)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFromBSR_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromBSR[float32]", Code: &quernPTX, Host: quernHostFromBSR[float32], Plain: quernPlainFromBSR[float32]}}
@@ -342,9 +318,6 @@ func LaunchFromBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, b
 		k = quernFromBSR_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, cols)
 	gpu.Arg(l, block)
@@ -354,7 +327,7 @@ func LaunchFromBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, b
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, value)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBlockColumns = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockColumns", Code: &quernPTX, Host: quernHostBlockColumns, Plain: quernPlainBlockColumns}}
@@ -364,14 +337,11 @@ var quernBlockColumns = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockC
 // blockColumns finds the block column of each entry.
 func LaunchBlockColumns(s *gpu.Stream, g gpu.Grid, cols, block int, index, columns *gpu.Buffer[int32]) error {
 	l, err := quernBlockColumns.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, cols)
 	gpu.Arg(l, block)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, columns)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBlockLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockLines", Code: &quernPTX, Host: quernHostBlockLines, Plain: quernPlainBlockLines}}
@@ -381,14 +351,11 @@ var quernBlockLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockLin
 // blockLines finds the block row of each of the entries with the given numbers.
 func LaunchBlockLines(s *gpu.Stream, g gpu.Grid, block int, start, numbers, lines *gpu.Buffer[int32]) error {
 	l, err := quernBlockLines.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, block)
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, numbers)
 	gpu.SliceArg(l, lines)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBlockHeads = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockHeads", Code: &quernPTX, Host: quernHostBlockHeads, Plain: quernPlainBlockHeads}}
@@ -398,15 +365,12 @@ var quernBlockHeads = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockHea
 // blockHeads marks the first entry of each block with 1, and others, and the last element, with 0.
 func LaunchBlockHeads(s *gpu.Stream, g gpu.Grid, block int, index, numbers, lines, heads *gpu.Buffer[int32]) error {
 	l, err := quernBlockHeads.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, block)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, numbers)
 	gpu.SliceArg(l, lines)
 	gpu.SliceArg(l, heads)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBlockStarts = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockStarts", Code: &quernPTX, Host: quernHostBlockStarts, Plain: quernPlainBlockStarts}}
@@ -417,13 +381,10 @@ var quernBlockStarts = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockSt
 // entry k.
 func LaunchBlockStarts(s *gpu.Stream, g gpu.Grid, lines, before, start *gpu.Buffer[int32]) error {
 	l, err := quernBlockStarts.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, lines)
 	gpu.SliceArg(l, before)
 	gpu.SliceArg(l, start)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFillBlocks_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBlocks[float32]", Code: &quernPTX, Host: quernHostFillBlocks_float32, Plain: quernPlainFillBlocks[float32]}}
@@ -441,9 +402,6 @@ func LaunchFillBlocks[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int,
 		k = quernFillBlocks_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, block)
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, indexIn)
@@ -452,7 +410,7 @@ func LaunchFillBlocks[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int,
 	gpu.SliceArg(l, before)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, value)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDotTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dotTiles[float32]", Code: &quernPTX, Host: quernHostDotTiles[float32], Plain: quernPlainDotTiles[float32]}}
@@ -471,14 +429,11 @@ func LaunchDotTiles[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, x, y 
 		k = quernDotTiles_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDotParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dotParts[float32]", Code: &quernPTX, Host: quernHostDotParts[float32], Plain: quernPlainDotParts[float32]}}
@@ -496,15 +451,12 @@ func LaunchDotParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, part int,
 		k = quernDotParts_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernToELL_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "toELL[float32]", Code: &quernPTX, Host: quernHostToELL[float32], Plain: quernPlainToELL[float32]}}
@@ -520,9 +472,6 @@ func LaunchToELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, width int
 		k = quernToELL_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, width)
 	gpu.SliceArg(l, start)
@@ -530,7 +479,7 @@ func LaunchToELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, width int
 	gpu.SliceArg(l, valueIn)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, value)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMulELL_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulELL[float32]", Code: &quernPTX, Host: quernHostMulELL[float32], Plain: quernPlainMulELL[float32]}}
@@ -546,9 +495,6 @@ func LaunchMulELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, width int, alp
 		k = quernMulELL_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, width)
 	gpu.Arg(l, alpha)
 	gpu.Arg(l, beta)
@@ -556,7 +502,7 @@ func LaunchMulELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, width int, alp
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMulELLColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulELLColumns[float32]", Code: &quernPTX, Host: quernHostMulELLColumns_float32, Plain: quernPlainMulELLColumns[float32]}}
@@ -574,9 +520,6 @@ func LaunchMulELLColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, c
 		k = quernMulELLColumns_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, cols)
 	gpu.Arg(l, width)
@@ -588,7 +531,7 @@ func LaunchMulELLColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, c
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCountELL = &gpu.Kernel{Declared: compiled.Declaration{Name: "countELL", Code: &quernPTX, Host: quernHostCountELL, Plain: quernPlainCountELL}}
@@ -598,14 +541,11 @@ var quernCountELL = &gpu.Kernel{Declared: compiled.Declaration{Name: "countELL",
 // countELL counts the entries of each row.
 func LaunchCountELL(s *gpu.Stream, g gpu.Grid, rows, width int, index, count *gpu.Buffer[int32]) error {
 	l, err := quernCountELL.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, width)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, count)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFromELL_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromELL[float32]", Code: &quernPTX, Host: quernHostFromELL[float32], Plain: quernPlainFromELL[float32]}}
@@ -623,16 +563,13 @@ func LaunchFromELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows int, ind
 		k = quernFromELL_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.SliceArg(l, indexIn)
 	gpu.SliceArg(l, valueIn)
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, value)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMulColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float32]", Code: &quernPTX, Host: quernHostMulColumns_float32, Plain: quernPlainMulColumns[float32]}}
@@ -651,9 +588,6 @@ func LaunchMulColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols
 		k = quernMulColumns_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, cols)
 	gpu.Arg(l, strideB)
@@ -665,7 +599,7 @@ func LaunchMulColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMulTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float32]", Code: &quernPTX, Host: quernHostMulTiles_float32, Plain: quernPlainMulTiles[float32]}}
@@ -683,9 +617,6 @@ func LaunchMulTiles[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, 
 		k = quernMulTiles_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, cols)
 	gpu.Arg(l, strideB)
@@ -697,7 +628,7 @@ func LaunchMulTiles[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, 
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMulRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulRows[float32]", Code: &quernPTX, Host: quernHostMulRows[float32], Plain: quernPlainMulRows[float32]}}
@@ -716,9 +647,6 @@ func LaunchMulRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, log int, alph
 		k = quernMulRows_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, log)
 	gpu.Arg(l, alpha)
 	gpu.Arg(l, beta)
@@ -727,7 +655,7 @@ func LaunchMulRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, log int, alph
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMulRow_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulRow[float32]", Code: &quernPTX, Host: quernHostMulRow[float32], Plain: quernPlainMulRow[float32]}}
@@ -745,9 +673,6 @@ func LaunchMulRow[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha, beta T,
 		k = quernMulRow_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, alpha)
 	gpu.Arg(l, beta)
 	gpu.SliceArg(l, start)
@@ -755,7 +680,7 @@ func LaunchMulRow[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha, beta T,
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMulParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulParts[float32]", Code: &quernPTX, Host: quernHostMulParts[float32], Plain: quernPlainMulParts[float32]}}
@@ -774,9 +699,6 @@ func LaunchMulParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, steps int, a
 		k = quernMulParts_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, steps)
 	gpu.Arg(l, alpha)
 	gpu.Arg(l, beta)
@@ -787,7 +709,7 @@ func LaunchMulParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, steps int, a
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, rows)
 	gpu.SliceArg(l, carry)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMergeBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeBounds", Code: &quernPTX, Host: quernHostMergeBounds, Plain: quernPlainMergeBounds}}
@@ -797,14 +719,11 @@ var quernMergeBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeBo
 // mergeBounds finds the first row of each tile of steps, and the one after the last.
 func LaunchMergeBounds(s *gpu.Stream, g gpu.Grid, rows, entries int, start, bounds *gpu.Buffer[int32]) error {
 	l, err := quernMergeBounds.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, entries)
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, bounds)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMulMerge_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulMerge[float32]", Code: &quernPTX, Host: quernHostMulMerge[float32], Plain: quernPlainMulMerge[float32]}}
@@ -824,9 +743,6 @@ func LaunchMulMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha, beta 
 		k = quernMulMerge_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, alpha)
 	gpu.Arg(l, beta)
 	gpu.SliceArg(l, start)
@@ -836,7 +752,7 @@ func LaunchMulMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha, beta 
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, bounds)
 	gpu.SliceArg(l, carry)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAddCarries_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCarries[float32]", Code: &quernPTX, Host: quernHostAddCarries[float32], Plain: quernPlainAddCarries[float32]}}
@@ -855,14 +771,11 @@ func LaunchAddCarries[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha T, r
 		k = quernAddCarries_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, alpha)
 	gpu.SliceArg(l, rows)
 	gpu.SliceArg(l, carry)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFoldCarries_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "foldCarries[float32]", Code: &quernPTX, Host: quernHostFoldCarries[float32], Plain: quernPlainFoldCarries[float32]}}
@@ -882,16 +795,13 @@ func LaunchFoldCarries[T float32 | float64](s *gpu.Stream, g gpu.Grid, alpha T, 
 		k = quernFoldCarries_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, alpha)
 	gpu.SliceArg(l, bounds)
 	gpu.SliceArg(l, carry)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, foldedRows)
 	gpu.SliceArg(l, folded)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFindDiagonal = &gpu.Kernel{Declared: compiled.Declaration{Name: "findDiagonal", Code: &quernPTX, Host: quernHostFindDiagonal, Plain: quernPlainFindDiagonal}}
@@ -902,14 +812,11 @@ var quernFindDiagonal = &gpu.Kernel{Declared: compiled.Declaration{Name: "findDi
 // columns are not in strictly ascending order or the diagonal has no entry.
 func LaunchFindDiagonal(s *gpu.Stream, g gpu.Grid, start, index, diagonal, flaw *gpu.Buffer[int32]) error {
 	l, err := quernFindDiagonal.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, diagonal)
 	gpu.SliceArg(l, flaw)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFactorWarps_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "factorWarps[float32]", Code: &quernPTX, Host: quernHostFactorWarps[float32], Plain: quernPlainFactorWarps[float32]}}
@@ -928,16 +835,13 @@ func LaunchFactorWarps[T float32 | float64](s *gpu.Stream, g gpu.Grid, start, in
 		k = quernFactorWarps_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, diagonal)
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, sync)
 	gpu.SliceArg(l, flaw)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFactorAll_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "factorAll[float32]", Code: &quernPTX, Host: quernHostFactorAll[float32], Plain: quernPlainFactorAll[float32]}}
@@ -955,15 +859,12 @@ func LaunchFactorAll[T float32 | float64](s *gpu.Stream, g gpu.Grid, start, inde
 		k = quernFactorAll_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, diagonal)
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, flaw)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernInverseDiagonal_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "inverseDiagonal[float32]", Code: &quernPTX, Host: quernHostInverseDiagonal[float32], Plain: quernPlainInverseDiagonal[float32]}}
@@ -981,14 +882,11 @@ func LaunchInverseDiagonal[T float32 | float64](s *gpu.Stream, g gpu.Grid, start
 		k = quernInverseDiagonal_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, index)
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, inverse)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernScale_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scale[float32]", Code: &quernPTX, Host: quernHostScale[float32], Plain: quernPlainScale[float32]}}
@@ -1006,13 +904,10 @@ func LaunchScale[T float32 | float64](s *gpu.Stream, g gpu.Grid, d, r, z *gpu.Bu
 		k = quernScale_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, d)
 	gpu.SliceArg(l, r)
 	gpu.SliceArg(l, z)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStartCG = &gpu.Kernel{Declared: compiled.Declaration{Name: "startCG", Code: &quernPTX, Host: quernHostStartCG, Plain: quernPlainStartCG}}
@@ -1023,9 +918,6 @@ var quernStartCG = &gpu.Kernel{Declared: compiled.Declaration{Name: "startCG", C
 // already.
 func LaunchStartCG(s *gpu.Stream, g gpu.Grid, n int, tolerance float64, bb, rr, rz, state, history *gpu.Buffer[float64]) error {
 	l, err := quernStartCG.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, tolerance)
 	gpu.SliceArg(l, bb)
@@ -1033,7 +925,7 @@ func LaunchStartCG(s *gpu.Stream, g gpu.Grid, n int, tolerance float64, bb, rr, 
 	gpu.SliceArg(l, rz)
 	gpu.SliceArg(l, state)
 	gpu.SliceArg(l, history)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAlphaCG = &gpu.Kernel{Declared: compiled.Declaration{Name: "alphaCG", Code: &quernPTX, Host: quernHostAlphaCG, Plain: quernPlainAlphaCG}}
@@ -1043,13 +935,10 @@ var quernAlphaCG = &gpu.Kernel{Declared: compiled.Declaration{Name: "alphaCG", C
 // alphaCG sets alpha to rho/(p*q), or to 0 if the iteration has ended.
 func LaunchAlphaCG(s *gpu.Stream, g gpu.Grid, n int, pq, state *gpu.Buffer[float64]) error {
 	l, err := quernAlphaCG.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, pq)
 	gpu.SliceArg(l, state)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStepCG_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "stepCG[float32]", Code: &quernPTX, Host: quernHostStepCG[float32], Plain: quernPlainStepCG[float32]}}
@@ -1067,15 +956,12 @@ func LaunchStepCG[T float32 | float64](s *gpu.Stream, g gpu.Grid, state *gpu.Buf
 		k = quernStepCG_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, state)
 	gpu.SliceArg(l, p)
 	gpu.SliceArg(l, q)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, r)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBetaCG = &gpu.Kernel{Declared: compiled.Declaration{Name: "betaCG", Code: &quernPTX, Host: quernHostBetaCG, Plain: quernPlainBetaCG}}
@@ -1086,16 +972,13 @@ var quernBetaCG = &gpu.Kernel{Declared: compiled.Declaration{Name: "betaCG", Cod
 // last one.
 func LaunchBetaCG(s *gpu.Stream, g gpu.Grid, n, iteration int, rr, rz, state, history *gpu.Buffer[float64]) error {
 	l, err := quernBetaCG.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, iteration)
 	gpu.SliceArg(l, rr)
 	gpu.SliceArg(l, rz)
 	gpu.SliceArg(l, state)
 	gpu.SliceArg(l, history)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTurnCG_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "turnCG[float32]", Code: &quernPTX, Host: quernHostTurnCG[float32], Plain: quernPlainTurnCG[float32]}}
@@ -1113,13 +996,10 @@ func LaunchTurnCG[T float32 | float64](s *gpu.Stream, g gpu.Grid, state *gpu.Buf
 		k = quernTurnCG_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, state)
 	gpu.SliceArg(l, z)
 	gpu.SliceArg(l, p)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStartGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "startGMRES", Code: &quernPTX, Host: quernHostStartGMRES, Plain: quernPlainStartGMRES}}
@@ -1130,9 +1010,6 @@ var quernStartGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "startGMR
 // where bb has the partial sums of b*b.
 func LaunchStartGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, n int, first bool, tolerance float64, bb, rr, state, small, history *gpu.Buffer[float64]) error {
 	l, err := quernStartGMRES.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, h)
 	gpu.Arg(l, n)
 	gpu.Arg(l, first)
@@ -1142,7 +1019,7 @@ func LaunchStartGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, n int, first bool
 	gpu.SliceArg(l, state)
 	gpu.SliceArg(l, small)
 	gpu.SliceArg(l, history)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernUnitGMRES_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "unitGMRES[float32]", Code: &quernPTX, Host: quernHostUnitGMRES[float32], Plain: quernPlainUnitGMRES[float32]}}
@@ -1160,13 +1037,10 @@ func LaunchUnitGMRES[T float32 | float64](s *gpu.Stream, g gpu.Grid, state *gpu.
 		k = quernUnitGMRES_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, state)
 	gpu.SliceArg(l, w)
 	gpu.SliceArg(l, v)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSumGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumGMRES", Code: &quernPTX, Host: quernHostSumGMRES, Plain: quernPlainSumGMRES}}
@@ -1177,16 +1051,13 @@ var quernSumGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumGMRES",
 // new one. Block v does it for vector v. The second pass adds the sums to the column.
 func LaunchSumGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, n, column int, second bool, partial, small *gpu.Buffer[float64]) error {
 	l, err := quernSumGMRES.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, h)
 	gpu.Arg(l, n)
 	gpu.Arg(l, column)
 	gpu.Arg(l, second)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, small)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSubtractGMRES_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtractGMRES[float32]", Code: &quernPTX, Host: quernHostSubtractGMRES[float32], Plain: quernPlainSubtractGMRES[float32]}}
@@ -1204,15 +1075,12 @@ func LaunchSubtractGMRES[T float32 | float64](s *gpu.Stream, g gpu.Grid, h hesse
 		k = quernSubtractGMRES_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, h)
 	gpu.Arg(l, vectors)
 	gpu.SliceArg(l, small)
 	gpu.SliceArg(l, basis)
 	gpu.SliceArg(l, w)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRotateGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotateGMRES", Code: &quernPTX, Host: quernHostRotateGMRES, Plain: quernPlainRotateGMRES}}
@@ -1223,9 +1091,6 @@ var quernRotateGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotateG
 // one of a triangular matrix.
 func LaunchRotateGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, n, column, iteration int, ww, state, small, history *gpu.Buffer[float64]) error {
 	l, err := quernRotateGMRES.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, h)
 	gpu.Arg(l, n)
 	gpu.Arg(l, column)
@@ -1234,7 +1099,7 @@ func LaunchRotateGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, n, column, itera
 	gpu.SliceArg(l, state)
 	gpu.SliceArg(l, small)
 	gpu.SliceArg(l, history)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSolveGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "solveGMRES", Code: &quernPTX, Host: quernHostSolveGMRES, Plain: quernPlainSolveGMRES}}
@@ -1244,13 +1109,10 @@ var quernSolveGMRES = &gpu.Kernel{Declared: compiled.Declaration{Name: "solveGMR
 // solveGMRES finds the coefficients of the basis's vectors.
 func LaunchSolveGMRES(s *gpu.Stream, g gpu.Grid, h hessenberg, state, small *gpu.Buffer[float64]) error {
 	l, err := quernSolveGMRES.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, state)
 	gpu.SliceArg(l, small)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCombineGMRES_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "combineGMRES[float32]", Code: &quernPTX, Host: quernHostCombineGMRES[float32], Plain: quernPlainCombineGMRES[float32]}}
@@ -1269,16 +1131,13 @@ func LaunchCombineGMRES[T float32 | float64](s *gpu.Stream, g gpu.Grid, h hessen
 		k = quernCombineGMRES_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, h)
 	gpu.Arg(l, add)
 	gpu.SliceArg(l, state)
 	gpu.SliceArg(l, small)
 	gpu.SliceArg(l, basis)
 	gpu.SliceArg(l, u)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAddVector_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addVector[float32]", Code: &quernPTX, Host: quernHostAddVector[float32], Plain: quernPlainAddVector[float32]}}
@@ -1296,12 +1155,9 @@ func LaunchAddVector[T float32 | float64](s *gpu.Stream, g gpu.Grid, y, x *gpu.B
 		k = quernAddVector_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCountTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "countTiles", Code: &quernPTX, Host: quernHostCountTiles, Plain: quernPlainCountTiles}}
@@ -1309,13 +1165,10 @@ var quernCountTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "countTil
 // LaunchCountTiles runs countTiles on the grid g.
 func LaunchCountTiles(s *gpu.Stream, g gpu.Grid, shift uint, keys, counts *gpu.Buffer[int32]) error {
 	l, err := quernCountTiles.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, shift)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMoveTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveTiles", Code: &quernPTX, Host: quernHostMoveTiles, Plain: quernPlainMoveTiles}}
@@ -1323,16 +1176,13 @@ var quernMoveTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveTiles
 // LaunchMoveTiles runs moveTiles on the grid g.
 func LaunchMoveTiles(s *gpu.Stream, g gpu.Grid, shift uint, keys, numbers, counts, keysOut, numbersOut *gpu.Buffer[int32]) error {
 	l, err := quernMoveTiles.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, shift)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, numbers)
 	gpu.SliceArg(l, counts)
 	gpu.SliceArg(l, keysOut)
 	gpu.SliceArg(l, numbersOut)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCountParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts", Code: &quernPTX, Host: quernHostCountParts, Plain: quernPlainCountParts}}
@@ -1342,14 +1192,11 @@ var quernCountParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "countPar
 // countParts and moveParts are the same for CPUs: a thread has a part of the keys.
 func LaunchCountParts(s *gpu.Stream, g gpu.Grid, shift uint, part int, keys, counts *gpu.Buffer[int32]) error {
 	l, err := quernCountParts.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, shift)
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMoveParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveParts", Code: &quernPTX, Host: quernHostMoveParts, Plain: quernPlainMoveParts}}
@@ -1357,9 +1204,6 @@ var quernMoveParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveParts
 // LaunchMoveParts runs moveParts on the grid g.
 func LaunchMoveParts(s *gpu.Stream, g gpu.Grid, shift uint, part int, keys, numbers, counts, keysOut, numbersOut *gpu.Buffer[int32]) error {
 	l, err := quernMoveParts.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, shift)
 	gpu.Arg(l, part)
 	gpu.SliceArg(l, keys)
@@ -1367,7 +1211,7 @@ func LaunchMoveParts(s *gpu.Stream, g gpu.Grid, shift uint, part int, keys, numb
 	gpu.SliceArg(l, counts)
 	gpu.SliceArg(l, keysOut)
 	gpu.SliceArg(l, numbersOut)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTotals = &gpu.Kernel{Declared: compiled.Declaration{Name: "totals", Code: &quernPTX, Host: quernHostTotals, Plain: quernPlainTotals}}
@@ -1377,12 +1221,9 @@ var quernTotals = &gpu.Kernel{Declared: compiled.Declaration{Name: "totals", Cod
 // totals adds up the numbers of each tile.
 func LaunchTotals(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[int32]) error {
 	l, err := quernTotals.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, sums)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernScan = &gpu.Kernel{Declared: compiled.Declaration{Name: "scan", Code: &quernPTX, Host: quernHostScan, Plain: quernPlainScan}}
@@ -1394,13 +1235,10 @@ var quernScan = &gpu.Kernel{Declared: compiled.Declaration{Name: "scan", Code: &
 // the sum of the numbers before it.
 func LaunchScan(s *gpu.Stream, g gpu.Grid, tiles int, x, before *gpu.Buffer[int32]) error {
 	l, err := quernScan.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, tiles)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, before)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernScanAll = &gpu.Kernel{Declared: compiled.Declaration{Name: "scanAll", Code: &quernPTX, Host: quernHostScanAll, Plain: quernPlainScanAll}}
@@ -1410,11 +1248,8 @@ var quernScanAll = &gpu.Kernel{Declared: compiled.Declaration{Name: "scanAll", C
 // scanAll is scan for CPUs.
 func LaunchScanAll(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	l, err := quernScanAll.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernEnumerate = &gpu.Kernel{Declared: compiled.Declaration{Name: "enumerate", Code: &quernPTX, Host: quernHostEnumerate, Plain: quernPlainEnumerate}}
@@ -1424,11 +1259,8 @@ var quernEnumerate = &gpu.Kernel{Declared: compiled.Declaration{Name: "enumerate
 // enumerate numbers the elements of x.
 func LaunchEnumerate(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	l, err := quernEnumerate.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSolveWarps_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "solveWarps[float32]", Code: &quernPTX, Host: quernHostSolveWarps[float32], Plain: quernPlainSolveWarps[float32]}}
@@ -1447,9 +1279,6 @@ func LaunchSolveWarps[T float32 | float64](s *gpu.Stream, g gpu.Grid, upper, uni
 		k = quernSolveWarps_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, upper)
 	gpu.Arg(l, unit)
 	gpu.SliceArg(l, start)
@@ -1458,7 +1287,7 @@ func LaunchSolveWarps[T float32 | float64](s *gpu.Stream, g gpu.Grid, upper, uni
 	gpu.SliceArg(l, sync)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSolveAll_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "solveAll[float32]", Code: &quernPTX, Host: quernHostSolveAll[float32], Plain: quernPlainSolveAll[float32]}}
@@ -1476,9 +1305,6 @@ func LaunchSolveAll[T float32 | float64](s *gpu.Stream, g gpu.Grid, upper, unit 
 		k = quernSolveAll_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, upper)
 	gpu.Arg(l, unit)
 	gpu.SliceArg(l, start)
@@ -1486,7 +1312,7 @@ func LaunchSolveAll[T float32 | float64](s *gpu.Stream, g gpu.Grid, upper, unit 
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainMulBSR[T float32 | float64](r *host.Run) {
@@ -1495,31 +1321,19 @@ func quernPlainMulBSR[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulBSR[T float32 | float64](r *host.Run) {
-	block := host.Value[int](r, 0)
-	alpha := host.Value[T](r, 1)
-	beta := host.Value[T](r, 2)
-	start := host.Slice[int32](r, 3)
-	index := host.Slice[int32](r, 4)
-	value := host.Slice[T](r, 5)
-	x := host.Slice[T](r, 6)
-	y := host.Slice[T](r, 7)
+	block, alpha, beta, start, index, value, x, y := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulBSR[T](r, base, y, block, start, index, x, value, alpha, beta, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MulBSR[T](r, base, y, block, start, index, x, value, alpha, beta, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block int, start []int32, index []int32, x []T, value []T, alpha T, beta T, width int) {
+func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block int, start, index []int32, x, value []T, alpha, beta T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(y)-base, width)
 		if count <= 0 {
@@ -1535,16 +1349,12 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 				var sum T
 				end := int(start[line+1])
 				for k := int(start[line]); k < end; k++ {
-					if r.Halted() {
-						/*line bsr.go:135*/ r.Halt()
-					}
-					/*line bsr.go:136*/ at := (k*block + i) * block
+					/*line bsr.go:135*/ r.CheckHalt()
+					at := (k*block + i) * block
 					/*line bsr.go:136*/ first := int(index[k]) * block
 					for j := 0; j < block && first+j < len(x); j++ {
-						if r.Halted() {
-							/*line bsr.go:137*/ r.Halt()
-						}
-						/*line bsr.go:138*/ sum += value[at+j] * x[first+j]
+						/*line bsr.go:137*/ r.CheckHalt()
+						sum += value[at+j] * x[first+j]
 					}
 				}
 				_ = row2[threadX]
@@ -1566,23 +1376,19 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 		var sum T
 		end := int(start[line+1])
 		for k := int(start[line]); k < end; k++ {
-			if r.Halted() {
-				/*line bsr.go:135*/ r.Halt()
-			}
-			/*line bsr.go:136*/ at := (k*block + i) * block
+			/*line bsr.go:135*/ r.CheckHalt()
+			at := (k*block + i) * block
 			/*line bsr.go:136*/ first := int(index[k]) * block
 			for j := 0; j < block && first+j < len(x); j++ {
-				if r.Halted() {
-					/*line bsr.go:137*/ r.Halt()
-				}
-				/*line bsr.go:138*/ sum += value[at+j] * x[first+j]
+				/*line bsr.go:137*/ r.CheckHalt()
+				sum += value[at+j] * x[first+j]
 			}
 		}
 		_ = y[row]
 		/*line bsr.go:141*/ t10 := &y[row]
 		/*line bsr.go:141*/ result0 := scaled[T](alpha, sum, beta, t10)
 		/*line bsr.go:141*/ y[row] = result0
-	} /*line quern_gen.go:1585:1*/
+	} /*line quern_gen.go:1391:1*/
 }
 
 func quernPlainMulBSRColumns[T float32 | float64](r *host.Run) {
@@ -1591,22 +1397,9 @@ func quernPlainMulBSRColumns[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulBSRColumns[T float32 | float64](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	cols := host.Value[int](r, 1)
-	inner := host.Value[int](r, 2)
-	block := host.Value[int](r, 3)
-	strideB := host.Value[int](r, 4)
-	strideC := host.Value[int](r, 5)
-	alpha := host.Value[T](r, 6)
-	beta := host.Value[T](r, 7)
-	start := host.Slice[int32](r, 8)
-	index := host.Slice[int32](r, 9)
-	value := host.Slice[T](r, 10)
-	b := host.Slice[T](r, 11)
-	c := host.Slice[T](r, 12)
+	rows, cols, inner, block, strideB, strideC, alpha, beta, start, index, value, b, c := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[T](r, 6), host.Value[T](r, 7), host.Slice[int32](r, 8), host.Slice[int32](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -1614,18 +1407,16 @@ func quernHostMulBSRColumns[T float32 | float64](r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start2 := base + threadY
-				quernRow1MulBSRColumns[T](r, start2, base2, cols, size, rows, block, start, index, inner, value, b, strideB, strideC, c, alpha, beta, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			start2 := base + threadY
+			quernRow1MulBSRColumns[T](r, start2, base2, cols, size, rows, block, start, index, inner, value, b, strideB, strideC, c, alpha, beta, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulBSRColumns[T float32 | float64](r *host.Run, start2 int, base2 int, cols int, size int, rows int, block int, start []int32, index []int32, inner int, value []T, b []T, strideB int, strideC int, c []T, alpha T, beta T, width int) {
+func quernRow1MulBSRColumns[T float32 | float64](r *host.Run, start2, base2, cols, size, rows, block int, start, index []int32, inner int, value, b []T, strideB, strideC int, c []T, alpha, beta T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		column := base2 + threadX
@@ -1634,24 +1425,18 @@ func quernRow1MulBSRColumns[T float32 | float64](r *host.Run, start2 int, base2 
 			continue
 		}
 		for ; row < rows; row += size {
-			if r.Halted() {
-				/*line bsr.go:165*/ r.Halt()
-			}
-			/*line bsr.go:166*/ line := host.Div(row, block)
+			/*line bsr.go:165*/ r.CheckHalt()
+			line := host.Div(row, block)
 			/*line bsr.go:166*/ i := host.Rem(row, block)
 			var sum T
 			end := int(start[line+1])
 			for k := int(start[line]); k < end; k++ {
-				if r.Halted() {
-					/*line bsr.go:169*/ r.Halt()
-				}
-				/*line bsr.go:170*/ at := (k*block + i) * block
+				/*line bsr.go:169*/ r.CheckHalt()
+				at := (k*block + i) * block
 				/*line bsr.go:170*/ first := int(index[k]) * block
 				for j := 0; j < block && first+j < inner; j++ {
-					if r.Halted() {
-						/*line bsr.go:171*/ r.Halt()
-					}
-					/*line bsr.go:172*/ sum += value[at+j] * b[(first+j)*strideB+column]
+					/*line bsr.go:171*/ r.CheckHalt()
+					sum += value[at+j] * b[(first+j)*strideB+column]
 				}
 			}
 			at2 := row*strideC + column
@@ -1660,7 +1445,7 @@ func quernRow1MulBSRColumns[T float32 | float64](r *host.Run, start2 int, base2 
 			/*line bsr.go:176*/ result0 := scaled[T](alpha, sum, beta, t10)
 			/*line bsr.go:176*/ c[at2] = result0
 		}
-	} /*line quern_gen.go:1663:1*/
+	} /*line quern_gen.go:1448:1*/
 }
 
 func quernPlainStarts(r *host.Run) {
@@ -1669,27 +1454,21 @@ func quernPlainStarts(r *host.Run) {
 }
 
 func quernHostStarts(r *host.Run) {
-	rows := host.Slice[int32](r, 0)
-	start := host.Slice[int32](r, 1)
+	rows, start := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX - 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Starts(r, base, rows, start, width, base2)
-				quernRow2Starts(r, base, start, rows, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Starts(r, base, rows, start, width, base2)
+			quernRow2Starts(r, base, start, rows, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Starts(r *host.Run, base int, rows []int32, start []int32, width int, base2 int) {
+func quernRow1Starts(r *host.Run, base int, rows, start []int32, width, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(rows)-base, width)
 		if count <= 0 {
@@ -1724,11 +1503,11 @@ func quernRow1Starts(r *host.Run, base int, rows []int32, start []int32, width i
 				/*line convert.go:36*/ host.Fail(r, "assertion failed: the entries of a sorted matrix are not in the order of rows")
 			}
 		}
-	} /*line quern_gen.go:1727:1*/
+	} /*line quern_gen.go:1506:1*/
 }
 
 //go:noinline
-func quernRow2Starts(r *host.Run, base int, start []int32, rows []int32, width int) {
+func quernRow2Starts(r *host.Run, base int, start, rows []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(start)-base, width)
 		if count2 <= 0 {
@@ -1743,10 +1522,8 @@ func quernRow2Starts(r *host.Run, base int, start []int32, rows []int32, width i
 				/*line convert.go:15*/ high := len(rows)
 				low := 0
 				/*line convert.go:16*/ for low < high {
-					if r.Halted() {
-						/*line convert.go:16*/ r.Halt()
-					}
-					/*line convert.go:17*/ mid := (low + high) / 2
+					/*line convert.go:16*/ r.CheckHalt()
+					mid := (low + high) / 2
 					if rows[mid] < t2 {
 						low = mid + 1
 					} else {
@@ -1766,10 +1543,8 @@ func quernRow2Starts(r *host.Run, base int, start []int32, rows []int32, width i
 			/*line convert.go:15*/ high := len(rows)
 			low := 0
 			/*line convert.go:16*/ for low < high {
-				if r.Halted() {
-					/*line convert.go:16*/ r.Halt()
-				}
-				/*line convert.go:17*/ mid := (low + high) / 2
+				/*line convert.go:16*/ r.CheckHalt()
+				mid := (low + high) / 2
 				if rows[mid] < t2 {
 					low = mid + 1
 				} else {
@@ -1778,7 +1553,7 @@ func quernRow2Starts(r *host.Run, base int, start []int32, rows []int32, width i
 			}
 			/*line convert.go:39*/ start[i] = int32(low)
 		}
-	} /*line quern_gen.go:1781:1*/
+	} /*line quern_gen.go:1556:1*/
 }
 
 func quernPlainRowsOf(r *host.Run) {
@@ -1787,25 +1562,19 @@ func quernPlainRowsOf(r *host.Run) {
 }
 
 func quernHostRowsOf(r *host.Run) {
-	start := host.Slice[int32](r, 0)
-	rows := host.Slice[int32](r, 1)
+	start, rows := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RowsOf(r, base, rows, start, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1RowsOf(r, base, rows, start, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RowsOf(r *host.Run, base int, rows []int32, start []int32, width int) {
+func quernRow1RowsOf(r *host.Run, base int, rows, start []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(rows)-base, width)
 		if count <= 0 {
@@ -1820,10 +1589,8 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, start []int32, width i
 				/*line convert.go:15*/ high := len(start)
 				low := 0
 				/*line convert.go:16*/ for low < high {
-					if r.Halted() {
-						/*line convert.go:16*/ r.Halt()
-					}
-					/*line convert.go:17*/ mid := (low + high) / 2
+					/*line convert.go:16*/ r.CheckHalt()
+					mid := (low + high) / 2
 					if start[mid] < t2 {
 						low = mid + 1
 					} else {
@@ -1843,10 +1610,8 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, start []int32, width i
 			/*line convert.go:15*/ high := len(start)
 			low := 0
 			/*line convert.go:16*/ for low < high {
-				if r.Halted() {
-					/*line convert.go:16*/ r.Halt()
-				}
-				/*line convert.go:17*/ mid := (low + high) / 2
+				/*line convert.go:16*/ r.CheckHalt()
+				mid := (low + high) / 2
 				if start[mid] < t2 {
 					low = mid + 1
 				} else {
@@ -1855,7 +1620,7 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, start []int32, width i
 			}
 			/*line convert.go:48*/ rows[k] = int32(low - 1)
 		}
-	} /*line quern_gen.go:1858:1*/
+	} /*line quern_gen.go:1623:1*/
 }
 
 func quernPlainGather[T float32 | float64](r *host.Run) {
@@ -1864,28 +1629,19 @@ func quernPlainGather[T float32 | float64](r *host.Run) {
 }
 
 func quernHostGather[T float32 | float64](r *host.Run) {
-	numbers := host.Slice[int32](r, 0)
-	indexIn := host.Slice[int32](r, 1)
-	valueIn := host.Slice[T](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[T](r, 4)
+	numbers, indexIn, valueIn, index, value := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather[T](r, base, numbers, index, value, indexIn, valueIn, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Gather[T](r, base, numbers, index, value, indexIn, valueIn, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers []int32, index []int32, value []T, indexIn []int32, valueIn []T, width int) {
+func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers, index []int32, value []T, indexIn []int32, valueIn []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(index)-base, len(numbers)-base, len(value)-base, width)
 		if count <= 0 {
@@ -1920,7 +1676,7 @@ func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers []int32
 			/*line convert.go:58*/ index[k] = t5
 			/*line convert.go:58*/ value[k] = t6
 		}
-	} /*line quern_gen.go:1923:1*/
+	} /*line quern_gen.go:1679:1*/
 }
 
 func quernPlainGatherRows[T float32 | float64](r *host.Run) {
@@ -1929,28 +1685,19 @@ func quernPlainGatherRows[T float32 | float64](r *host.Run) {
 }
 
 func quernHostGatherRows[T float32 | float64](r *host.Run) {
-	numbers := host.Slice[int32](r, 0)
-	start := host.Slice[int32](r, 1)
-	valueIn := host.Slice[T](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[T](r, 4)
+	numbers, start, valueIn, index, value := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GatherRows[T](r, base, numbers, index, value, start, valueIn, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1GatherRows[T](r, base, numbers, index, value, start, valueIn, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []int32, index []int32, value []T, start []int32, valueIn []T, width int) {
+func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers, index []int32, value []T, start []int32, valueIn []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(index)-base, len(numbers)-base, len(value)-base, width)
 		if count <= 0 {
@@ -1969,10 +1716,8 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 				/*line convert.go:15*/ high := len(start)
 				low := 0
 				/*line convert.go:16*/ for low < high {
-					if r.Halted() {
-						/*line convert.go:16*/ r.Halt()
-					}
-					/*line convert.go:17*/ mid := (low + high) / 2
+					/*line convert.go:16*/ r.CheckHalt()
+					mid := (low + high) / 2
 					if start[mid] < t6 {
 						low = mid + 1
 					} else {
@@ -1998,10 +1743,8 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 			/*line convert.go:15*/ high := len(start)
 			low := 0
 			/*line convert.go:16*/ for low < high {
-				if r.Halted() {
-					/*line convert.go:16*/ r.Halt()
-				}
-				/*line convert.go:17*/ mid := (low + high) / 2
+				/*line convert.go:16*/ r.CheckHalt()
+				mid := (low + high) / 2
 				if start[mid] < t6 {
 					low = mid + 1
 				} else {
@@ -2013,7 +1756,7 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 			/*line convert.go:68*/ index[k] = t8
 			/*line convert.go:68*/ value[k] = t9
 		}
-	} /*line quern_gen.go:2016:1*/
+	} /*line quern_gen.go:1759:1*/
 }
 
 func quernPlainLongest(r *host.Run) {
@@ -2022,27 +1765,21 @@ func quernPlainLongest(r *host.Run) {
 }
 
 func quernHostLongest(r *host.Run) {
-	start := host.Slice[int32](r, 0)
-	greatest := host.Slice[int32](r, 1)
+	start, greatest := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	size := gridX * dimX
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Longest(r, base, size, start, greatest, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Longest(r, base, size, start, greatest, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Longest(r *host.Run, base int, size int, start []int32, greatest []int32, width int) {
+func quernRow1Longest(r *host.Run, base, size int, start, greatest []int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 //line convert.go:246
@@ -2051,7 +1788,7 @@ func quernRow1Longest(r *host.Run, base int, size int, start []int32, greatest [
 			n = max(n, start[i+1]-start[i])
 		}
 		kernel.AtomicMax(&greatest[0], n)
-	} /*line quern_gen.go:2054:1*/
+	} /*line quern_gen.go:1791:1*/
 }
 
 func quernPlainCountBSR(r *host.Run) {
@@ -2060,29 +1797,19 @@ func quernPlainCountBSR(r *host.Run) {
 }
 
 func quernHostCountBSR(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	cols := host.Value[int](r, 1)
-	block := host.Value[int](r, 2)
-	start := host.Slice[int32](r, 3)
-	index := host.Slice[int32](r, 4)
-	count := host.Slice[int32](r, 5)
+	rows, cols, block, start, index, count := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CountBSR(r, base, count, rows, start, block, index, cols, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CountBSR(r, base, count, rows, start, block, index, cols, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CountBSR(r *host.Run, base int, count []int32, rows int, start []int32, block int, index []int32, cols int, width int) {
+func quernRow1CountBSR(r *host.Run, base int, count []int32, rows int, start []int32, block int, index []int32, cols, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(count)-base, width)
 		if count2 <= 0 {
@@ -2094,7 +1821,7 @@ func quernRow1CountBSR(r *host.Run, base int, count []int32, rows int, start []i
 				r.ThreadIdx.X = threadX
 				row := base + threadX
 				/*line convert_bsr.go:19*/ n := 0
-				/*line convert_bsr.go:20:10000*/ if row < rows {
+				/*line :20:500*/ if row < rows {
 					end := int(start[host.Div(row, block)+1])
 					/*line convert_bsr.go:22*/ for k := int(start[host.Div(row, block)]); k < end; k++ {
 						first := int(index[k]) * block
@@ -2109,14 +1836,14 @@ func quernRow1CountBSR(r *host.Run, base int, count []int32, rows int, start []i
 			return
 		}
 	}
-	/*line convert_bsr.go:33:10000*/ for threadX := range width {
+	/*line :33:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line convert_bsr.go:16:10000*/ if row >= len(count) {
+		/*line :16:500*/ if row >= len(count) {
 			continue
 		}
-		/*line convert_bsr.go:19*/ n := 0
-		/*line convert_bsr.go:20:10000*/ if row < rows {
+		n := 0
+		/*line :20:500*/ if row < rows {
 			end := int(start[host.Div(row, block)+1])
 			/*line convert_bsr.go:22*/ for k := int(start[host.Div(row, block)]); k < end; k++ {
 				first := int(index[k]) * block
@@ -2127,7 +1854,7 @@ func quernRow1CountBSR(r *host.Run, base int, count []int32, rows int, start []i
 			}
 		}
 		count[row] = int32(n)
-	} /*line quern_gen.go:2130:1*/
+	} /*line quern_gen.go:1857:1*/
 }
 
 func quernPlainFromBSR[T float32 | float64](r *host.Run) {
@@ -2136,39 +1863,26 @@ func quernPlainFromBSR[T float32 | float64](r *host.Run) {
 }
 
 func quernHostFromBSR[T float32 | float64](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	cols := host.Value[int](r, 1)
-	block := host.Value[int](r, 2)
-	startIn := host.Slice[int32](r, 3)
-	indexIn := host.Slice[int32](r, 4)
-	valueIn := host.Slice[T](r, 5)
-	start := host.Slice[int32](r, 6)
-	index := host.Slice[int32](r, 7)
-	value := host.Slice[T](r, 8)
+	rows, cols, block, startIn, indexIn, valueIn, start, index, value := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FromBSR[T](r, start, rows, index, base, startIn, block, indexIn, cols, value, valueIn, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FromBSR[T](r, start, rows, index, base, startIn, block, indexIn, cols, value, valueIn, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FromBSR[T float32 | float64](r *host.Run, start []int32, rows int, index []int32, base int, startIn []int32, block int, indexIn []int32, cols int, value []T, valueIn []T, width int) {
+func quernRow1FromBSR[T float32 | float64](r *host.Run, start []int32, rows int, index []int32, base int, startIn []int32, block int, indexIn []int32, cols int, value, valueIn []T, width int) {
 	count := width
 	if rows >= 0 && rows < len(start) && base >= 0 && count <= len(start)-base {
 		row2 := start[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			row := base + threadX
-			/*line convert_bsr.go:35:10000*/ if !(int(start[rows]) == len(index)) {
+			/*line convert_bsr.go:35:500*/ if !(int(start[rows]) == len(index)) {
 				/*line convert_bsr.go:35*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the blocks have elements; CountBSR tells how many")
 			}
 			if row >= rows {
@@ -2176,17 +1890,13 @@ func quernRow1FromBSR[T float32 | float64](r *host.Run, start []int32, rows int,
 			}
 			to := int(row2[threadX])
 			/*line convert_bsr.go:40*/ end := int(startIn[host.Div(row, block)+1])
-			/*line convert_bsr.go:41:10000*/ for k := int(startIn[host.Div(row, block)]); k < end; k++ {
-				/*line convert_bsr.go:42:10000*/ if r.Halted() {
-					/*line convert_bsr.go:41*/ r.Halt()
-				}
-				/*line convert_bsr.go:42:10000*/ at := (k*block + host.Rem(row, block)) * block
+			/*line :41:500*/ for k := int(startIn[host.Div(row, block)]); k < end; k++ {
+				/*line convert_bsr.go:41*/ r.CheckHalt()
+				at := (k*block + host.Rem(row, block)) * block
 				/*line convert_bsr.go:42*/ first := int(indexIn[k]) * block
 				for j := 0; j < block && first+j < cols; j++ {
-					/*line convert_bsr.go:44:10000*/ if r.Halted() {
-						/*line convert_bsr.go:43*/ r.Halt()
-					}
-					/*line convert_bsr.go:44:10000*/ _ = index[to]
+					/*line convert_bsr.go:43*/ r.CheckHalt()
+					_ = index[to]
 					/*line convert_bsr.go:44*/ _ = value[to]
 					t9 := int32(first + j)
 					/*line convert_bsr.go:44*/ t10 := valueIn[at+j]
@@ -2201,7 +1911,7 @@ func quernRow1FromBSR[T float32 | float64](r *host.Run, start []int32, rows int,
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line convert_bsr.go:35:10000*/ if !(int(start[rows]) == len(index)) {
+		/*line :35:500*/ if !(int(start[rows]) == len(index)) {
 			/*line convert_bsr.go:35*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the blocks have elements; CountBSR tells how many")
 		}
 		if row >= rows {
@@ -2209,17 +1919,13 @@ func quernRow1FromBSR[T float32 | float64](r *host.Run, start []int32, rows int,
 		}
 		to := int(start[row])
 		/*line convert_bsr.go:40*/ end := int(startIn[host.Div(row, block)+1])
-		/*line convert_bsr.go:41:10000*/ for k := int(startIn[host.Div(row, block)]); k < end; k++ {
-			/*line convert_bsr.go:42:10000*/ if r.Halted() {
-				/*line convert_bsr.go:41*/ r.Halt()
-			}
-			/*line convert_bsr.go:42:10000*/ at := (k*block + host.Rem(row, block)) * block
+		/*line :41:500*/ for k := int(startIn[host.Div(row, block)]); k < end; k++ {
+			/*line convert_bsr.go:41*/ r.CheckHalt()
+			at := (k*block + host.Rem(row, block)) * block
 			/*line convert_bsr.go:42*/ first := int(indexIn[k]) * block
 			for j := 0; j < block && first+j < cols; j++ {
-				/*line convert_bsr.go:44:10000*/ if r.Halted() {
-					/*line convert_bsr.go:43*/ r.Halt()
-				}
-				/*line convert_bsr.go:44:10000*/ _ = index[to]
+				/*line convert_bsr.go:43*/ r.CheckHalt()
+				_ = index[to]
 				/*line convert_bsr.go:44*/ _ = value[to]
 				t9 := int32(first + j)
 				/*line convert_bsr.go:44*/ t10 := valueIn[at+j]
@@ -2228,7 +1934,7 @@ func quernRow1FromBSR[T float32 | float64](r *host.Run, start []int32, rows int,
 				to++
 			}
 		}
-	} /*line quern_gen.go:2231:1*/
+	} /*line quern_gen.go:1937:1*/
 }
 
 func quernPlainBlockColumns(r *host.Run) {
@@ -2237,27 +1943,19 @@ func quernPlainBlockColumns(r *host.Run) {
 }
 
 func quernHostBlockColumns(r *host.Run) {
-	cols := host.Value[int](r, 0)
-	block := host.Value[int](r, 1)
-	index := host.Slice[int32](r, 2)
-	columns := host.Slice[int32](r, 3)
+	cols, block, index, columns := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlockColumns(r, base, columns, index, cols, block, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1BlockColumns(r, base, columns, index, cols, block, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlockColumns(r *host.Run, base int, columns []int32, index []int32, cols int, block int, width int) {
+func quernRow1BlockColumns(r *host.Run, base int, columns, index []int32, cols, block, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(columns)-base, width)
 		if count <= 0 {
@@ -2287,7 +1985,7 @@ func quernRow1BlockColumns(r *host.Run, base int, columns []int32, index []int32
 			}
 			/*line convert_bsr.go:126*/ columns[k] = int32(host.Div(j, block))
 		}
-	} /*line quern_gen.go:2290:1*/
+	} /*line quern_gen.go:1988:1*/
 }
 
 func quernPlainBlockLines(r *host.Run) {
@@ -2296,27 +1994,19 @@ func quernPlainBlockLines(r *host.Run) {
 }
 
 func quernHostBlockLines(r *host.Run) {
-	block := host.Value[int](r, 0)
-	start := host.Slice[int32](r, 1)
-	numbers := host.Slice[int32](r, 2)
-	lines := host.Slice[int32](r, 3)
+	block, start, numbers, lines := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlockLines(r, base, lines, numbers, start, block, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1BlockLines(r, base, lines, numbers, start, block, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlockLines(r *host.Run, base int, lines []int32, numbers []int32, start []int32, block int, width int) {
+func quernRow1BlockLines(r *host.Run, base int, lines, numbers, start []int32, block, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(lines)-base, width)
 		if count <= 0 {
@@ -2331,19 +2021,17 @@ func quernRow1BlockLines(r *host.Run, base int, lines []int32, numbers []int32, 
 				/*line convert.go:15*/ high := len(start)
 				low := 0
 				/*line convert.go:16*/ for low < high {
-					if r.Halted() {
-						/*line convert.go:16*/ r.Halt()
-					}
-					/*line convert.go:17*/ mid := (low + high) / 2
+					/*line convert.go:16*/ r.CheckHalt()
+					mid := (low + high) / 2
 					if start[mid] < t2 {
 						low = mid + 1
 					} else {
 						high = mid
 					}
 				}
-				/*line convert_bsr.go:135:10000*/ row2[threadX] = int32(host.Div(low-1, block))
+				/*line convert_bsr.go:135:500*/ row2[threadX] = int32(host.Div(low-1, block))
 			}
-			/*line convert_bsr.go:137:10000*/ return
+			/*line :137:500*/ return
 		}
 	}
 	/*line convert_bsr.go:140*/ for threadX := range width {
@@ -2354,19 +2042,17 @@ func quernRow1BlockLines(r *host.Run, base int, lines []int32, numbers []int32, 
 			/*line convert.go:15*/ high := len(start)
 			low := 0
 			/*line convert.go:16*/ for low < high {
-				if r.Halted() {
-					/*line convert.go:16*/ r.Halt()
-				}
-				/*line convert.go:17*/ mid := (low + high) / 2
+				/*line convert.go:16*/ r.CheckHalt()
+				mid := (low + high) / 2
 				if start[mid] < t2 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			/*line convert_bsr.go:135:10000*/ lines[k] = int32(host.Div(low-1, block))
+			/*line convert_bsr.go:135:500*/ lines[k] = int32(host.Div(low-1, block))
 		}
-	} /*line quern_gen.go:2369:1*/
+	} /*line quern_gen.go:2055:1*/
 }
 
 func quernPlainBlockHeads(r *host.Run) {
@@ -2375,29 +2061,20 @@ func quernPlainBlockHeads(r *host.Run) {
 }
 
 func quernHostBlockHeads(r *host.Run) {
-	block := host.Value[int](r, 0)
-	index := host.Slice[int32](r, 1)
-	numbers := host.Slice[int32](r, 2)
-	lines := host.Slice[int32](r, 3)
-	heads := host.Slice[int32](r, 4)
+	block, index, numbers, lines, heads := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX - 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlockHeads(r, base, heads, lines, index, numbers, block, width, base2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1BlockHeads(r, base, heads, lines, index, numbers, block, width, base2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlockHeads(r *host.Run, base int, heads []int32, lines []int32, index []int32, numbers []int32, block int, width int, base2 int) {
+func quernRow1BlockHeads(r *host.Run, base int, heads, lines, index, numbers []int32, block, width, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(heads)-base, width)
 		if count <= 0 {
@@ -2427,18 +2104,18 @@ func quernRow1BlockHeads(r *host.Run, base int, heads []int32, lines []int32, in
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		k := base + threadX
-		/*line convert_bsr.go:144:10000*/ if k >= len(heads) {
+		/*line :144:500*/ if k >= len(heads) {
 			continue
 		}
-//line convert_bsr.go:147:10000
+//line :147:500
 		var head int32
-		/*line convert_bsr.go:148*/ if k < len(lines) {
-			if k == 0 || lines[k] != lines[k-1] || host.Div(int(index[numbers[k]]), block) != host.Div(int(index[numbers[k-1]]), block) {
+		if k < len(lines) {
+			/*line convert_bsr.go:149*/ if k == 0 || lines[k] != lines[k-1] || host.Div(int(index[numbers[k]]), block) != host.Div(int(index[numbers[k-1]]), block) {
 				head = 1
 			}
 		}
 		heads[k] = head
-	} /*line quern_gen.go:2441:1*/
+	} /*line quern_gen.go:2118:1*/
 }
 
 func quernPlainBlockStarts(r *host.Run) {
@@ -2447,26 +2124,19 @@ func quernPlainBlockStarts(r *host.Run) {
 }
 
 func quernHostBlockStarts(r *host.Run) {
-	lines := host.Slice[int32](r, 0)
-	before := host.Slice[int32](r, 1)
-	start := host.Slice[int32](r, 2)
+	lines, before, start := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlockStarts(r, base, start, lines, before, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1BlockStarts(r, base, start, lines, before, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlockStarts(r *host.Run, base int, start []int32, lines []int32, before []int32, width int) {
+func quernRow1BlockStarts(r *host.Run, base int, start, lines, before []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(start)-base, width)
 		if count <= 0 {
@@ -2481,17 +2151,15 @@ func quernRow1BlockStarts(r *host.Run, base int, start []int32, lines []int32, b
 				/*line convert.go:15*/ high := len(lines)
 				low := 0
 				/*line convert.go:16*/ for low < high {
-					if r.Halted() {
-						/*line convert.go:16*/ r.Halt()
-					}
-					/*line convert.go:17*/ mid := (low + high) / 2
+					/*line convert.go:16*/ r.CheckHalt()
+					mid := (low + high) / 2
 					if lines[mid] < t2 {
 						low = mid + 1
 					} else {
 						high = mid
 					}
 				}
-				/*line convert_bsr.go:162:10000*/ row[threadX] = before[low]
+				/*line convert_bsr.go:162:500*/ row[threadX] = before[low]
 			}
 			/*line convert_bsr.go:164*/ return
 		}
@@ -2504,19 +2172,17 @@ func quernRow1BlockStarts(r *host.Run, base int, start []int32, lines []int32, b
 			/*line convert.go:15*/ high := len(lines)
 			low := 0
 			/*line convert.go:16*/ for low < high {
-				if r.Halted() {
-					/*line convert.go:16*/ r.Halt()
-				}
-				/*line convert.go:17*/ mid := (low + high) / 2
+				/*line convert.go:16*/ r.CheckHalt()
+				mid := (low + high) / 2
 				if lines[mid] < t2 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			/*line convert_bsr.go:162:10000*/ start[i] = before[low]
+			/*line convert_bsr.go:162:500*/ start[i] = before[low]
 		}
-	} /*line quern_gen.go:2519:1*/
+	} /*line quern_gen.go:2185:1*/
 }
 
 func quernPlainFillBlocks[T float32 | float64](r *host.Run) {
@@ -2525,56 +2191,40 @@ func quernPlainFillBlocks[T float32 | float64](r *host.Run) {
 }
 
 func quernHostFillBlocks_float32(r *host.Run) {
-	block := host.Value[int](r, 0)
-	start := host.Slice[int32](r, 1)
-	indexIn := host.Slice[int32](r, 2)
-	valueIn := host.Slice[float32](r, 3)
-	numbers := host.Slice[int32](r, 4)
-	before := host.Slice[int32](r, 5)
-	index := host.Slice[int32](r, 6)
-	value := host.Slice[float32](r, 7)
+	block, start, indexIn, valueIn, numbers, before, index, value := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5), host.Slice[int32](r, 6), host.Slice[float32](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := len(before) - 1
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBlocks_float32(r, before, n, index, base, indexIn, numbers, block, start, value, valueIn, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillBlocks_float32(r, before, n, index, base, indexIn, numbers, block, start, value, valueIn, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBlocks_float32(r *host.Run, before []int32, n int, index []int32, base int, indexIn []int32, numbers []int32, block int, start []int32, value []float32, valueIn []float32, width int) {
+func quernRow1FillBlocks_float32(r *host.Run, before []int32, n int, index []int32, base int, indexIn, numbers []int32, block int, start []int32, value, valueIn []float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line convert_bsr.go:171:10000*/ if !(int(before[n]) == len(index)) {
+		/*line convert_bsr.go:171:500*/ if !(int(before[n]) == len(index)) {
 			/*line convert_bsr.go:171*/ host.Fail(r, "assertion failed: the BSR matrix must have as many blocks as the entries are in; CountBlocks tells how many")
 		}
-		/*line convert_bsr.go:172:10000*/ k := base + threadX
-		/*line convert_bsr.go:173*/ if k >= n || before[k] == before[k+1] {
+		/*line convert_bsr.go:172*/ k := base + threadX
+		if k >= n || before[k] == before[k+1] {
 			continue
 		}
 		b := before[k]
 		index[b] = int32(host.Div(int(indexIn[numbers[k]]), block))
 		for ; k < n && before[k+1] == b+1; k++ {
-			if r.Halted() {
-				/*line convert_bsr.go:178*/ r.Halt()
-			}
-			/*line convert_bsr.go:179*/ number := numbers[k]
+			/*line convert_bsr.go:178*/ r.CheckHalt()
+			number := numbers[k]
 			t2 := number + 1
 			/*line convert.go:15*/ high := len(start)
 			low := 0
 			/*line convert.go:16*/ for low < high {
-				if r.Halted() {
-					/*line convert.go:16*/ r.Halt()
-				}
-				/*line convert.go:17*/ mid := (low + high) / 2
+				/*line convert.go:16*/ r.CheckHalt()
+				mid := (low + high) / 2
 				if start[mid] < t2 {
 					low = mid + 1
 				} else {
@@ -2585,60 +2235,44 @@ func quernRow1FillBlocks_float32(r *host.Run, before []int32, n int, index []int
 			/*line convert_bsr.go:180*/ j := host.Rem(int(indexIn[number]), block)
 			value[(int(b)*block+i)*block+j] += valueIn[number]
 		}
-	} /*line quern_gen.go:2588:1*/
+	} /*line quern_gen.go:2238:1*/
 }
 
 func quernHostFillBlocks_float64(r *host.Run) {
-	block := host.Value[int](r, 0)
-	start := host.Slice[int32](r, 1)
-	indexIn := host.Slice[int32](r, 2)
-	valueIn := host.Slice[float64](r, 3)
-	numbers := host.Slice[int32](r, 4)
-	before := host.Slice[int32](r, 5)
-	index := host.Slice[int32](r, 6)
-	value := host.Slice[float64](r, 7)
+	block, start, indexIn, valueIn, numbers, before, index, value := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5), host.Slice[int32](r, 6), host.Slice[float64](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := len(before) - 1
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FillBlocks_float64(r, before, n, index, base, indexIn, numbers, block, start, value, valueIn, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FillBlocks_float64(r, before, n, index, base, indexIn, numbers, block, start, value, valueIn, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FillBlocks_float64(r *host.Run, before []int32, n int, index []int32, base int, indexIn []int32, numbers []int32, block int, start []int32, value []float64, valueIn []float64, width int) {
+func quernRow1FillBlocks_float64(r *host.Run, before []int32, n int, index []int32, base int, indexIn, numbers []int32, block int, start []int32, value, valueIn []float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line convert_bsr.go:171:10000*/ if !(int(before[n]) == len(index)) {
+		/*line convert_bsr.go:171:500*/ if !(int(before[n]) == len(index)) {
 			/*line convert_bsr.go:171*/ host.Fail(r, "assertion failed: the BSR matrix must have as many blocks as the entries are in; CountBlocks tells how many")
 		}
-		/*line convert_bsr.go:172:10000*/ k := base + threadX
-		/*line convert_bsr.go:173*/ if k >= n || before[k] == before[k+1] {
+		/*line convert_bsr.go:172*/ k := base + threadX
+		if k >= n || before[k] == before[k+1] {
 			continue
 		}
 		b := before[k]
 		index[b] = int32(host.Div(int(indexIn[numbers[k]]), block))
 		for ; k < n && before[k+1] == b+1; k++ {
-			if r.Halted() {
-				/*line convert_bsr.go:178*/ r.Halt()
-			}
-			/*line convert_bsr.go:179*/ number := numbers[k]
+			/*line convert_bsr.go:178*/ r.CheckHalt()
+			number := numbers[k]
 			t2 := number + 1
 			/*line convert.go:15*/ high := len(start)
 			low := 0
 			/*line convert.go:16*/ for low < high {
-				if r.Halted() {
-					/*line convert.go:16*/ r.Halt()
-				}
-				/*line convert.go:17*/ mid := (low + high) / 2
+				/*line convert.go:16*/ r.CheckHalt()
+				mid := (low + high) / 2
 				if start[mid] < t2 {
 					low = mid + 1
 				} else {
@@ -2649,7 +2283,7 @@ func quernRow1FillBlocks_float64(r *host.Run, before []int32, n int, index []int
 			/*line convert_bsr.go:180*/ j := host.Rem(int(indexIn[number]), block)
 			value[(int(b)*block+i)*block+j] += valueIn[number]
 		}
-	} /*line quern_gen.go:2652:1*/
+	} /*line quern_gen.go:2286:1*/
 }
 
 func quernPlainDotTiles[T float32 | float64](r *host.Run) {
@@ -2658,10 +2292,7 @@ func quernPlainDotTiles[T float32 | float64](r *host.Run) {
 }
 
 func quernHostDotTiles[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	x := host.Slice[T](r, 1)
-	y := host.Slice[T](r, 2)
-	partial := host.Slice[float64](r, 3)
+	n, x, y, partial := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2), host.Slice[float64](r, 3)
 	gridX := r.GridDim.X
 	var iFirst int
 	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
@@ -2675,21 +2306,14 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 	var at3 int
 	size6 := gridX * 256 * 3
 	var iFirst2 int
-	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	warps := host.Shared[[8]float64](r, 0)
+	reduceAdds, sums2, warps := host.Scratch[float64](r, 1, r.BlockDim.Count()), host.Scratch[float64](r, 2, r.BlockDim.Count()), host.Shared[[8]float64](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		from := blockY * n
 		base := blockY*gridX + blockX
 		/*line dot.go:24*/ iFirst = blockX * 256
-		/*line dot.go:25:20000*/ for threadZ := range 1 {
-			/*line dot.go:26*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1DotTiles[T](r, sums, first)
-			}
-		}
+		quernRow1DotTiles(r, sums)
 		for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
 			at = iFirst + size4
 			at2 = iFirst + size5
@@ -2698,55 +2322,30 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 			start2 := from + at
 			start3 := from + at2
 			start4 := from + at3
-			/*line dot.go:39:20000*/ for threadZ := range 1 {
-				/*line dot.go:40:20000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2DotTiles[T](r, sums, first2, x, start, y, iFirst, start2, at, start3, at2, start4, at3, from)
-				}
-			}
+			quernRow2DotTiles[T](r, sums, x, start, y, iFirst, start2, at, start3, at2, start4, at3, from)
 		}
-		/*line dot.go:47:20000*/ iFirst2 = max(iFirst, blockX*256)
-		/*line dot.go:48:20000*/ for ; iFirst2 < n; iFirst2 += size {
-			/*line dot.go:49:20000*/ if r.Halted() {
-				/*line dot.go:24*/ r.Halt()
-			}
+		/*line :36:500*/ iFirst2 = max(iFirst, blockX*256)
+		/*line :37:500*/ for ; iFirst2 < n; iFirst2 += size {
+			/*line dot.go:24*/ r.CheckHalt()
 			start5 := from + iFirst2
-			for threadZ := range 1 {
-				/*line dot.go:28:20000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow3DotTiles[T](r, sums, first3, iFirst2, n, x, start5, y, from)
-				}
-			}
+			quernRow3DotTiles[T](r, sums, iFirst2, n, x, start5, y, from)
 		}
 		/*line dot.go:27*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:28:20000*/ for threadZ := range 1 {
-			/*line dot.go:29*/ for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4DotTiles[T](r, reduceAdds, first4, sums2, warps)
-			}
-		}
-		for threadZ := range 1 {
-			/*line dot.go:35:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5DotTiles[T](r, sums2, first5, warps, partial, base)
-			}
-		}
-	} /*line quern_gen.go:2737:1*/
+		quernRow4DotTiles(r, reduceAdds, sums2, warps)
+		quernRow5DotTiles(r, sums2, warps, partial, base)
+	} /*line quern_gen.go:2336:1*/
 }
 
 //go:noinline
-func quernRow1DotTiles[T float32 | float64](r *host.Run, sums []float64, first int) {
-	sumRow := (*[256]float64)(sums[first:])
+func quernRow1DotTiles(r *host.Run, sums []float64) {
+	sumRow := (*[256]float64)(sums)
 //line dot.go:22
-	*sumRow = [256]float64{} /*line quern_gen.go:2744:1*/
+	*sumRow = [256]float64{} /*line quern_gen.go:2343:1*/
 }
 
 //go:noinline
-func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 int, x []T, start int, y []T, iFirst int, start2 int, at int, start3 int, at2 int, start4 int, at3 int, from int) {
-	sumRow := (*[256]float64)(sums[first2:])
+func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, x []T, start int, y []T, iFirst, start2, at, start3, at2, start4, at3, from int) {
+	sumRow := (*[256]float64)(sums)
 	if from+iFirst >= 0 && 256 <= len(x)-(from+iFirst) && iFirst >= 0 && 256 <= len(y)-iFirst && from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 {
 		row := (*[256]T)(x[from+iFirst:])
 		row2 := (*[256]T)(y[iFirst:])
@@ -2766,7 +2365,7 @@ func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 
 		}
 		return
 	}
-	/*line dot.go:33:20000*/ for threadX := range 256 {
+	/*line :33:1000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		/*line dot.go:25*/ sum += float64(x[start+threadX]) * float64(y[iFirst+threadX])
@@ -2774,12 +2373,12 @@ func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 
 		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at2+threadX])
 		/*line dot.go:25*/ sum += float64(x[start4+threadX]) * float64(y[at3+threadX])
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2777:1*/
+	} /*line quern_gen.go:2376:1*/
 }
 
 //go:noinline
-func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, first3 int, iFirst2 int, n int, x []T, start5 int, y []T, from int) {
-	sumRow := (*[256]float64)(sums[first3:])
+func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, iFirst2, n int, x []T, start5 int, y []T, from int) {
+	sumRow := (*[256]float64)(sums)
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count2 := min(n-iFirst2, 256)
 		if count2 <= 0 {
@@ -2794,35 +2393,35 @@ func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, first3 
 				/*line dot.go:25*/ sum += float64(row9[threadX]) * float64(row10[threadX])
 				sumRow2[threadX] = sum
 			}
-			/*line dot.go:28:20000*/ return
+			/*line :28:500*/ return
 		}
 	}
 	/*line dot.go:31*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-		/*line dot.go:24:20000*/ if iFirst2+threadX < n {
+		/*line :24:500*/ if iFirst2+threadX < n {
 			sum += float64(x[start5+threadX]) * float64(y[iFirst2+threadX])
 		}
 		/*line dot.go:27*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:2807:1*/
+	} /*line quern_gen.go:2406:1*/
 }
 
 //go:noinline
-func quernRow4DotTiles[T float32 | float64](r *host.Run, reduceAdds []float64, first4 int, sums2 []float64, warps *[8]float64) {
-	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
-	sumRow3 := (*[256]float64)(sums2[first4:])
+func quernRow4DotTiles(r *host.Run, reduceAdds, sums2 []float64, warps *[8]float64) {
+	reduceAddRow := (*[256]float64)(reduceAdds)
+	sumRow3 := (*[256]float64)(sums2)
 	for threadX := range 256 {
 		reduceAdd := reduceAddRow[threadX]
 		/*line dot.go:27*/ sum2 := reduceAdd
-		/*line dot.go:28:20000*/ if threadX&31 == 0 {
+		/*line :28:500*/ if threadX&31 == 0 {
 			warps[threadX>>5] = sum2
 		}
 		/*line dot.go:31*/ sumRow3[threadX] = sum2
-	} /*line quern_gen.go:2821:1*/
+	} /*line quern_gen.go:2420:1*/
 }
 
 //go:noinline
-func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5 int, warps *[8]float64, partial []float64, base int) {
+func quernRow5DotTiles(r *host.Run, sums2 []float64, warps *[8]float64, partial []float64, base int) {
 	firstX := 0
 	count3 := 1 - firstX
 	if count3 <= 0 {
@@ -2858,9 +2457,9 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 			sum2 += w8
 			/*line dot.go:37*/ partial[base] = sum2
 		}
-		/*line dot.go:39:20000*/ return
+		/*line :39:500*/ return
 	}
-	/*line dot.go:41:20000*/ for threadX := range 256 {
+	/*line :41:1000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		var sum2 float64
 		/*line dot.go:32*/ if threadX == 0 {
@@ -2883,7 +2482,7 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 			sum2 += w8
 			/*line dot.go:37*/ partial[base] = sum2
 		}
-	} /*line quern_gen.go:2886:1*/
+	} /*line quern_gen.go:2485:1*/
 }
 
 func quernPlainDotParts[T float32 | float64](r *host.Run) {
@@ -2892,14 +2491,8 @@ func quernPlainDotParts[T float32 | float64](r *host.Run) {
 }
 
 func quernHostDotParts[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	part := host.Value[int](r, 1)
-	x := host.Slice[T](r, 2)
-	y := host.Slice[T](r, 3)
-	partial := host.Slice[float64](r, 4)
+	n, part, x, y, partial := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[float64](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -2908,17 +2501,14 @@ func quernHostDotParts[T float32 | float64](r *host.Run) {
 		end := min((blockX+1)*part, n)
 		base2 := blockY * n
 		base3 := blockY*gridX + blockX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1DotParts[T](r, base, end, x, base2, y, partial, base3, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1DotParts[T](r, base, end, x, base2, y, partial, base3, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []T, base2 int, y []T, partial []float64, base3 int, dimX int) {
+func quernRow1DotParts[T float32 | float64](r *host.Run, base, end int, x []T, base2 int, y []T, partial []float64, base3, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line dot.go:47
@@ -2927,7 +2517,7 @@ func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []
 		var c float64
 		var d float64
 		/*line dot.go:48*/ i := base
-		/*line dot.go:49:20000*/ for ; i+3 < end; i += 4 {
+		/*line :49:500*/ for ; i+3 < end; i += 4 {
 			a += float64(x[base2+i]) * float64(y[i])
 			b += float64(x[base2+i+1]) * float64(y[i+1])
 			c += float64(x[base2+i+2]) * float64(y[i+2])
@@ -2937,7 +2527,7 @@ func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []
 			a += float64(x[base2+i]) * float64(y[i])
 		}
 		partial[base3] = a + b + (c + d)
-	} /*line quern_gen.go:2940:1*/
+	} /*line quern_gen.go:2530:1*/
 }
 
 func quernPlainToELL[T float32 | float64](r *host.Run) {
@@ -2946,58 +2536,42 @@ func quernPlainToELL[T float32 | float64](r *host.Run) {
 }
 
 func quernHostToELL[T float32 | float64](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	width := host.Value[int](r, 1)
-	start := host.Slice[int32](r, 2)
-	indexIn := host.Slice[int32](r, 3)
-	valueIn := host.Slice[T](r, 4)
-	index := host.Slice[int32](r, 5)
-	value := host.Slice[T](r, 6)
+	rows, width, start, indexIn, valueIn, index, value := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[int32](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	firsts := host.Scratch[int](r, 0, max(1024, r.BlockDim.X))
-	ns := host.Scratch[int](r, 1, max(1024, r.BlockDim.X))
+	firsts, ns := host.Scratch[int](r, 0, max(1024, r.BlockDim.X)), host.Scratch[int](r, 1, max(1024, r.BlockDim.X))
 	whole := max(width, 0) &^ 3
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToELL[T](r, firsts, width2, ns, base, rows, start, width, base2)
-				for k := 0; k < whole; k += 4 {
-					if r.Halted() {
-						/*line ell.go:63*/ r.Halt()
-					}
-					/*line ell.go:65:30000*/ start2 := k * rows
-					start3 := (k + 1) * rows
-					start4 := (k + 2) * rows
-					start5 := (k + 3) * rows
-					start6 := k*rows + base
-					start7 := (k+1)*rows + base
-					start8 := (k+2)*rows + base
-					start9 := (k+3)*rows + base
-					quernRow2ToELL[T](r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
-				}
-				/*line ell.go:75:30000*/ for k2 := whole; k2 < width; k2++ {
-					/*line ell.go:76*/ if r.Halted() {
-						/*line ell.go:63*/ r.Halt()
-					}
-					/*line ell.go:65:30000*/ start10 := k2 * rows
-					start11 := k2*rows + base
-					quernRow3ToELL[T](r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11)
-				}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ToELL(r, firsts, width2, ns, base, rows, start, width, base2)
+			for k := 0; k < whole; k += 4 {
+				/*line ell.go:63*/ r.CheckHalt()
+				start2 := k * rows
+				start3 := (k + 1) * rows
+				start4 := (k + 2) * rows
+				start5 := (k + 3) * rows
+				start6 := k*rows + base
+				start7 := (k+1)*rows + base
+				start8 := (k+2)*rows + base
+				start9 := (k+3)*rows + base
+				quernRow2ToELL[T](r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
+			}
+			for k2 := whole; k2 < width; k2++ {
+				/*line ell.go:63*/ r.CheckHalt()
+				start10 := k2 * rows
+				start11 := k2*rows + base
+				quernRow3ToELL[T](r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11)
 			}
 		}
-	} /*line quern_gen.go:2994:1*/
+	} /*line quern_gen.go:2568:1*/
 }
 
 //go:noinline
-func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, ns []int, base int, rows int, start []int32, width int, base2 int) {
-	firstRow := firsts[:][:width2]
-	nRow := ns[:][:width2]
+func quernRow1ToELL(r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, width, base2 int) {
+	firstRow := firsts[:width2]
+	nRow := ns[:width2]
 	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		count := min(len(start)-base2, rows-base, width2)
 		if count <= 0 {
@@ -3012,7 +2586,7 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 				r.ThreadIdx.X = threadX
 				/*line ell.go:60*/ first := int(row2[threadX])
 				n := int(row3[threadX]) - first
-				/*line ell.go:62:30000*/ if !(n <= width) {
+				/*line :62:500*/ if !(n <= width) {
 					/*line ell.go:62*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
 				}
 				firstRow2[threadX] = first
@@ -3026,22 +2600,22 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		first := firstRow[threadX]
 		n := nRow[threadX]
 		row := base + threadX
-		/*line ell.go:75:30000*/ if row < rows && row+1 < len(start) {
+		/*line :75:500*/ if row < rows && row+1 < len(start) {
 			/*line ell.go:60*/ first = int(start[row])
 			n = int(start[row+1]) - first
-			/*line ell.go:62:30000*/ if !(n <= width) {
+			/*line :62:500*/ if !(n <= width) {
 				/*line ell.go:62*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
 			}
 		}
-		/*line ell.go:65:30000*/ firstRow[threadX] = first
+		/*line :65:500*/ firstRow[threadX] = first
 		nRow[threadX] = n
-	} /*line quern_gen.go:3038:1*/
+	} /*line quern_gen.go:2612:1*/
 }
 
 //go:noinline
-func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, ns []int, base int, rows int, start []int32, k int, indexIn []int32, valueIn []T, index []int32, start2 int, value []T, start3 int, start4 int, start5 int, base2 int, start6 int, start7 int, start8 int, start9 int) {
-	firstRow := firsts[:][:width2]
-	nRow := ns[:][:width2]
+func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k int, indexIn []int32, valueIn []T, index []int32, start2 int, value []T, start3, start4, start5, base2, start6, start7, start8, start9 int) {
+	firstRow := firsts[:width2]
+	nRow := ns[:width2]
 	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		count2 := min(len(start)-base2, rows-base, width2)
 		if count2 <= 0 {
@@ -3065,52 +2639,52 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 //line ell.go:64
 				var j int32 = -1
 				var v T
-				/*line ell.go:65:30000*/ if k < n {
+				/*line :65:500*/ if k < n {
 					j = indexIn[first+k]
 					/*line ell.go:66*/ v = valueIn[first+k]
 				}
-				/*line ell.go:68:30000*/ _ = row4[threadX]
+				/*line :68:500*/ _ = row4[threadX]
 				/*line ell.go:68*/ _ = row5[threadX]
 				row4[threadX] = j
 				row5[threadX] = v
 //line ell.go:64
 				var j2 int32 = -1
 				var v2 T
-				/*line ell.go:65:30000*/ if k+1 < n {
+				/*line :65:500*/ if k+1 < n {
 					j2 = indexIn[first+(k+1)]
 					/*line ell.go:66*/ v2 = valueIn[first+(k+1)]
 				}
-				/*line ell.go:68:30000*/ _ = row6[threadX]
+				/*line :68:500*/ _ = row6[threadX]
 				/*line ell.go:68*/ _ = row7[threadX]
 				row6[threadX] = j2
 				row7[threadX] = v2
 //line ell.go:64
 				var j3 int32 = -1
 				var v3 T
-				/*line ell.go:65:30000*/ if k+2 < n {
+				/*line :65:500*/ if k+2 < n {
 					j3 = indexIn[first+(k+2)]
 					/*line ell.go:66*/ v3 = valueIn[first+(k+2)]
 				}
-				/*line ell.go:68:30000*/ _ = row8[threadX]
+				/*line :68:500*/ _ = row8[threadX]
 				/*line ell.go:68*/ _ = row9[threadX]
 				row8[threadX] = j3
 				row9[threadX] = v3
 //line ell.go:64
 				var j4 int32 = -1
 				var v4 T
-				/*line ell.go:65:30000*/ if k+3 < n {
+				/*line :65:500*/ if k+3 < n {
 					j4 = indexIn[first+(k+3)]
 					/*line ell.go:66*/ v4 = valueIn[first+(k+3)]
 				}
-				/*line ell.go:68:30000*/ _ = row10[threadX]
+				/*line :68:500*/ _ = row10[threadX]
 				/*line ell.go:68*/ _ = row11[threadX]
 				row10[threadX] = j4
 				row11[threadX] = v4
 			}
-			/*line ell.go:72:30000*/ return
+			/*line :72:500*/ return
 		}
 	}
-	/*line ell.go:75:30000*/ for threadX := range width2 {
+	/*line :75:500*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		first := firstRow[threadX]
 		n := nRow[threadX]
@@ -3123,59 +2697,59 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		t73 := start4 + row
 		t54 := start5 + row
 		t74 := start5 + row
-		/*line ell.go:88*/ if row < rows && row+1 < len(start) {
+		if row < rows && row+1 < len(start) {
 //line ell.go:64
 			var j int32 = -1
 			var v T
-			/*line ell.go:65:30000*/ if k < n {
+			/*line :65:500*/ if k < n {
 				j = indexIn[first+k]
 				/*line ell.go:66*/ v = valueIn[first+k]
 			}
-			/*line ell.go:68:30000*/ _ = index[t5]
+			/*line :68:500*/ _ = index[t5]
 			/*line ell.go:68*/ _ = value[t7]
 			/*line ell.go:68*/ index[t5] = j
 			/*line ell.go:68*/ value[t7] = v
 //line ell.go:64
 			var j2 int32 = -1
 			var v2 T
-			/*line ell.go:65:30000*/ if k+1 < n {
+			/*line :65:500*/ if k+1 < n {
 				j2 = indexIn[first+(k+1)]
 				/*line ell.go:66*/ v2 = valueIn[first+(k+1)]
 			}
-			/*line ell.go:68:30000*/ _ = index[t52]
+			/*line :68:500*/ _ = index[t52]
 			/*line ell.go:68*/ _ = value[t72]
 			/*line ell.go:68*/ index[t52] = j2
 			/*line ell.go:68*/ value[t72] = v2
 //line ell.go:64
 			var j3 int32 = -1
 			var v3 T
-			/*line ell.go:65:30000*/ if k+2 < n {
+			/*line :65:500*/ if k+2 < n {
 				j3 = indexIn[first+(k+2)]
 				/*line ell.go:66*/ v3 = valueIn[first+(k+2)]
 			}
-			/*line ell.go:68:30000*/ _ = index[t53]
+			/*line :68:500*/ _ = index[t53]
 			/*line ell.go:68*/ _ = value[t73]
 			/*line ell.go:68*/ index[t53] = j3
 			/*line ell.go:68*/ value[t73] = v3
 //line ell.go:64
 			var j4 int32 = -1
 			var v4 T
-			/*line ell.go:65:30000*/ if k+3 < n {
+			/*line :65:500*/ if k+3 < n {
 				j4 = indexIn[first+(k+3)]
 				/*line ell.go:66*/ v4 = valueIn[first+(k+3)]
 			}
-			/*line ell.go:68:30000*/ _ = index[t54]
+			/*line :68:500*/ _ = index[t54]
 			/*line ell.go:68*/ _ = value[t74]
 			/*line ell.go:68*/ index[t54] = j4
 			/*line ell.go:68*/ value[t74] = v4
 		}
-	} /*line quern_gen.go:3172:1*/
+	} /*line quern_gen.go:2746:1*/
 }
 
 //go:noinline
-func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, ns []int, base int, rows int, start []int32, k2 int, indexIn []int32, valueIn []T, index []int32, start10 int, value []T, base2 int, start11 int) {
-	firstRow := firsts[:][:width2]
-	nRow := ns[:][:width2]
+func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, ns []int, base, rows int, start []int32, k2 int, indexIn []int32, valueIn []T, index []int32, start10 int, value []T, base2, start11 int) {
+	firstRow := firsts[:width2]
+	nRow := ns[:width2]
 	if base >= -1<<61 && base <= 1<<61 && rows >= -1<<61 && rows <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		count3 := min(len(start)-base2, rows-base, width2)
 		if count3 <= 0 {
@@ -3193,19 +2767,19 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 //line ell.go:64
 				var j5 int32 = -1
 				var v5 T
-				/*line ell.go:65:30000*/ if k2 < n {
+				/*line :65:500*/ if k2 < n {
 					j5 = indexIn[first+k2]
 					/*line ell.go:66*/ v5 = valueIn[first+k2]
 				}
-				/*line ell.go:68:30000*/ _ = row12[threadX]
+				/*line :68:500*/ _ = row12[threadX]
 				/*line ell.go:68*/ _ = row13[threadX]
 				row12[threadX] = j5
 				row13[threadX] = v5
 			}
-			/*line ell.go:72:30000*/ return
+			/*line :72:500*/ return
 		}
 	}
-	/*line ell.go:75:30000*/ for threadX := range width2 {
+	/*line :75:500*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		first := firstRow[threadX]
 		n := nRow[threadX]
@@ -3216,16 +2790,16 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 //line ell.go:64
 			var j5 int32 = -1
 			var v5 T
-			/*line ell.go:65:30000*/ if k2 < n {
+			/*line :65:500*/ if k2 < n {
 				j5 = indexIn[first+k2]
 				/*line ell.go:66*/ v5 = valueIn[first+k2]
 			}
-			/*line ell.go:68:30000*/ _ = index[t55]
+			/*line :68:500*/ _ = index[t55]
 			/*line ell.go:68*/ _ = value[t75]
 			/*line ell.go:68*/ index[t55] = j5
 			/*line ell.go:68*/ value[t75] = v5
 		}
-	} /*line quern_gen.go:3228:1*/
+	} /*line quern_gen.go:2802:1*/
 }
 
 func quernPlainMulELL[T float32 | float64](r *host.Run) {
@@ -3234,30 +2808,19 @@ func quernPlainMulELL[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulELL[T float32 | float64](r *host.Run) {
-	width := host.Value[int](r, 0)
-	alpha := host.Value[T](r, 1)
-	beta := host.Value[T](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[T](r, 4)
-	x := host.Slice[T](r, 5)
-	y := host.Slice[T](r, 6)
+	width, alpha, beta, index, value, x, y := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulELL[T](r, base, y, width, index, value, x, alpha, beta, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MulELL[T](r, base, y, width, index, value, x, alpha, beta, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width int, index []int32, value []T, x []T, alpha T, beta T, width2 int) {
+func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width int, index []int32, value, x []T, alpha, beta T, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(y)-base, width2)
 		if count <= 0 {
@@ -3271,10 +2834,8 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 //line ell.go:78
 				var sum T
 				for k := 0; k < width; k++ {
-					if r.Halted() {
-						/*line ell.go:79*/ r.Halt()
-					}
-					/*line ell.go:80*/ j := index[k*len(y)+row]
+					/*line ell.go:79*/ r.CheckHalt()
+					j := index[k*len(y)+row]
 					if j < 0 {
 						break
 					}
@@ -3291,16 +2852,14 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line ell.go:75:30000*/ if row >= len(y) {
+		/*line :75:500*/ if row >= len(y) {
 			continue
 		}
 //line ell.go:78
 		var sum T
 		for k := 0; k < width; k++ {
-			if r.Halted() {
-				/*line ell.go:79*/ r.Halt()
-			}
-			/*line ell.go:80*/ j := index[k*len(y)+row]
+			/*line ell.go:79*/ r.CheckHalt()
+			j := index[k*len(y)+row]
 			if j < 0 {
 				break
 			}
@@ -3310,7 +2869,7 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 		/*line ell.go:86*/ t7 := &y[row]
 		/*line ell.go:86*/ result0 := scaled[T](alpha, sum, beta, t7)
 		/*line ell.go:86*/ y[row] = result0
-	} /*line quern_gen.go:3313:1*/
+	} /*line quern_gen.go:2872:1*/
 }
 
 func quernPlainMulELLColumns[T float32 | float64](r *host.Run) {
@@ -3319,20 +2878,9 @@ func quernPlainMulELLColumns[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulELLColumns_float32(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	cols := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	strideB := host.Value[int](r, 3)
-	strideC := host.Value[int](r, 4)
-	alpha := host.Value[float32](r, 5)
-	beta := host.Value[float32](r, 6)
-	index := host.Slice[int32](r, 7)
-	value := host.Slice[float32](r, 8)
-	b := host.Slice[float32](r, 9)
-	c := host.Slice[float32](r, 10)
+	rows, cols, width, strideB, strideC, alpha, beta, index, value, b, c := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float32](r, 5), host.Value[float32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	size := gridY * dimY
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
@@ -3340,18 +2888,16 @@ func quernHostMulELLColumns_float32(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := base + threadY
-				quernRow1MulELLColumns_float32(r, start, base2, cols, size, rows, width, index, value, b, strideB, strideC, c, alpha, beta, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			start := base + threadY
+			quernRow1MulELLColumns_float32(r, start, base2, cols, size, rows, width, index, value, b, strideB, strideC, c, alpha, beta, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulELLColumns_float32(r *host.Run, start int, base2 int, cols int, size int, rows int, width int, index []int32, value []float32, b []float32, strideB int, strideC int, c []float32, alpha float32, beta float32, width2 int) {
+func quernRow1MulELLColumns_float32(r *host.Run, start, base2, cols, size, rows, width int, index []int32, value, b []float32, strideB, strideC int, c []float32, alpha, beta float32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		column := base2 + threadX
@@ -3360,20 +2906,15 @@ func quernRow1MulELLColumns_float32(r *host.Run, start int, base2 int, cols int,
 			continue
 		}
 		for ; row < rows; row += size {
-			/*line ell.go:134:30000*/ if r.Halted() {
-				/*line ell.go:133*/ r.Halt()
-			}
-//line ell.go:134:30000
+			/*line ell.go:133*/ r.CheckHalt()
 			var sum float32
-			/*line ell.go:135:30000*/ for k := 0; k < width; k++ {
-				/*line ell.go:136:30000*/ if r.Halted() {
-					/*line ell.go:135*/ r.Halt()
-				}
-				/*line ell.go:136:30000*/ j := index[k*rows+row]
-				/*line ell.go:137:30000*/ if j < 0 {
+			/*line :135:1000*/ for k := 0; k < width; k++ {
+				/*line ell.go:135*/ r.CheckHalt()
+				j := index[k*rows+row]
+				/*line :137:1000*/ if j < 0 {
 					break
 				}
-				/*line ell.go:140:30000*/ sum += value[k*rows+row] * b[int(j)*strideB+column]
+				/*line :140:500*/ sum += value[k*rows+row] * b[int(j)*strideB+column]
 			}
 			/*line ell.go:142*/ at := row*strideC + column
 			_ = c[at]
@@ -3381,24 +2922,13 @@ func quernRow1MulELLColumns_float32(r *host.Run, start int, base2 int, cols int,
 			/*line ell.go:143*/ result0 := scaled[float32](alpha, sum, beta, t7)
 			/*line ell.go:143*/ c[at] = result0
 		}
-	} /*line quern_gen.go:3384:1*/
+	} /*line quern_gen.go:2925:1*/
 }
 
 func quernHostMulELLColumns_float64(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	cols := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	strideB := host.Value[int](r, 3)
-	strideC := host.Value[int](r, 4)
-	alpha := host.Value[float64](r, 5)
-	beta := host.Value[float64](r, 6)
-	index := host.Slice[int32](r, 7)
-	value := host.Slice[float64](r, 8)
-	b := host.Slice[float64](r, 9)
-	c := host.Slice[float64](r, 10)
+	rows, cols, width, strideB, strideC, alpha, beta, index, value, b, c := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float64](r, 5), host.Value[float64](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	size := gridY * dimY
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
@@ -3406,18 +2936,16 @@ func quernHostMulELLColumns_float64(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := base + threadY
-				quernRow1MulELLColumns_float64(r, start, base2, cols, size, rows, width, index, value, b, strideB, strideC, c, alpha, beta, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			start := base + threadY
+			quernRow1MulELLColumns_float64(r, start, base2, cols, size, rows, width, index, value, b, strideB, strideC, c, alpha, beta, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulELLColumns_float64(r *host.Run, start int, base2 int, cols int, size int, rows int, width int, index []int32, value []float64, b []float64, strideB int, strideC int, c []float64, alpha float64, beta float64, width2 int) {
+func quernRow1MulELLColumns_float64(r *host.Run, start, base2, cols, size, rows, width int, index []int32, value, b []float64, strideB, strideC int, c []float64, alpha, beta float64, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		column := base2 + threadX
@@ -3426,20 +2954,15 @@ func quernRow1MulELLColumns_float64(r *host.Run, start int, base2 int, cols int,
 			continue
 		}
 		for ; row < rows; row += size {
-			/*line ell.go:134:30000*/ if r.Halted() {
-				/*line ell.go:133*/ r.Halt()
-			}
-//line ell.go:134:30000
+			/*line ell.go:133*/ r.CheckHalt()
 			var sum float64
-			/*line ell.go:135:30000*/ for k := 0; k < width; k++ {
-				/*line ell.go:136:30000*/ if r.Halted() {
-					/*line ell.go:135*/ r.Halt()
-				}
-				/*line ell.go:136:30000*/ j := index[k*rows+row]
-				/*line ell.go:137:30000*/ if j < 0 {
+			/*line :135:1000*/ for k := 0; k < width; k++ {
+				/*line ell.go:135*/ r.CheckHalt()
+				j := index[k*rows+row]
+				/*line :137:1000*/ if j < 0 {
 					break
 				}
-				/*line ell.go:140:30000*/ sum += value[k*rows+row] * b[int(j)*strideB+column]
+				/*line :140:500*/ sum += value[k*rows+row] * b[int(j)*strideB+column]
 			}
 			/*line ell.go:142*/ at := row*strideC + column
 			_ = c[at]
@@ -3447,7 +2970,7 @@ func quernRow1MulELLColumns_float64(r *host.Run, start int, base2 int, cols int,
 			/*line ell.go:143*/ result0 := scaled[float64](alpha, sum, beta, t7)
 			/*line ell.go:143*/ c[at] = result0
 		}
-	} /*line quern_gen.go:3450:1*/
+	} /*line quern_gen.go:2973:1*/
 }
 
 func quernPlainCountELL(r *host.Run) {
@@ -3456,27 +2979,19 @@ func quernPlainCountELL(r *host.Run) {
 }
 
 func quernHostCountELL(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	width := host.Value[int](r, 1)
-	index := host.Slice[int32](r, 2)
-	count := host.Slice[int32](r, 3)
+	rows, width, index, count := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CountELL(r, base, count, rows, width, index, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CountELL(r, base, count, rows, width, index, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CountELL(r *host.Run, base int, count []int32, rows int, width int, index []int32, width2 int) {
+func quernRow1CountELL(r *host.Run, base int, count []int32, rows, width int, index []int32, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(count)-base, width2)
 		if count2 <= 0 {
@@ -3488,32 +3003,28 @@ func quernRow1CountELL(r *host.Run, base int, count []int32, rows int, width int
 				r.ThreadIdx.X = threadX
 				row := base + threadX
 				/*line ell.go:168*/ n := 0
-				/*line ell.go:169:30000*/ for row < rows && n < width && index[n*rows+row] >= 0 {
-					/*line ell.go:170:30000*/ if r.Halted() {
-						/*line ell.go:169*/ r.Halt()
-					}
-					/*line ell.go:170:30000*/ n++
+				/*line :169:500*/ for row < rows && n < width && index[n*rows+row] >= 0 {
+					/*line ell.go:169*/ r.CheckHalt()
+					n++
 				}
-				/*line ell.go:172:30000*/ row2[threadX] = int32(n)
+				/*line :172:500*/ row2[threadX] = int32(n)
 			}
-			/*line ell.go:174*/ return
+			return
 		}
 	}
-	for threadX := range width2 {
+	/*line ell.go:177*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line ell.go:165:30000*/ if row >= len(count) {
+		/*line :165:500*/ if row >= len(count) {
 			continue
 		}
 		/*line ell.go:168*/ n := 0
-		/*line ell.go:169:30000*/ for row < rows && n < width && index[n*rows+row] >= 0 {
-			/*line ell.go:170:30000*/ if r.Halted() {
-				/*line ell.go:169*/ r.Halt()
-			}
-			/*line ell.go:170:30000*/ n++
+		/*line :169:500*/ for row < rows && n < width && index[n*rows+row] >= 0 {
+			/*line ell.go:169*/ r.CheckHalt()
+			n++
 		}
-		/*line ell.go:172:30000*/ count[row] = int32(n)
-	} /*line quern_gen.go:3516:1*/
+		/*line :172:500*/ count[row] = int32(n)
+	} /*line quern_gen.go:3027:1*/
 }
 
 func quernPlainFromELL[T float32 | float64](r *host.Run) {
@@ -3522,30 +3033,20 @@ func quernPlainFromELL[T float32 | float64](r *host.Run) {
 }
 
 func quernHostFromELL[T float32 | float64](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	indexIn := host.Slice[int32](r, 1)
-	valueIn := host.Slice[T](r, 2)
-	start := host.Slice[int32](r, 3)
-	index := host.Slice[int32](r, 4)
-	value := host.Slice[T](r, 5)
+	rows, indexIn, valueIn, start, index, value := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FromELL[T](r, start, rows, index, base, value, indexIn, valueIn, width, base2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FromELL[T](r, start, rows, index, base, value, indexIn, valueIn, width, base2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FromELL[T float32 | float64](r *host.Run, start []int32, rows int, index []int32, base int, value []T, indexIn []int32, valueIn []T, width int, base2 int) {
+func quernRow1FromELL[T float32 | float64](r *host.Run, start []int32, rows int, index []int32, base int, value []T, indexIn []int32, valueIn []T, width, base2 int) {
 	count := width
 	if rows >= 0 && rows < len(start) && base >= 0 && count <= len(start)-base && base2 >= 0 && count <= len(start)-base2 {
 		row2 := start[base:][:count]
@@ -3553,7 +3054,7 @@ func quernRow1FromELL[T float32 | float64](r *host.Run, start []int32, rows int,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			row := base + threadX
-			/*line ell.go:179:30000*/ if !(int(start[rows]) == len(index)) {
+			/*line ell.go:179*/ if !(int(start[rows]) == len(index)) {
 				/*line ell.go:179*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the ELL matrix; CountELL tells how many")
 			}
 			if row >= rows {
@@ -3562,10 +3063,8 @@ func quernRow1FromELL[T float32 | float64](r *host.Run, start []int32, rows int,
 			first := int(row2[threadX])
 			n := int(row3[threadX]) - first
 			for k := 0; k < n; k++ {
-				if r.Halted() {
-					/*line ell.go:186*/ r.Halt()
-				}
-				/*line ell.go:187*/ t3 := first + k
+				/*line ell.go:186*/ r.CheckHalt()
+				t3 := first + k
 				/*line ell.go:187*/ _ = index[t3]
 				t5 := first + k
 				/*line ell.go:187*/ _ = value[t5]
@@ -3580,7 +3079,7 @@ func quernRow1FromELL[T float32 | float64](r *host.Run, start []int32, rows int,
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line ell.go:179:30000*/ if !(int(start[rows]) == len(index)) {
+		/*line ell.go:179*/ if !(int(start[rows]) == len(index)) {
 			/*line ell.go:179*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the ELL matrix; CountELL tells how many")
 		}
 		if row >= rows {
@@ -3589,10 +3088,8 @@ func quernRow1FromELL[T float32 | float64](r *host.Run, start []int32, rows int,
 		first := int(start[row])
 		n := int(start[row+1]) - first
 		for k := 0; k < n; k++ {
-			if r.Halted() {
-				/*line ell.go:186*/ r.Halt()
-			}
-			/*line ell.go:187*/ t3 := first + k
+			/*line ell.go:186*/ r.CheckHalt()
+			t3 := first + k
 			/*line ell.go:187*/ _ = index[t3]
 			t5 := first + k
 			/*line ell.go:187*/ _ = value[t5]
@@ -3601,7 +3098,7 @@ func quernRow1FromELL[T float32 | float64](r *host.Run, start []int32, rows int,
 			/*line ell.go:187*/ index[t3] = t6
 			/*line ell.go:187*/ value[t5] = t7
 		}
-	} /*line quern_gen.go:3604:1*/
+	} /*line quern_gen.go:3101:1*/
 }
 
 func quernPlainMulColumns[T float32 | float64](r *host.Run) {
@@ -3610,20 +3107,9 @@ func quernPlainMulColumns[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulColumns_float32(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	cols := host.Value[int](r, 1)
-	strideB := host.Value[int](r, 2)
-	strideC := host.Value[int](r, 3)
-	alpha := host.Value[float32](r, 4)
-	beta := host.Value[float32](r, 5)
-	start := host.Slice[int32](r, 6)
-	index := host.Slice[int32](r, 7)
-	value := host.Slice[float32](r, 8)
-	b := host.Slice[float32](r, 9)
-	c := host.Slice[float32](r, 10)
+	rows, cols, strideB, strideC, alpha, beta, start, index, value, b, c := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -3631,18 +3117,16 @@ func quernHostMulColumns_float32(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start2 := base + threadY
-				quernRow1MulColumns_float32(r, start2, base2, cols, size, rows, start, value, b, index, strideB, strideC, c, alpha, beta, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			start2 := base + threadY
+			quernRow1MulColumns_float32(r, start2, base2, cols, size, rows, start, value, b, index, strideB, strideC, c, alpha, beta, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulColumns_float32(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float32, b []float32, index []int32, strideB int, strideC int, c []float32, alpha float32, beta float32, width int) {
+func quernRow1MulColumns_float32(r *host.Run, start2, base2, cols, size, rows int, start []int32, value, b []float32, index []int32, strideB, strideC int, c []float32, alpha, beta float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		column := base2 + threadX
@@ -3650,14 +3134,11 @@ func quernRow1MulColumns_float32(r *host.Run, start2 int, base2 int, cols int, s
 		if column >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:17:40000*/ for ; row < rows && row+1 < len(start); row += size {
-			/*line multiply_matrix.go:18:40000*/ if r.Halted() {
-				/*line multiply_matrix.go:17*/ r.Halt()
-			}
-//line multiply_matrix.go:18:40000
+		for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:17*/ r.CheckHalt()
 			var sum float32
 			end := int(start[row+1])
-			/*line multiply_matrix.go:20:40000*/ for k := int(start[row]); k < end; k++ {
+			/*line :20:1000*/ for k := int(start[row]); k < end; k++ {
 				sum += value[k] * b[int(index[k])*strideB+column]
 			}
 			/*line multiply_matrix.go:23*/ at := row*strideC + column
@@ -3666,24 +3147,13 @@ func quernRow1MulColumns_float32(r *host.Run, start2 int, base2 int, cols int, s
 			/*line multiply_matrix.go:24*/ result0 := scaled[float32](alpha, sum, beta, t6)
 			/*line multiply_matrix.go:24*/ c[at] = result0
 		}
-	} /*line quern_gen.go:3669:1*/
+	} /*line quern_gen.go:3150:1*/
 }
 
 func quernHostMulColumns_float64(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	cols := host.Value[int](r, 1)
-	strideB := host.Value[int](r, 2)
-	strideC := host.Value[int](r, 3)
-	alpha := host.Value[float64](r, 4)
-	beta := host.Value[float64](r, 5)
-	start := host.Slice[int32](r, 6)
-	index := host.Slice[int32](r, 7)
-	value := host.Slice[float64](r, 8)
-	b := host.Slice[float64](r, 9)
-	c := host.Slice[float64](r, 10)
+	rows, cols, strideB, strideC, alpha, beta, start, index, value, b, c := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -3691,18 +3161,16 @@ func quernHostMulColumns_float64(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start2 := base + threadY
-				quernRow1MulColumns_float64(r, start2, base2, cols, size, rows, start, value, b, index, strideB, strideC, c, alpha, beta, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			start2 := base + threadY
+			quernRow1MulColumns_float64(r, start2, base2, cols, size, rows, start, value, b, index, strideB, strideC, c, alpha, beta, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulColumns_float64(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float64, b []float64, index []int32, strideB int, strideC int, c []float64, alpha float64, beta float64, width int) {
+func quernRow1MulColumns_float64(r *host.Run, start2, base2, cols, size, rows int, start []int32, value, b []float64, index []int32, strideB, strideC int, c []float64, alpha, beta float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		column := base2 + threadX
@@ -3710,14 +3178,11 @@ func quernRow1MulColumns_float64(r *host.Run, start2 int, base2 int, cols int, s
 		if column >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:17:40000*/ for ; row < rows && row+1 < len(start); row += size {
-			/*line multiply_matrix.go:18:40000*/ if r.Halted() {
-				/*line multiply_matrix.go:17*/ r.Halt()
-			}
-//line multiply_matrix.go:18:40000
+		for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:17*/ r.CheckHalt()
 			var sum float64
 			end := int(start[row+1])
-			/*line multiply_matrix.go:20:40000*/ for k := int(start[row]); k < end; k++ {
+			/*line :20:1000*/ for k := int(start[row]); k < end; k++ {
 				sum += value[k] * b[int(index[k])*strideB+column]
 			}
 			/*line multiply_matrix.go:23*/ at := row*strideC + column
@@ -3726,7 +3191,7 @@ func quernRow1MulColumns_float64(r *host.Run, start2 int, base2 int, cols int, s
 			/*line multiply_matrix.go:24*/ result0 := scaled[float64](alpha, sum, beta, t6)
 			/*line multiply_matrix.go:24*/ c[at] = result0
 		}
-	} /*line quern_gen.go:3729:1*/
+	} /*line quern_gen.go:3194:1*/
 }
 
 func quernPlainMulTiles[T float32 | float64](r *host.Run) {
@@ -3735,20 +3200,9 @@ func quernPlainMulTiles[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulTiles_float32(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	cols := host.Value[int](r, 1)
-	strideB := host.Value[int](r, 2)
-	strideC := host.Value[int](r, 3)
-	alpha := host.Value[float32](r, 4)
-	beta := host.Value[float32](r, 5)
-	start := host.Slice[int32](r, 6)
-	index := host.Slice[int32](r, 7)
-	value := host.Slice[float32](r, 8)
-	b := host.Slice[float32](r, 9)
-	c := host.Slice[float32](r, 10)
+	rows, cols, strideB, strideC, alpha, beta, start, index, value, b, c := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -3756,47 +3210,41 @@ func quernHostMulTiles_float32(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start2 := base + threadY
-				quernRow1MulTiles_float32(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			start2 := base + threadY
+			quernRow1MulTiles_float32(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulTiles_float32(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float32, index []int32, strideB int, b []float32, strideC int, c []float32, alpha float32, beta float32, width int) {
+func quernRow1MulTiles_float32(r *host.Run, start2, base2, cols, size, rows int, start []int32, value []float32, index []int32, strideB int, b []float32, strideC int, c []float32, alpha, beta float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		tile := base2 + threadX
 		first := tile * 8
 		/*line multiply_matrix.go:38*/ row := start2
-		/*line multiply_matrix.go:40:40000*/ if first >= cols {
+		/*line :40:500*/ if first >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:43:40000*/ for ; row < rows && row+1 < len(start); row += size {
-			/*line multiply_matrix.go:44:40000*/ if r.Halted() {
-				/*line multiply_matrix.go:43*/ r.Halt()
-			}
-			/*line multiply_matrix.go:44:40000*/ end := int(start[row+1])
-			/*line multiply_matrix.go:45*/ if first+8 <= cols {
+		/*line :43:500*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:43*/ r.CheckHalt()
+			end := int(start[row+1])
+			if first+8 <= cols {
 				sum := [8]float32{}
-				/*line multiply_matrix.go:47:40000*/ for k := int(start[row]); k < end; k++ {
-					/*line multiply_matrix.go:48:40000*/ if r.Halted() {
-						/*line multiply_matrix.go:47*/ r.Halt()
-					}
-					/*line multiply_matrix.go:48:40000*/ v := value[k]
+				/*line :47:500*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:47*/ r.CheckHalt()
+					v := value[k]
 					/*line multiply_matrix.go:48*/ at := int(index[k])*strideB + first
 					t4 := at + 8
 					/*line multiply_matrix.go:49*/ t5 := b[at:t4]
-					/*line multiply_matrix.go:50:40000*/ for j := 0; j < len(t5); j++ {
+					/*line :50:500*/ for j := 0; j < len(t5); j++ {
 						/*line multiply_matrix.go:49*/ x := t5[j]
 						sum[j] += v * x
 					}
 				}
-				/*line multiply_matrix.go:53:40000*/ for j2 := 0; j2 < 8; j2++ {
+				/*line :53:500*/ for j2 := 0; j2 < 8; j2++ {
 					/*line multiply_matrix.go:53*/ v2 := sum[j2]
 					at2 := row*strideC + first + j2
 					_ = c[at2]
@@ -3807,39 +3255,25 @@ func quernRow1MulTiles_float32(r *host.Run, start2 int, base2 int, cols int, siz
 				continue
 			}
 			for column := first; column < cols; column++ {
-				if r.Halted() {
-					/*line multiply_matrix.go:59*/ r.Halt()
-				}
-//line multiply_matrix.go:60
+				/*line multiply_matrix.go:59*/ r.CheckHalt()
 				var sum2 float32
 				for k2 := int(start[row]); k2 < end; k2++ {
 					sum2 += value[k2] * b[int(index[k2])*strideB+column]
 				}
-				/*line multiply_matrix.go:64:40000*/ at3 := row*strideC + column
+				/*line :64:500*/ at3 := row*strideC + column
 				_ = c[at3]
 				/*line multiply_matrix.go:65*/ t18 := &c[at3]
 				/*line multiply_matrix.go:65*/ result02 := scaled[float32](alpha, sum2, beta, t18)
 				/*line multiply_matrix.go:65*/ c[at3] = result02
 			}
 		}
-	} /*line quern_gen.go:3825:1*/
+	} /*line quern_gen.go:3270:1*/
 }
 
 func quernHostMulTiles_float64(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	cols := host.Value[int](r, 1)
-	strideB := host.Value[int](r, 2)
-	strideC := host.Value[int](r, 3)
-	alpha := host.Value[float64](r, 4)
-	beta := host.Value[float64](r, 5)
-	start := host.Slice[int32](r, 6)
-	index := host.Slice[int32](r, 7)
-	value := host.Slice[float64](r, 8)
-	b := host.Slice[float64](r, 9)
-	c := host.Slice[float64](r, 10)
+	rows, cols, strideB, strideC, alpha, beta, start, index, value, b, c := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -3847,47 +3281,41 @@ func quernHostMulTiles_float64(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start2 := base + threadY
-				quernRow1MulTiles_float64(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			start2 := base + threadY
+			quernRow1MulTiles_float64(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulTiles_float64(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float64, index []int32, strideB int, b []float64, strideC int, c []float64, alpha float64, beta float64, width int) {
+func quernRow1MulTiles_float64(r *host.Run, start2, base2, cols, size, rows int, start []int32, value []float64, index []int32, strideB int, b []float64, strideC int, c []float64, alpha, beta float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		tile := base2 + threadX
 		first := tile * 8
 		/*line multiply_matrix.go:38*/ row := start2
-		/*line multiply_matrix.go:40:40000*/ if first >= cols {
+		/*line :40:500*/ if first >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:43:40000*/ for ; row < rows && row+1 < len(start); row += size {
-			/*line multiply_matrix.go:44:40000*/ if r.Halted() {
-				/*line multiply_matrix.go:43*/ r.Halt()
-			}
-			/*line multiply_matrix.go:44:40000*/ end := int(start[row+1])
-			/*line multiply_matrix.go:45*/ if first+8 <= cols {
+		/*line :43:500*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:43*/ r.CheckHalt()
+			end := int(start[row+1])
+			if first+8 <= cols {
 				sum := [8]float64{}
-				/*line multiply_matrix.go:47:40000*/ for k := int(start[row]); k < end; k++ {
-					/*line multiply_matrix.go:48:40000*/ if r.Halted() {
-						/*line multiply_matrix.go:47*/ r.Halt()
-					}
-					/*line multiply_matrix.go:48:40000*/ v := value[k]
+				/*line :47:500*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:47*/ r.CheckHalt()
+					v := value[k]
 					/*line multiply_matrix.go:48*/ at := int(index[k])*strideB + first
 					t4 := at + 8
 					/*line multiply_matrix.go:49*/ t5 := b[at:t4]
-					/*line multiply_matrix.go:50:40000*/ for j := 0; j < len(t5); j++ {
+					/*line :50:500*/ for j := 0; j < len(t5); j++ {
 						/*line multiply_matrix.go:49*/ x := t5[j]
 						sum[j] += v * x
 					}
 				}
-				/*line multiply_matrix.go:53:40000*/ for j2 := 0; j2 < 8; j2++ {
+				/*line :53:500*/ for j2 := 0; j2 < 8; j2++ {
 					/*line multiply_matrix.go:53*/ v2 := sum[j2]
 					at2 := row*strideC + first + j2
 					_ = c[at2]
@@ -3898,22 +3326,19 @@ func quernRow1MulTiles_float64(r *host.Run, start2 int, base2 int, cols int, siz
 				continue
 			}
 			for column := first; column < cols; column++ {
-				if r.Halted() {
-					/*line multiply_matrix.go:59*/ r.Halt()
-				}
-//line multiply_matrix.go:60
+				/*line multiply_matrix.go:59*/ r.CheckHalt()
 				var sum2 float64
 				for k2 := int(start[row]); k2 < end; k2++ {
 					sum2 += value[k2] * b[int(index[k2])*strideB+column]
 				}
-				/*line multiply_matrix.go:64:40000*/ at3 := row*strideC + column
+				/*line :64:500*/ at3 := row*strideC + column
 				_ = c[at3]
 				/*line multiply_matrix.go:65*/ t18 := &c[at3]
 				/*line multiply_matrix.go:65*/ result02 := scaled[float64](alpha, sum2, beta, t18)
 				/*line multiply_matrix.go:65*/ c[at3] = result02
 			}
 		}
-	} /*line quern_gen.go:3916:1*/
+	} /*line quern_gen.go:3341:1*/
 }
 
 func quernPlainMulRows[T float32 | float64](r *host.Run) {
@@ -3922,17 +3347,8 @@ func quernPlainMulRows[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulRows[T float32 | float64](r *host.Run) {
-	log := host.Value[int](r, 0)
-	alpha := host.Value[T](r, 1)
-	beta := host.Value[T](r, 2)
-	start := host.Slice[int32](r, 3)
-	index := host.Slice[int32](r, 4)
-	value := host.Slice[T](r, 5)
-	x := host.Slice[T](r, 6)
-	y := host.Slice[T](r, 7)
+	log, alpha, beta, start, index, value, x, y := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	var d int
 	c := int(1)
 	size := c << uint(log) >> 1
@@ -3943,37 +3359,27 @@ func quernHostMulRows[T float32 | float64](r *host.Run) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		/*line multiply_vector.go:29*/ d = size
-		/*line multiply_vector.go:30:50000*/ for threadZ := range dimZ {
-			/*line multiply_vector.go:31:50000*/ for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1MulRows[T](r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
+		/*line :30:500*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			first := rowIdx * dimX
+			quernRow1MulRows[T](r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
+		}
+		/*line multiply_vector.go:34*/ for ; d > 0; d >>= 1 {
+			/*line multiply_vector.go:29*/ r.CheckHalt()
+			host.ShuffleXor(shuffleXors, sums, d)
+			/*line :31:500*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				first2 := rowIdx * dimX
+				quernRow2MulRows[T](r, sums, first2, dimX, shuffleXors)
 			}
 		}
-		/*line multiply_vector.go:37:50000*/ for ; d > 0; d >>= 1 {
-			/*line multiply_vector.go:38:50000*/ if r.Halted() {
-				/*line multiply_vector.go:29*/ r.Halt()
-			}
-			/*line multiply_vector.go:30:50000*/ host.ShuffleXor(shuffleXors, sums, d)
-			/*line multiply_vector.go:31:50000*/ for threadZ := range dimZ {
-				/*line multiply_vector.go:32:50000*/ for threadY := range dimY {
-					first2 := (threadZ*dimY + threadY) * dimX
-					quernRow2MulRows[T](r, sums, first2, dimX, shuffleXors)
-				}
-			}
+		/*line :36:1000*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			first3 := rowIdx * dimX
+			quernRow3MulRows[T](r, sums, first3, dimX, base, size2, log, y, alpha, beta)
 		}
-		/*line multiply_vector.go:38:50000*/ for threadZ := range dimZ {
-			/*line multiply_vector.go:39:50000*/ for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*dimY + threadY) * dimX
-				quernRow3MulRows[T](r, sums, first3, dimX, base, size2, log, y, alpha, beta)
-			}
-		}
-	} /*line quern_gen.go:3972:1*/
+	} /*line quern_gen.go:3378:1*/
 }
 
 //go:noinline
-func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dimX int, base int, log int, y []T, start []int32, size2 int, c int, value []T, x []T, index []int32) {
+func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first, dimX, base, log int, y []T, start []int32, size2, c int, value, x []T, index []int32) {
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -3981,21 +3387,19 @@ func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dim
 		lane := (base + threadX) & size2
 //line multiply_vector.go:22
 		var sum T
-		/*line multiply_vector.go:23:50000*/ if row < len(y) && row+1 < len(start) {
+		/*line :23:500*/ if row < len(y) && row+1 < len(start) {
 			end := int(start[row+1])
-			/*line multiply_vector.go:25:50000*/ for k := int(start[row]) + lane; k < end; k += c << uint(log) {
-				/*line multiply_vector.go:26:50000*/ if r.Halted() {
-					/*line multiply_vector.go:25*/ r.Halt()
-				}
-				/*line multiply_vector.go:26:50000*/ sum += value[k] * x[index[k]]
+			for k := int(start[row]) + lane; k < end; k += c << uint(log) {
+				/*line multiply_vector.go:25*/ r.CheckHalt()
+				sum += value[k] * x[index[k]]
 			}
 		}
-		/*line multiply_vector.go:29:50000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3994:1*/
+		sumRow[threadX] = sum
+	} /*line quern_gen.go:3398:1*/
 }
 
 //go:noinline
-func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, dimX int, shuffleXors []T) {
+func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2, dimX int, shuffleXors []T) {
 	sumRow := sums[first2:][:dimX]
 	shuffleXorRow := shuffleXors[first2:][:dimX]
 	for threadX := range dimX {
@@ -4003,24 +3407,24 @@ func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, di
 		shuffleXor := shuffleXorRow[threadX]
 		/*line multiply_vector.go:30*/ sum += shuffleXor
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:4006:1*/
+	} /*line quern_gen.go:3410:1*/
 }
 
 //go:noinline
-func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, dimX int, base int, size2 int, log int, y []T, alpha T, beta T) {
+func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3, dimX, base, size2, log int, y []T, alpha, beta T) {
 	sumRow := sums[first3:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		lane := (base + threadX) & size2
 		row := (base + threadX) >> uint(log)
-		/*line multiply_vector.go:32:50000*/ if lane == 0 && row < len(y) {
+		/*line multiply_vector.go:32:500*/ if lane == 0 && row < len(y) {
 			_ = y[row]
 			/*line multiply_vector.go:33*/ t11 := &y[row]
 			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, sum, beta, t11)
 			/*line multiply_vector.go:33*/ y[row] = result0
 		}
-	} /*line quern_gen.go:4023:1*/
+	} /*line quern_gen.go:3427:1*/
 }
 
 func quernPlainMulRow[T float32 | float64](r *host.Run) {
@@ -4029,31 +3433,20 @@ func quernPlainMulRow[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulRow[T float32 | float64](r *host.Run) {
-	alpha := host.Value[T](r, 0)
-	beta := host.Value[T](r, 1)
-	start := host.Slice[int32](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[T](r, 4)
-	x := host.Slice[T](r, 5)
-	y := host.Slice[T](r, 6)
+	alpha, beta, start, index, value, x, y := host.Value[T](r, 0), host.Value[T](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulRow[T](r, base, y, start, value, x, index, alpha, beta, width, base2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MulRow[T](r, base, y, start, value, x, index, alpha, beta, width, base2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []int32, value []T, x []T, index []int32, alpha T, beta T, width int, base2 int) {
+func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []int32, value, x []T, index []int32, alpha, beta T, width, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		count := min(len(start)-base2, len(y)-base, width)
 		if count <= 0 {
@@ -4068,32 +3461,32 @@ func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []
 //line multiply_vector.go:42
 				var sum T
 				end := int(row2[threadX])
-				/*line multiply_vector.go:44:50000*/ for k := int(row3[threadX]); k < end; k++ {
+				/*line :44:500*/ for k := int(row3[threadX]); k < end; k++ {
 					sum += value[k] * x[index[k]]
 				}
-				/*line multiply_vector.go:47:50000*/ _ = row4[threadX]
+				/*line :47:1000*/ _ = row4[threadX]
 				t6 := &row4[threadX]
 				/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 				row4[threadX] = result0
 			}
-			/*line multiply_vector.go:50:50000*/ return
+			/*line :50:1000*/ return
 		}
 	}
-	/*line multiply_vector.go:53:50000*/ for threadX := range width {
+	/*line :53:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line multiply_vector.go:41:50000*/ if row < len(y) && row+1 < len(start) {
+		/*line :41:1500*/ if row < len(y) && row+1 < len(start) {
 			var sum T
 			end := int(start[row+1])
-			/*line multiply_vector.go:44:50000*/ for k := int(start[row]); k < end; k++ {
+			/*line :44:500*/ for k := int(start[row]); k < end; k++ {
 				sum += value[k] * x[index[k]]
 			}
-			/*line multiply_vector.go:47:50000*/ _ = y[row]
+			/*line :47:1000*/ _ = y[row]
 			/*line multiply_vector.go:47*/ t6 := &y[row]
 			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 			/*line multiply_vector.go:47*/ y[row] = result0
 		}
-	} /*line quern_gen.go:4096:1*/
+	} /*line quern_gen.go:3489:1*/
 }
 
 func quernPlainMulParts[T float32 | float64](r *host.Run) {
@@ -4102,36 +3495,22 @@ func quernPlainMulParts[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulParts[T float32 | float64](r *host.Run) {
-	steps := host.Value[int](r, 0)
-	alpha := host.Value[T](r, 1)
-	beta := host.Value[T](r, 2)
-	start := host.Slice[int32](r, 3)
-	index := host.Slice[int32](r, 4)
-	value := host.Slice[T](r, 5)
-	x := host.Slice[T](r, 6)
-	y := host.Slice[T](r, 7)
-	rows := host.Slice[int32](r, 8)
-	carry := host.Slice[T](r, 9)
+	steps, alpha, beta, start, index, value, x, y, rows, carry := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[T](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7), host.Slice[int32](r, 8), host.Slice[T](r, 9)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := len(y)
 	t3 := len(value)
 	t8 := len(value)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulParts[T](r, base, carry, rows, steps, n, value, t3, start, t8, x, index, y, alpha, beta, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MulParts[T](r, base, carry, rows, steps, n, value, t3, start, t8, x, index, y, alpha, beta, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, rows []int32, steps int, n int, value []T, t3 int, start []int32, t8 int, x []T, index []int32, y []T, alpha T, beta T, width int) {
+func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, rows []int32, steps, n int, value []T, t3 int, start []int32, t8 int, x []T, index []int32, y []T, alpha, beta T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(carry)-base, len(rows)-base, width)
 		if count <= 0 {
@@ -4146,44 +3525,37 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 				t1 := min(p*steps, n+len(value))
 				t6 := min((p+1)*steps, n+len(value))
 				/*line multiply_vector.go:59*/ low := max(0, t1-t3)
-				/*line multiply_vector.go:60:50000*/ for high := min(t1, n); low < high; {
-					/*line multiply_vector.go:61:50000*/ if r.Halted() {
-						/*line multiply_vector.go:60*/ r.Halt()
-					}
-					/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
-					/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
+				for high := min(t1, n); low < high; {
+					/*line multiply_vector.go:60*/ r.CheckHalt()
+					mid := (low + high) / 2
+					/*line :62:1000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
-//line multiply_vector.go:64:50000
+//line :64:1000
 					} else {
-						/*line multiply_vector.go:65:50000*/ high = mid
+						/*line :65:1000*/ high = mid
 					}
 				}
-				/*line multiply_vector.go:81:50000*/ row := low
+				/*line :81:500*/ row := low
 				k := min(p*steps, n+len(value)) - row
 				/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
-				/*line multiply_vector.go:60:50000*/ for high2 := min(t6, n); low2 < high2; {
-					/*line multiply_vector.go:61:50000*/ if r.Halted() {
-						/*line multiply_vector.go:60*/ r.Halt()
-					}
-					/*line multiply_vector.go:61:50000*/ mid2 := (low2 + high2) / 2
-					/*line multiply_vector.go:62:50000*/ if int(start[mid2+1]) < t6-mid2 {
+				for high2 := min(t6, n); low2 < high2; {
+					/*line multiply_vector.go:60*/ r.CheckHalt()
+					mid2 := (low2 + high2) / 2
+					/*line :62:1000*/ if int(start[mid2+1]) < t6-mid2 {
 						low2 = mid2 + 1
-//line multiply_vector.go:64:50000
+//line :64:1000
 					} else {
-						/*line multiply_vector.go:65:50000*/ high2 = mid2
+						/*line :65:1000*/ high2 = mid2
 					}
 				}
-				/*line multiply_vector.go:84:50000*/ end := min((p+1)*steps, n+len(value)) - low2
+				/*line :84:500*/ end := min((p+1)*steps, n+len(value)) - low2
 				/*line multiply_vector.go:85*/ for ; row < low2; row++ {
-					/*line multiply_vector.go:86:50000*/ if r.Halted() {
-						/*line multiply_vector.go:85*/ r.Halt()
-					}
-//line multiply_vector.go:86:50000
+					/*line multiply_vector.go:85*/ r.CheckHalt()
 					var sum T
-					/*line multiply_vector.go:88:50000*/ for stop := int(start[row+1]); k < stop; k++ {
+					/*line multiply_vector.go:88*/ for stop := int(start[row+1]); k < stop; k++ {
 						sum += value[k] * x[index[k]]
 					}
-					/*line multiply_vector.go:91*/ _ = y[row]
+					_ = y[row]
 					/*line multiply_vector.go:91*/ t16 := &y[row]
 					/*line multiply_vector.go:91*/ result0 := scaled[T](alpha, sum, beta, t16)
 					/*line multiply_vector.go:91*/ y[row] = result0
@@ -4208,46 +3580,39 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		/*line multiply_vector.go:77*/ if p >= len(carry) || p >= len(rows) {
 			continue
 		}
-		/*line multiply_vector.go:59:50000*/ low := max(0, t1-t3)
-		/*line multiply_vector.go:60:50000*/ for high := min(t1, n); low < high; {
-			/*line multiply_vector.go:61:50000*/ if r.Halted() {
-				/*line multiply_vector.go:60*/ r.Halt()
-			}
-			/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
-			/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
+		/*line :59:500*/ low := max(0, t1-t3)
+		/*line multiply_vector.go:60*/ for high := min(t1, n); low < high; {
+			/*line multiply_vector.go:60*/ r.CheckHalt()
+			mid := (low + high) / 2
+			/*line :62:1000*/ if int(start[mid+1]) < t1-mid {
 				low = mid + 1
-//line multiply_vector.go:64:50000
+//line :64:1000
 			} else {
-				/*line multiply_vector.go:65:50000*/ high = mid
+				/*line :65:1000*/ high = mid
 			}
 		}
-		/*line multiply_vector.go:81:50000*/ row := low
+		/*line :81:500*/ row := low
 		k := min(p*steps, n+len(value)) - row
 		t6 := min((p+1)*steps, n+len(value))
 		/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
-		/*line multiply_vector.go:60:50000*/ for high2 := min(t6, n); low2 < high2; {
-			/*line multiply_vector.go:61:50000*/ if r.Halted() {
-				/*line multiply_vector.go:60*/ r.Halt()
-			}
-			/*line multiply_vector.go:61:50000*/ mid2 := (low2 + high2) / 2
-			/*line multiply_vector.go:62:50000*/ if int(start[mid2+1]) < t6-mid2 {
+		for high2 := min(t6, n); low2 < high2; {
+			/*line multiply_vector.go:60*/ r.CheckHalt()
+			mid2 := (low2 + high2) / 2
+			/*line :62:1000*/ if int(start[mid2+1]) < t6-mid2 {
 				low2 = mid2 + 1
-//line multiply_vector.go:64:50000
+//line :64:1000
 			} else {
-				/*line multiply_vector.go:65:50000*/ high2 = mid2
+				/*line :65:1000*/ high2 = mid2
 			}
 		}
-		/*line multiply_vector.go:84:50000*/ end := min((p+1)*steps, n+len(value)) - low2
+		/*line :84:500*/ end := min((p+1)*steps, n+len(value)) - low2
 		/*line multiply_vector.go:85*/ for ; row < low2; row++ {
-			/*line multiply_vector.go:86:50000*/ if r.Halted() {
-				/*line multiply_vector.go:85*/ r.Halt()
-			}
-//line multiply_vector.go:86:50000
+			/*line multiply_vector.go:85*/ r.CheckHalt()
 			var sum T
-			/*line multiply_vector.go:88:50000*/ for stop := int(start[row+1]); k < stop; k++ {
+			/*line multiply_vector.go:88*/ for stop := int(start[row+1]); k < stop; k++ {
 				sum += value[k] * x[index[k]]
 			}
-			/*line multiply_vector.go:91*/ _ = y[row]
+			_ = y[row]
 			/*line multiply_vector.go:91*/ t16 := &y[row]
 			/*line multiply_vector.go:91*/ result0 := scaled[T](alpha, sum, beta, t16)
 			/*line multiply_vector.go:91*/ y[row] = result0
@@ -4261,7 +3626,7 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		t22 := int32(low2)
 		/*line multiply_vector.go:97*/ rows[p] = t22
 		/*line multiply_vector.go:97*/ carry[p] = sum2
-	} /*line quern_gen.go:4264:1*/
+	} /*line quern_gen.go:3629:1*/
 }
 
 func quernPlainMergeBounds(r *host.Run) {
@@ -4270,27 +3635,19 @@ func quernPlainMergeBounds(r *host.Run) {
 }
 
 func quernHostMergeBounds(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	entries := host.Value[int](r, 1)
-	start := host.Slice[int32](r, 2)
-	bounds := host.Slice[int32](r, 3)
+	rows, entries, start, bounds := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MergeBounds(r, base, bounds, rows, entries, start, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MergeBounds(r, base, bounds, rows, entries, start, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entries int, start []int32, width int) {
+func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows, entries int, start []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(bounds)-base, width)
 		if count <= 0 {
@@ -4303,16 +3660,14 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 				p := base + threadX
 				t1 := min(p*1024, rows+entries)
 				/*line multiply_vector.go:59*/ low := max(0, t1-entries)
-				/*line multiply_vector.go:60:50000*/ for high := min(t1, rows); low < high; {
-					/*line multiply_vector.go:61:50000*/ if r.Halted() {
-						/*line multiply_vector.go:60*/ r.Halt()
-					}
-					/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
-					/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
+				for high := min(t1, rows); low < high; {
+					/*line multiply_vector.go:60*/ r.CheckHalt()
+					mid := (low + high) / 2
+					/*line :62:1000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
-//line multiply_vector.go:64:50000
+//line :64:1000
 					} else {
-						/*line multiply_vector.go:65:50000*/ high = mid
+						/*line :65:1000*/ high = mid
 					}
 				}
 				/*line multiply_vector.go:113*/ row[threadX] = int32(low)
@@ -4326,21 +3681,19 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 		t1 := min(p*1024, rows+entries)
 		/*line multiply_vector.go:112*/ if p < len(bounds) {
 			/*line multiply_vector.go:59*/ low := max(0, t1-entries)
-			/*line multiply_vector.go:60:50000*/ for high := min(t1, rows); low < high; {
-				/*line multiply_vector.go:61:50000*/ if r.Halted() {
-					/*line multiply_vector.go:60*/ r.Halt()
-				}
-				/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
-				/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
+			for high := min(t1, rows); low < high; {
+				/*line multiply_vector.go:60*/ r.CheckHalt()
+				mid := (low + high) / 2
+				/*line :62:1000*/ if int(start[mid+1]) < t1-mid {
 					low = mid + 1
-//line multiply_vector.go:64:50000
+//line :64:1000
 				} else {
-					/*line multiply_vector.go:65:50000*/ high = mid
+					/*line :65:1000*/ high = mid
 				}
 			}
 			/*line multiply_vector.go:113*/ bounds[p] = int32(low)
 		}
-	} /*line quern_gen.go:4343:1*/
+	} /*line quern_gen.go:3696:1*/
 }
 
 func quernPlainMulMerge[T float32 | float64](r *host.Run) {
@@ -4349,138 +3702,81 @@ func quernPlainMulMerge[T float32 | float64](r *host.Run) {
 }
 
 func quernHostMulMerge[T float32 | float64](r *host.Run) {
-	alpha := host.Value[T](r, 0)
-	beta := host.Value[T](r, 1)
-	start := host.Slice[int32](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[T](r, 4)
-	x := host.Slice[T](r, 5)
-	y := host.Slice[T](r, 6)
-	bounds := host.Slice[int32](r, 7)
-	carry := host.Slice[T](r, 8)
+	alpha, beta, start, index, value, x, y, bounds, carry := host.Value[T](r, 0), host.Value[T](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8)
 	var row0 int
 	var row1 int
 	var k0 int
 	n := len(y)
 	var k1 int
-	products := host.Shared[[1024]T](r, 0)
-	ends := host.Shared[[1025]int32](r, 1)
+	products, ends := host.Shared[[1024]T](r, 0), host.Shared[[1025]int32](r, 1)
 	var count int
 	var d int
-	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
-	heads := host.Scratch[T](r, 1, r.BlockDim.Count())
-	dones := host.Scratch[int](r, 2, r.BlockDim.Count())
-	wholes := host.Scratch[bool](r, 3, r.BlockDim.Count())
-	ss := host.Scratch[T](r, 4, r.BlockDim.Count())
-	ws := host.Scratch[bool](r, 5, r.BlockDim.Count())
-	warpSums := host.Shared[[4]T](r, 2)
-	warpWhole := host.Shared[[4]bool](r, 3)
-	shuffleUps := host.Scratch[T](r, 6, r.BlockDim.Count())
-	shuffleUps2 := host.Scratch[bool](r, 7, r.BlockDim.Count())
-	befores := host.Scratch[T](r, 8, r.BlockDim.Count())
-	beforeWholes := host.Scratch[bool](r, 9, r.BlockDim.Count())
+	sums, heads, dones, wholes, ss, ws, warpSums, warpWhole, shuffleUps, shuffleUps2, befores, beforeWholes := host.Scratch[T](r, 0, r.BlockDim.Count()), host.Scratch[T](r, 1, r.BlockDim.Count()), host.Scratch[int](r, 2, r.BlockDim.Count()), host.Scratch[bool](r, 3, r.BlockDim.Count()), host.Scratch[T](r, 4, r.BlockDim.Count()), host.Scratch[bool](r, 5, r.BlockDim.Count()), host.Shared[[4]T](r, 2), host.Shared[[4]bool](r, 3), host.Scratch[T](r, 6, r.BlockDim.Count()), host.Scratch[bool](r, 7, r.BlockDim.Count()), host.Scratch[T](r, 8, r.BlockDim.Count()), host.Scratch[bool](r, 9, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := min(blockX*1024, n+len(value))
 		last := min(first+1024, n+len(value))
 		steps := last - first
-		/*line multiply_vector.go:129:50000*/ if blockX+1 >= len(bounds) || blockX >= len(carry) {
+		/*line multiply_vector.go:129:500*/ if blockX+1 >= len(bounds) || blockX >= len(carry) {
 			continue
 		}
-		/*line multiply_vector.go:132:50000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line :132:500*/ r.ThreadIdx = kernel.Dim3{}
 		/*line multiply_vector.go:134*/ row0 = int(bounds[blockX])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line multiply_vector.go:134*/ row1 = int(bounds[blockX+1])
 		k0 = first - row0
 		k1 = last - row1
-		/*line multiply_vector.go:137:50000*/ for threadZ := range 1 {
-			/*line multiply_vector.go:138:50000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MulMerge[T](r, k1, k0, products, value, x, index, row1, row0, ends, start)
-			}
-		}
-		/*line multiply_vector.go:148:50000*/ count = row1 - row0
+		quernRow1MulMerge[T](r, k1, k0, products, value, x, index, row1, row0, ends, start)
+		/*line multiply_vector.go:148*/ count = row1 - row0
 		/*line multiply_vector.go:180*/ d = 1
 		start2 := k0 - k1
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 128
-				quernRow2MulMerge[T](r, sums, first2, heads, dones, wholes, start2, steps, count, ends, products, row0, y, alpha, beta)
-			}
-		}
+		quernRow2MulMerge[T](r, sums, heads, dones, wholes, start2, steps, count, ends, products, row0, y, alpha, beta)
 		for ; d < 32; d *= 2 {
-			/*line multiply_vector.go:190:50000*/ if r.Halted() {
-				/*line multiply_vector.go:180*/ r.Halt()
-			}
-			/*line multiply_vector.go:181:50000*/ host.ShuffleUp(ss, sums, d)
+			/*line multiply_vector.go:180*/ r.CheckHalt()
+			host.ShuffleUp(ss, sums, d)
 			host.ShuffleUp(ws, wholes, d)
-			/*line multiply_vector.go:183*/ for threadZ := range 1 {
-				/*line multiply_vector.go:184:50000*/ for threadY := range 1 {
-					first3 := (threadZ*1 + threadY) * 128
-					quernRow3MulMerge[T](r, sums, first3, wholes, ss, ws, d)
-				}
-			}
+			quernRow3MulMerge[T](r, sums, wholes, ss, ws, d)
 		}
-		/*line multiply_vector.go:190:50000*/ for threadZ := range 1 {
-			/*line multiply_vector.go:191*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 128
-				quernRow4MulMerge[T](r, sums, first4, wholes, warpSums, warpWhole)
-			}
-		}
+		quernRow4MulMerge[T](r, sums, wholes, warpSums, warpWhole)
 		/*line multiply_vector.go:189*/ host.ShuffleUp(shuffleUps, sums, 1)
 		host.ShuffleUp(shuffleUps2, wholes, 1)
-		for threadZ := range 1 {
-			/*line multiply_vector.go:192:50000*/ for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 128
-				quernRow5MulMerge[T](r, shuffleUps, first5, shuffleUps2, befores, beforeWholes)
-			}
-		}
-		/*line multiply_vector.go:197*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 128
-				quernRow6MulMerge[T](r, sums, first6, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
-			}
-		}
-	} /*line quern_gen.go:4447:1*/
+		quernRow5MulMerge[T](r, shuffleUps, shuffleUps2, befores, beforeWholes)
+		quernRow6MulMerge[T](r, sums, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
+	} /*line quern_gen.go:3745:1*/
 }
 
 //go:noinline
-func quernRow1MulMerge[T float32 | float64](r *host.Run, k1 int, k0 int, products *[1024]T, value []T, x []T, index []int32, row1 int, row0 int, ends *[1025]int32, start []int32) {
+func quernRow1MulMerge[T float32 | float64](r *host.Run, k1, k0 int, products *[1024]T, value, x []T, index []int32, row1, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		/*line multiply_vector.go:136:50000*/ for k := threadX; k < k1-k0 && k < 1024; k += 128 {
+		/*line multiply_vector.go:136*/ for k := threadX; k < k1-k0 && k < 1024; k += 128 {
 			products[k] = value[k0+k] * x[index[k0+k]]
 		}
-		/*line multiply_vector.go:139*/ for r2 := threadX; r2 <= row1-row0 && r2 < 1025; r2 += 128 {
+		for r2 := threadX; r2 <= row1-row0 && r2 < 1025; r2 += 128 {
 			ends[r2] = int32(k1 - k0)
-			/*line multiply_vector.go:141:50000*/ if row0+r2+1 < len(start) {
+			/*line :141:500*/ if row0+r2+1 < len(start) {
 				ends[r2] = start[row0+r2+1] - int32(k0)
 			}
 		}
-	} /*line quern_gen.go:4463:1*/
+	} /*line quern_gen.go:3761:1*/
 }
 
 //go:noinline
-func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, heads []T, dones []int, wholes []bool, start2 int, steps int, count int, ends *[1025]int32, products *[1024]T, row0 int, y []T, alpha T, beta T) {
-	sumRow := (*[128]T)(sums[first2:])
-	headRow := (*[128]T)(heads[first2:])
-	doneRow := (*[128]int)(dones[first2:])
-	wholeRow := (*[128]bool)(wholes[first2:])
+func quernRow2MulMerge[T float32 | float64](r *host.Run, sums, heads []T, dones []int, wholes []bool, start2, steps, count int, ends *[1025]int32, products *[1024]T, row0 int, y []T, alpha, beta T) {
+	sumRow := (*[128]T)(sums)
+	headRow := (*[128]T)(heads)
+	doneRow := (*[128]int)(dones)
+	wholeRow := (*[128]bool)(wholes)
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		d2 := min(threadX*8, steps)
 		/*line multiply_vector.go:150*/ low := max(0, start2+d2)
 		for high := min(d2, count); low < high; {
-			if r.Halted() {
-				/*line multiply_vector.go:151*/ r.Halt()
-			}
-			/*line multiply_vector.go:152*/ mid := (low + high) / 2
-			/*line multiply_vector.go:153:50000*/ if int(ends[mid]) < d2-mid {
+			/*line multiply_vector.go:151*/ r.CheckHalt()
+			mid := (low + high) / 2
+			/*line :153:500*/ if int(ends[mid]) < d2-mid {
 				low = mid + 1
-//line multiply_vector.go:155:50000
+//line :155:500
 			} else {
 				/*line multiply_vector.go:156*/ high = mid
 			}
@@ -4491,40 +3787,40 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 		var sum T
 		var head T
 		/*line multiply_vector.go:161*/ done := -1
-		/*line multiply_vector.go:162:50000*/ for s := 0; s < 8 && d2+s < steps; s++ {
-			/*line multiply_vector.go:163*/ if k2 < int(ends[row]) {
+		/*line :162:1000*/ for s := 0; s < 8 && d2+s < steps; s++ {
+			if k2 < int(ends[row]) {
 				sum += products[k2]
 				k2++
 				continue
 			}
-			/*line multiply_vector.go:168:50000*/ if done < 0 {
+			/*line :168:500*/ if done < 0 {
 				done = row
 				head = sum
-//line multiply_vector.go:171:50000
+//line :171:1000
 			} else {
-				/*line multiply_vector.go:171:50000*/ t18 := row0 + row
+				/*line :171:1000*/ t18 := row0 + row
 				/*line multiply_vector.go:171*/ _ = y[t18]
 				/*line multiply_vector.go:171*/ t19 := &y[t18]
 				/*line multiply_vector.go:171*/ result0 := scaled[T](alpha, sum, beta, t19)
 				/*line multiply_vector.go:171*/ y[row0+row] = result0
 			}
-			/*line multiply_vector.go:173:50000*/ sum = 0
+			/*line :173:500*/ sum = 0
 			row++
 		}
-		/*line multiply_vector.go:178:50000*/ whole := done >= 0
+		/*line :178:500*/ whole := done >= 0
 		sumRow[threadX] = sum
 		headRow[threadX] = head
 		doneRow[threadX] = done
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:4519:1*/
+	} /*line quern_gen.go:3815:1*/
 }
 
 //go:noinline
-func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, wholes []bool, ss []T, ws []bool, d int) {
-	sumRow := (*[128]T)(sums[first3:])
-	wholeRow := (*[128]bool)(wholes[first3:])
-	sRow := (*[128]T)(ss[first3:])
-	wRow := (*[128]bool)(ws[first3:])
+func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, wholes []bool, ss []T, ws []bool, d int) {
+	sumRow := (*[128]T)(sums)
+	wholeRow := (*[128]bool)(wholes)
+	sRow := (*[128]T)(ss)
+	wRow := (*[128]bool)(ws)
 	for threadX := range 128 {
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
@@ -4535,59 +3831,59 @@ func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, w
 			sum += s2
 			whole = w
 		}
-		/*line multiply_vector.go:186:50000*/ sumRow[threadX] = sum
+		/*line :186:500*/ sumRow[threadX] = sum
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:4540:1*/
+	} /*line quern_gen.go:3836:1*/
 }
 
 //go:noinline
-func quernRow4MulMerge[T float32 | float64](r *host.Run, sums []T, first4 int, wholes []bool, warpSums *[4]T, warpWhole *[4]bool) {
-	sumRow := (*[128]T)(sums[first4:])
-	wholeRow := (*[128]bool)(wholes[first4:])
+func quernRow4MulMerge[T float32 | float64](r *host.Run, sums []T, wholes []bool, warpSums *[4]T, warpWhole *[4]bool) {
+	sumRow := (*[128]T)(sums)
+	wholeRow := (*[128]bool)(wholes)
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
 		lane := threadX & 31
 		warp := threadX / 32
-		/*line multiply_vector.go:186:50000*/ if lane == 31 {
+		/*line multiply_vector.go:186:500*/ if lane == 31 {
 			_ = warpSums[warp]
 			/*line multiply_vector.go:187*/ _ = warpWhole[warp]
 			/*line multiply_vector.go:187*/ warpSums[warp] = sum
 			/*line multiply_vector.go:187*/ warpWhole[warp] = whole
 		}
-	} /*line quern_gen.go:4559:1*/
+	} /*line quern_gen.go:3855:1*/
 }
 
 //go:noinline
-func quernRow5MulMerge[T float32 | float64](r *host.Run, shuffleUps []T, first5 int, shuffleUps2 []bool, befores []T, beforeWholes []bool) {
-	shuffleUpRow := (*[128]T)(shuffleUps[first5:])
-	shuffleUpRow2 := (*[128]bool)(shuffleUps2[first5:])
-	beforeRow := (*[128]T)(befores[first5:])
-	beforeWholeRow := (*[128]bool)(beforeWholes[first5:])
+func quernRow5MulMerge[T float32 | float64](r *host.Run, shuffleUps []T, shuffleUps2 []bool, befores []T, beforeWholes []bool) {
+	shuffleUpRow := (*[128]T)(shuffleUps)
+	shuffleUpRow2 := (*[128]bool)(shuffleUps2)
+	beforeRow := (*[128]T)(befores)
+	beforeWholeRow := (*[128]bool)(beforeWholes)
 	for threadX := range 128 {
 		shuffleUp := shuffleUpRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
 		lane := threadX & 31
 		/*line multiply_vector.go:189*/ before := shuffleUp
 		beforeWhole := shuffleUp2
-		/*line multiply_vector.go:190:50000*/ if lane == 0 {
+		/*line :190:500*/ if lane == 0 {
 			before = 0
 			beforeWhole = false
 		}
 		/*line multiply_vector.go:194*/ beforeRow[threadX] = before
 		beforeWholeRow[threadX] = beforeWhole
-	} /*line quern_gen.go:4580:1*/
+	} /*line quern_gen.go:3876:1*/
 }
 
 //go:noinline
-func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, heads []T, dones []int, wholes []bool, befores []T, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]T, row0 int, y []T, alpha T, beta T, carry []T, blockX int) {
-	sumRow := (*[128]T)(sums[first6:])
-	headRow := (*[128]T)(heads[first6:])
-	doneRow := (*[128]int)(dones[first6:])
-	wholeRow := (*[128]bool)(wholes[first6:])
-	beforeRow := (*[128]T)(befores[first6:])
-	beforeWholeRow := (*[128]bool)(beforeWholes[first6:])
+func quernRow6MulMerge[T float32 | float64](r *host.Run, sums, heads []T, dones []int, wholes []bool, befores []T, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]T, row0 int, y []T, alpha, beta T, carry []T, blockX int) {
+	sumRow := (*[128]T)(sums)
+	headRow := (*[128]T)(heads)
+	doneRow := (*[128]int)(dones)
+	wholeRow := (*[128]bool)(wholes)
+	beforeRow := (*[128]T)(befores)
+	beforeWholeRow := (*[128]bool)(beforeWholes)
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
@@ -4624,7 +3920,7 @@ func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, h
 			}
 			carry[blockX] = sum
 		}
-	} /*line quern_gen.go:4627:1*/
+	} /*line quern_gen.go:3923:1*/
 }
 
 func quernPlainAddCarries[T float32 | float64](r *host.Run) {
@@ -4633,27 +3929,19 @@ func quernPlainAddCarries[T float32 | float64](r *host.Run) {
 }
 
 func quernHostAddCarries[T float32 | float64](r *host.Run) {
-	alpha := host.Value[T](r, 0)
-	rows := host.Slice[int32](r, 1)
-	carry := host.Slice[T](r, 2)
-	y := host.Slice[T](r, 3)
+	alpha, rows, carry, y := host.Value[T](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddCarries[T](r, base, rows, carry, y, alpha, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddCarries[T](r, base, rows, carry, y, alpha, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int32, carry []T, y []T, alpha T, width int) {
+func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int32, carry, y []T, alpha T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		/*line multiply_vector.go:222*/ p := base + threadX
@@ -4669,7 +3957,7 @@ func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int3
 			sum += carry[p]
 		}
 		y[row] += alpha * sum
-	} /*line quern_gen.go:4672:1*/
+	} /*line quern_gen.go:3960:1*/
 }
 
 func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
@@ -4678,56 +3966,29 @@ func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
 }
 
 func quernHostFoldCarries[T float32 | float64](r *host.Run) {
-	alpha := host.Value[T](r, 0)
-	bounds := host.Slice[int32](r, 1)
-	carry := host.Slice[T](r, 2)
-	y := host.Slice[T](r, 3)
-	foldedRows := host.Slice[int32](r, 4)
-	folded := host.Slice[T](r, 5)
-	rows := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	own := host.Shared[[256]int32](r, 1)
-	sums := host.Shared[[2][256]T](r, 0)
+	alpha, bounds, carry, y, foldedRows, folded := host.Value[T](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5)
+	rows, own, sums := host.Scratch[int32](r, 0, r.BlockDim.Count()), host.Shared[[256]int32](r, 1), host.Shared[[2][256]T](r, 0)
 	var from int
 	var d int
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		base2 := blockX*256 + 1
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1FoldCarries[T](r, rows, first, y, base, bounds, carry, own, sums, base2)
-			}
-		}
+		quernRow1FoldCarries[T](r, rows, y, base, bounds, carry, own, sums, base2)
 		/*line multiply_vector.go:254*/ from = 0
 		d = 1
 		for ; d < 256; d *= 2 {
-			if r.Halted() {
-				/*line multiply_vector.go:255*/ r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2FoldCarries[T](r, rows, first2, sums, from, d, own)
-				}
-			}
+			/*line multiply_vector.go:255*/ r.CheckHalt()
+			quernRow2FoldCarries[T](r, rows, sums, from, d, own)
 			/*line multiply_vector.go:261*/ from = 1 - from
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3FoldCarries[T](r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
-			}
-		}
-	} /*line quern_gen.go:4725:1*/
+		quernRow3FoldCarries[T](r, rows, blockX, foldedRows, folded, sums, from, own, y, alpha)
+	} /*line quern_gen.go:3986:1*/
 }
 
 //go:noinline
-func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first int, y []T, base int, bounds []int32, carry []T, own *[256]int32, sums *[2][256]T, base2 int) {
-	rowRow := (*[256]int32)(rows[first:])
+func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, y []T, base int, bounds []int32, carry []T, own *[256]int32, sums *[2][256]T, base2 int) {
+	rowRow := (*[256]int32)(rows)
 	if base2 >= 0 && 256 <= len(bounds)-base2 && base >= 0 && 256 <= len(carry)-base {
 		row2 := (*[256]int32)(bounds[base2:])
 		row3 := (*[256]T)(carry[base:])
@@ -4761,12 +4022,12 @@ func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first 
 		own[threadX] = row
 		sums[0][threadX] = sum
 		rowRow[threadX] = row
-	} /*line quern_gen.go:4764:1*/
+	} /*line quern_gen.go:4025:1*/
 }
 
 //go:noinline
-func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2 int, sums *[2][256]T, from int, d int, own *[256]int32) {
-	rowRow := (*[256]int32)(rows[first2:])
+func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, sums *[2][256]T, from, d int, own *[256]int32) {
+	rowRow := (*[256]int32)(rows)
 	if from >= 0 && from < 2 && 1 <= 2-from && 0-d >= 0 && 256 <= 256-(0-d) && 1-from >= 0 && 1 <= 2-(1-from) {
 		row4 := (*[1][256]T)(sums[from:])
 		row5 := (*[256]int32)(own[0-d:])
@@ -4790,12 +4051,12 @@ func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2
 			s += sums[from][threadX-d]
 		}
 		sums[1-from][threadX] = s
-	} /*line quern_gen.go:4793:1*/
+	} /*line quern_gen.go:4054:1*/
 }
 
 //go:noinline
-func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3 int, blockX int, foldedRows []int32, folded []T, sums *[2][256]T, from int, own *[256]int32, y []T, alpha T) {
-	rowRow := (*[256]int32)(rows[first3:])
+func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, blockX int, foldedRows []int32, folded []T, sums *[2][256]T, from int, own *[256]int32, y []T, alpha T) {
+	rowRow := (*[256]int32)(rows)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
@@ -4812,7 +4073,7 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 		if own[threadX+1] != row && int(row) < len(y) {
 			y[row] += alpha * sums[from][threadX]
 		}
-	} /*line quern_gen.go:4815:1*/
+	} /*line quern_gen.go:4076:1*/
 }
 
 func quernPlainFindDiagonal(r *host.Run) {
@@ -4821,28 +4082,20 @@ func quernPlainFindDiagonal(r *host.Run) {
 }
 
 func quernHostFindDiagonal(r *host.Run) {
-	start := host.Slice[int32](r, 0)
-	index := host.Slice[int32](r, 1)
-	diagonal := host.Slice[int32](r, 2)
-	flaw := host.Slice[int32](r, 3)
+	start, index, diagonal, flaw := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FindDiagonal(r, base, diagonal, start, index, flaw, width, base2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FindDiagonal(r, base, diagonal, start, index, flaw, width, base2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int32, index []int32, flaw []int32, width int, base2 int) {
+func quernRow1FindDiagonal(r *host.Run, base int, diagonal, start, index, flaw []int32, width, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		count := min(len(diagonal)-base, len(start)-base2, width)
 		if count <= 0 {
@@ -4859,49 +4112,49 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int3
 				var at int32 = -1
 				var last int32 = -1
 				/*line precondition_ilu.go:30*/ end := int(row2[threadX])
-				/*line precondition_ilu.go:31:60000*/ for k := int(row3[threadX]); k < end; k++ {
-					/*line precondition_ilu.go:32:60000*/ if index[k] <= last {
+				/*line :31:1000*/ for k := int(row3[threadX]); k < end; k++ {
+					/*line :32:1000*/ if index[k] <= last {
 						at = -1
 						break
 					}
-					/*line precondition_ilu.go:36:60000*/ last = index[k]
-					/*line precondition_ilu.go:37:60000*/ if int(last) == row {
+					/*line :36:1500*/ last = index[k]
+					/*line :37:1000*/ if int(last) == row {
 						at = int32(k)
 					}
 				}
-				/*line precondition_ilu.go:41:60000*/ row4[threadX] = at
-				/*line precondition_ilu.go:42:60000*/ if at < 0 {
+				/*line :41:2000*/ row4[threadX] = at
+				/*line :42:500*/ if at < 0 {
 					kernel.AtomicMin(&flaw[0], int32(row))
 				}
 			}
 			/*line precondition_ilu.go:46*/ return
 		}
 	}
-	/*line precondition_ilu.go:49:60000*/ for threadX := range width {
+	/*line :49:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line precondition_ilu.go:26:60000*/ if row >= len(diagonal) || row+1 >= len(start) {
+		/*line :26:500*/ if row >= len(diagonal) || row+1 >= len(start) {
 			continue
 		}
-//line precondition_ilu.go:29:60000
+//line :29:500
 		var at int32 = -1
 		var last int32 = -1
 		/*line precondition_ilu.go:30*/ end := int(start[row+1])
-		/*line precondition_ilu.go:31:60000*/ for k := int(start[row]); k < end; k++ {
-			/*line precondition_ilu.go:32:60000*/ if index[k] <= last {
+		/*line :31:1000*/ for k := int(start[row]); k < end; k++ {
+			/*line :32:1000*/ if index[k] <= last {
 				at = -1
 				break
 			}
-			/*line precondition_ilu.go:36:60000*/ last = index[k]
-			/*line precondition_ilu.go:37:60000*/ if int(last) == row {
+			/*line :36:1500*/ last = index[k]
+			/*line :37:1000*/ if int(last) == row {
 				at = int32(k)
 			}
 		}
-		/*line precondition_ilu.go:41:60000*/ diagonal[row] = at
-		/*line precondition_ilu.go:42:60000*/ if at < 0 {
+		/*line :41:2000*/ diagonal[row] = at
+		/*line :42:500*/ if at < 0 {
 			kernel.AtomicMin(&flaw[0], int32(row))
 		}
-	} /*line quern_gen.go:4904:1*/
+	} /*line quern_gen.go:4157:1*/
 }
 
 func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
@@ -4910,12 +4163,7 @@ func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
 }
 
 func quernHostFactorWarps[T float32 | float64](r *host.Run) {
-	start := host.Slice[int32](r, 0)
-	index := host.Slice[int32](r, 1)
-	diagonal := host.Slice[int32](r, 2)
-	value := host.Slice[T](r, 3)
-	sync := host.Slice[uint32](r, 4)
-	flaw := host.Slice[int32](r, 5)
+	start, index, diagonal, value, sync, flaw := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[T](r, 3), host.Slice[uint32](r, 4), host.Slice[int32](r, 5)
 	var t2 []uint32
 	n := len(diagonal)
 	c := uint32(1)
@@ -4932,68 +4180,34 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:64*/ t2 = sync[n:]
-		/*line precondition_ilu.go:65:60000*/ for threadZ := range 1 {
-			/*line precondition_ilu.go:66:60000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FactorWarps[T](r, t2, c, row)
-			}
-		}
-		/*line triangular.go:21:70000*/ row2 = *row
+		quernRow1FactorWarps(r, t2, c, row)
+		/*line triangular.go:21*/ row2 = *row
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:65*/ end = int(start[row2+1])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:66*/ own = int(diagonal[row2])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:67*/ k = int(start[row2])
-		/*line precondition_ilu.go:68:60000*/ for ; k < own; k++ {
-			/*line precondition_ilu.go:69*/ if r.Halted() {
-				/*line precondition_ilu.go:67*/ r.Halt()
-			}
+		/*line :68:1000*/ for ; k < own; k++ {
+			/*line precondition_ilu.go:67*/ r.CheckHalt()
 			r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:68*/ j = int(index[k])
-			for threadZ := range 1 {
-				/*line precondition_ilu.go:70:60000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2FactorWarps[T](r, sync, j)
-				}
-			}
-			/*line precondition_ilu.go:75:60000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line precondition_ilu.go:71*/ l = value[k] / value[diagonal[j]]
-			/*line precondition_ilu.go:72:60000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:73*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first := (threadZ*1 + threadY) * 32
-					quernRow3FactorWarps[T](r, qs, first, diagonal, j)
-				}
-			}
-			/*line precondition_ilu.go:79:60000*/ r.ThreadIdx = kernel.Dim3{}
+			quernRow2FactorWarps(r, sync, j)
+			r.ThreadIdx = kernel.Dim3{}
+			l = value[k] / value[diagonal[j]]
+			quernRow3FactorWarps(r, qs, diagonal, j)
+			r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:72*/ t7 = int(start[j+1])
 			t8 = k + 1
-			for threadZ := range 1 {
-				/*line precondition_ilu.go:75:60000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 32
-					quernRow4FactorWarps[T](r, qs, first2, t7, index, t8, end, value, l)
-				}
-			}
-			/*line precondition_ilu.go:81:60000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:82:60000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow5FactorWarps[T](r, value, k, l)
-				}
-			}
+			quernRow4FactorWarps[T](r, qs, t7, index, t8, end, value, l)
+			quernRow5FactorWarps[T](r, value, k, l)
 		}
-		/*line precondition_ilu.go:88:60000*/ for threadZ := range 1 {
-			/*line precondition_ilu.go:89:60000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow6FactorWarps[T](r, value, own, flaw, row2, sync)
-			}
-		}
-	} /*line quern_gen.go:4992:1*/
+		/*line :77:500*/ quernRow6FactorWarps[T](r, value, own, flaw, row2, sync)
+	} /*line quern_gen.go:4206:1*/
 }
 
 //go:noinline
-func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32, row *int) {
+func quernRow1FactorWarps(r *host.Run, t2 []uint32, c uint32, row *int) {
 	firstX := 0
 	count := 1 - firstX
 	if count <= 0 {
@@ -5004,76 +4218,70 @@ func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint3
 			/*line triangular.go:18*/ old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-		/*line triangular.go:21:70000*/ return
+		/*line :21:500*/ return
 	}
-	/*line triangular.go:23:70000*/ for threadX := range 32 {
+	/*line :23:1000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line triangular.go:17:70000*/ if threadX == 0 {
+		/*line :17:500*/ if threadX == 0 {
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:5015:1*/
+	} /*line quern_gen.go:4229:1*/
 }
 
 //go:noinline
-func quernRow2FactorWarps[T float32 | float64](r *host.Run, sync []uint32, j int) {
+func quernRow2FactorWarps(r *host.Run, sync []uint32, j int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var loaded uint32
 		/*line precondition_ilu.go:69*/ for {
-			/*line precondition_ilu.go:70:60000*/ if r.Halted() {
-				/*line precondition_ilu.go:69*/ r.Halt()
-			}
+			/*line precondition_ilu.go:69*/ r.CheckHalt()
 			/*line precondition_ilu.go:69*/ loaded = host.Load(r, &sync[j])
-			/*line precondition_ilu.go:70:60000*/ if !(loaded == 0) {
+			/*line :70:500*/ if !(loaded == 0) {
 				break
 			}
 		}
-	} /*line quern_gen.go:5032:1*/
+	} /*line quern_gen.go:4244:1*/
 }
 
 //go:noinline
-func quernRow3FactorWarps[T float32 | float64](r *host.Run, qs []int, first int, diagonal []int32, j int) {
-	qRow := (*[32]int)(qs[first:])
+func quernRow3FactorWarps(r *host.Run, qs []int, diagonal []int32, j int) {
+	qRow := (*[32]int)(qs)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line precondition_ilu.go:72*/ q := int(diagonal[j]) + 1 + threadX
 		qRow[threadX] = q
-	} /*line quern_gen.go:5042:1*/
+	} /*line quern_gen.go:4254:1*/
 }
 
 //go:noinline
-func quernRow4FactorWarps[T float32 | float64](r *host.Run, qs []int, first2 int, t7 int, index []int32, t8 int, end int, value []T, l T) {
-	qRow := (*[32]int)(qs[first2:])
+func quernRow4FactorWarps[T float32 | float64](r *host.Run, qs []int, t7 int, index []int32, t8, end int, value []T, l T) {
+	qRow := (*[32]int)(qs)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		q := qRow[threadX]
-		/*line precondition_ilu.go:50:60000*/ for ; q < t7; q += 32 {
-			/*line precondition_ilu.go:51:60000*/ if r.Halted() {
-				/*line precondition_ilu.go:50*/ r.Halt()
-			}
-			/*line precondition_ilu.go:51:60000*/ t3 := index[t8:end]
+		/*line precondition_ilu.go:50:1500*/ for ; q < t7; q += 32 {
+			/*line precondition_ilu.go:50*/ r.CheckHalt()
+			t3 := index[t8:end]
 			/*line precondition_ilu.go:51*/ t4 := index[q]
 			/*line convert.go:15*/ high := len(t3)
 			low := 0
 			/*line convert.go:16*/ for low < high {
-				if r.Halted() {
-					/*line convert.go:16*/ r.Halt()
-				}
-				/*line convert.go:17*/ mid := (low + high) / 2
+				/*line convert.go:16*/ r.CheckHalt()
+				mid := (low + high) / 2
 				if t3[mid] < t4 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			/*line precondition_ilu.go:51:60000*/ at := t8 + low
+			/*line precondition_ilu.go:51:500*/ at := t8 + low
 			/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
 				value[at] -= l * value[q]
 			}
 		}
-		/*line precondition_ilu.go:56:60000*/ qRow[threadX] = q
-	} /*line quern_gen.go:5076:1*/
+		/*line :56:500*/ qRow[threadX] = q
+	} /*line quern_gen.go:4284:1*/
 }
 
 //go:noinline
@@ -5087,14 +4295,14 @@ func quernRow5FactorWarps[T float32 | float64](r *host.Run, value []T, k int, l 
 		for range count2 {
 			/*line precondition_ilu.go:75*/ value[k] = l
 		}
-		/*line precondition_ilu.go:77:60000*/ return
+		/*line :77:500*/ return
 	}
-	/*line precondition_ilu.go:79:60000*/ for threadX := range 32 {
+	/*line :79:500*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:74*/ if threadX == 0 {
+		/*line :74:500*/ if threadX == 0 {
 			value[k] = l
 		}
-	} /*line quern_gen.go:5097:1*/
+	} /*line quern_gen.go:4305:1*/
 }
 
 //go:noinline
@@ -5107,23 +4315,23 @@ func quernRow6FactorWarps[T float32 | float64](r *host.Run, value []T, own int, 
 	if own >= 0 && own < len(value) && 0 < len(flaw) && row2 >= 0 && row2 < len(sync) {
 		for range count3 {
 			/*line precondition_ilu.go:80*/ p := value[own]
-			/*line precondition_ilu.go:81:60000*/ if p == 0 || p != p {
+			/*line :81:1000*/ if p == 0 || p != p {
 				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-		/*line precondition_ilu.go:85:60000*/ return
+		/*line :85:500*/ return
 	}
 	/*line precondition_ilu.go:87*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:79:60000*/ if threadX == 0 {
+		/*line :79:500*/ if threadX == 0 {
 			p := value[own]
-			/*line precondition_ilu.go:81:60000*/ if p == 0 || p != p {
+			/*line :81:1000*/ if p == 0 || p != p {
 				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:5126:1*/
+	} /*line quern_gen.go:4334:1*/
 }
 
 func quernPlainFactorAll[T float32 | float64](r *host.Run) {
@@ -5132,29 +4340,20 @@ func quernPlainFactorAll[T float32 | float64](r *host.Run) {
 }
 
 func quernHostFactorAll[T float32 | float64](r *host.Run) {
-	start := host.Slice[int32](r, 0)
-	index := host.Slice[int32](r, 1)
-	diagonal := host.Slice[int32](r, 2)
-	value := host.Slice[T](r, 3)
-	flaw := host.Slice[int32](r, 4)
+	start, index, diagonal, value, flaw := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[T](r, 3), host.Slice[int32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t1 := len(diagonal)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FactorAll[T](r, base, t1, start, diagonal, index, value, flaw, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1FactorAll[T](r, base, t1, start, diagonal, index, value, flaw, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, start []int32, diagonal []int32, index []int32, value []T, flaw []int32, width int) {
+func quernRow1FactorAll[T float32 | float64](r *host.Run, base, t1 int, start, diagonal, index []int32, value []T, flaw []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(1-base, width)
 		if count <= 0 {
@@ -5163,40 +4362,32 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 		if 0 < len(flaw) {
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line precondition_ilu.go:94:60000*/ for row := 0; row < t1; row++ {
-					/*line precondition_ilu.go:95*/ if r.Halted() {
-						/*line precondition_ilu.go:94*/ r.Halt()
-					}
-					/*line precondition_ilu.go:95*/ end := int(start[row+1])
+				/*line precondition_ilu.go:94:500*/ for row := 0; row < t1; row++ {
+					/*line precondition_ilu.go:94*/ r.CheckHalt()
+					end := int(start[row+1])
 					own := int(diagonal[row])
-					/*line precondition_ilu.go:97:60000*/ for k := int(start[row]); k < own; k++ {
-						/*line precondition_ilu.go:98*/ if r.Halted() {
-							/*line precondition_ilu.go:97*/ r.Halt()
-						}
-						/*line precondition_ilu.go:98*/ j := int(index[k])
+					/*line :97:500*/ for k := int(start[row]); k < own; k++ {
+						/*line precondition_ilu.go:97*/ r.CheckHalt()
+						j := int(index[k])
 						l := value[k] / value[diagonal[j]]
 						q := int(diagonal[j]) + 1
 						/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
-						/*line precondition_ilu.go:50:60000*/ for t5 := k + 1; q < t4; q++ {
-							/*line precondition_ilu.go:51:60000*/ if r.Halted() {
-								/*line precondition_ilu.go:50*/ r.Halt()
-							}
-							/*line precondition_ilu.go:51:60000*/ t3 := index[t5:end]
+						/*line :50:1500*/ for t5 := k + 1; q < t4; q++ {
+							/*line precondition_ilu.go:50*/ r.CheckHalt()
+							t3 := index[t5:end]
 							/*line precondition_ilu.go:51*/ t42 := index[q]
 							/*line convert.go:15*/ high := len(t3)
 							low := 0
 							/*line convert.go:16*/ for low < high {
-								if r.Halted() {
-									/*line convert.go:16*/ r.Halt()
-								}
-								/*line convert.go:17*/ mid := (low + high) / 2
+								/*line convert.go:16*/ r.CheckHalt()
+								mid := (low + high) / 2
 								if t3[mid] < t42 {
 									low = mid + 1
 								} else {
 									high = mid
 								}
 							}
-							/*line precondition_ilu.go:51:60000*/ at := t5 + low
+							/*line precondition_ilu.go:51:500*/ at := t5 + low
 							/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
 								value[at] -= l * value[q]
 							}
@@ -5214,43 +4405,35 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:91:60000*/ if base+threadX > 0 {
+		/*line :91:500*/ if base+threadX > 0 {
 			continue
 		}
-		/*line precondition_ilu.go:94:60000*/ for row := 0; row < t1; row++ {
-			/*line precondition_ilu.go:95*/ if r.Halted() {
-				/*line precondition_ilu.go:94*/ r.Halt()
-			}
-			/*line precondition_ilu.go:95*/ end := int(start[row+1])
+		/*line :94:500*/ for row := 0; row < t1; row++ {
+			/*line precondition_ilu.go:94*/ r.CheckHalt()
+			end := int(start[row+1])
 			own := int(diagonal[row])
-			/*line precondition_ilu.go:97:60000*/ for k := int(start[row]); k < own; k++ {
-				/*line precondition_ilu.go:98*/ if r.Halted() {
-					/*line precondition_ilu.go:97*/ r.Halt()
-				}
-				/*line precondition_ilu.go:98*/ j := int(index[k])
+			/*line :97:500*/ for k := int(start[row]); k < own; k++ {
+				/*line precondition_ilu.go:97*/ r.CheckHalt()
+				j := int(index[k])
 				l := value[k] / value[diagonal[j]]
 				q := int(diagonal[j]) + 1
 				/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
-				/*line precondition_ilu.go:50:60000*/ for t5 := k + 1; q < t4; q++ {
-					/*line precondition_ilu.go:51:60000*/ if r.Halted() {
-						/*line precondition_ilu.go:50*/ r.Halt()
-					}
-					/*line precondition_ilu.go:51:60000*/ t3 := index[t5:end]
+				/*line :50:1500*/ for t5 := k + 1; q < t4; q++ {
+					/*line precondition_ilu.go:50*/ r.CheckHalt()
+					t3 := index[t5:end]
 					/*line precondition_ilu.go:51*/ t42 := index[q]
 					/*line convert.go:15*/ high := len(t3)
 					low := 0
 					/*line convert.go:16*/ for low < high {
-						if r.Halted() {
-							/*line convert.go:16*/ r.Halt()
-						}
-						/*line convert.go:17*/ mid := (low + high) / 2
+						/*line convert.go:16*/ r.CheckHalt()
+						mid := (low + high) / 2
 						if t3[mid] < t42 {
 							low = mid + 1
 						} else {
 							high = mid
 						}
 					}
-					/*line precondition_ilu.go:51:60000*/ at := t5 + low
+					/*line precondition_ilu.go:51:500*/ at := t5 + low
 					/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
 						value[at] -= l * value[q]
 					}
@@ -5262,7 +4445,7 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 				flaw[0] = int32(row)
 			}
 		}
-	} /*line quern_gen.go:5265:1*/
+	} /*line quern_gen.go:4448:1*/
 }
 
 func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
@@ -5271,28 +4454,20 @@ func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
 }
 
 func quernHostInverseDiagonal[T float32 | float64](r *host.Run) {
-	start := host.Slice[int32](r, 0)
-	index := host.Slice[int32](r, 1)
-	value := host.Slice[T](r, 2)
-	inverse := host.Slice[T](r, 3)
+	start, index, value, inverse := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1InverseDiagonal[T](r, base, inverse, start, index, value, width, base2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1InverseDiagonal[T](r, base, inverse, start, index, value, width, base2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, inverse []T, start []int32, index []int32, value []T, width int, base2 int) {
+func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, inverse []T, start, index []int32, value []T, width, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		count := min(len(inverse)-base, len(start)-base2, width)
 		if count <= 0 {
@@ -5308,42 +4483,38 @@ func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, invers
 //line precondition_jacobi.go:17
 				var d T
 				end := int(row[threadX])
-				/*line precondition_jacobi.go:19:80000*/ for k := int(row2[threadX]); k < end; k++ {
-					/*line precondition_jacobi.go:20:80000*/ if r.Halted() {
-						/*line precondition_jacobi.go:19*/ r.Halt()
-					}
-					/*line precondition_jacobi.go:20:80000*/ if int(index[k]) == i {
+				for k := int(row2[threadX]); k < end; k++ {
+					/*line :19:1*/ r.CheckHalt()
+					/*line :20:1500*/ if int(index[k]) == i {
 						d += value[k]
 					}
 				}
-				/*line precondition_jacobi.go:24:80000*/ if d == 0 {
+				if d == 0 {
 					d = 1
 				}
-				/*line precondition_jacobi.go:27:80000*/ row3[threadX] = 1 / d
+				/*line :27:500*/ row3[threadX] = 1 / d
 			}
-			/*line precondition_jacobi.go:29:80000*/ return
+			/*line :29:1000*/ return
 		}
 	}
-	/*line precondition_jacobi.go:32:80000*/ for threadX := range width {
+	/*line :32:1500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line precondition_jacobi.go:16:80000*/ if i < len(inverse) && i+1 < len(start) {
+		/*line :16:1000*/ if i < len(inverse) && i+1 < len(start) {
 			var d T
 			end := int(start[i+1])
-			/*line precondition_jacobi.go:19:80000*/ for k := int(start[i]); k < end; k++ {
-				/*line precondition_jacobi.go:20:80000*/ if r.Halted() {
-					/*line precondition_jacobi.go:19*/ r.Halt()
-				}
-				/*line precondition_jacobi.go:20:80000*/ if int(index[k]) == i {
+			/*line :19:500*/ for k := int(start[i]); k < end; k++ {
+				/*line :19:1*/ r.CheckHalt()
+				/*line :20:1500*/ if int(index[k]) == i {
 					d += value[k]
 				}
 			}
-			/*line precondition_jacobi.go:24:80000*/ if d == 0 {
+			if d == 0 {
 				d = 1
 			}
-			/*line precondition_jacobi.go:27:80000*/ inverse[i] = 1 / d
+			/*line :27:500*/ inverse[i] = 1 / d
 		}
-	} /*line quern_gen.go:5346:1*/
+	} /*line quern_gen.go:4517:1*/
 }
 
 func quernPlainScale[T float32 | float64](r *host.Run) {
@@ -5352,26 +4523,19 @@ func quernPlainScale[T float32 | float64](r *host.Run) {
 }
 
 func quernHostScale[T float32 | float64](r *host.Run) {
-	d := host.Slice[T](r, 0)
-	r2 := host.Slice[T](r, 1)
-	z := host.Slice[T](r, 2)
+	d, r2, z := host.Slice[T](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scale[T](r, base, z, d, r2, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Scale[T](r, base, z, d, r2, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2 []T, width int) {
+func quernRow1Scale[T float32 | float64](r *host.Run, base int, z, d, r2 []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(z)-base, width)
 		if count <= 0 {
@@ -5384,16 +4548,16 @@ func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2
 			for threadX := range count {
 				/*line precondition_jacobi.go:36*/ row[threadX] = row2[threadX] * row3[threadX]
 			}
-			/*line precondition_jacobi.go:38:80000*/ return
+			/*line :38:500*/ return
 		}
 	}
-	/*line precondition_jacobi.go:41:80000*/ for threadX := range width {
+	/*line :41:2500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line precondition_jacobi.go:35:80000*/ if i < len(z) {
+		/*line :35:1000*/ if i < len(z) {
 			z[i] = d[i] * r2[i]
 		}
-	} /*line quern_gen.go:5396:1*/
+	} /*line quern_gen.go:4560:1*/
 }
 
 func quernPlainStartCG(r *host.Run) {
@@ -5402,102 +4566,39 @@ func quernPlainStartCG(r *host.Run) {
 }
 
 func quernHostStartCG(r *host.Run) {
-	n := host.Value[int](r, 0)
-	tolerance := host.Value[float64](r, 1)
-	bb := host.Slice[float64](r, 2)
-	rr := host.Slice[float64](r, 3)
-	rz := host.Slice[float64](r, 4)
-	state := host.Slice[float64](r, 5)
-	history := host.Slice[float64](r, 6)
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	bs := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	rs := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	sums3 := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	zs := host.Scratch[float64](r, 5, r.BlockDim.Count())
+	n, tolerance, bb, rr, rz, state, history := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
+	sums, bs, sums2, rs, sums3, zs := host.Scratch[float64](r, 0, r.BlockDim.Count()), host.Scratch[float64](r, 1, r.BlockDim.Count()), host.Scratch[float64](r, 2, r.BlockDim.Count()), host.Scratch[float64](r, 3, r.BlockDim.Count()), host.Scratch[float64](r, 4, r.BlockDim.Count()), host.Scratch[float64](r, 5, r.BlockDim.Count())
 	value := tolerance * tolerance
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1StartCG(r, sums, first, n, bb)
-			}
-		}
-		/*line dot.go:67:20000*/ host.ReduceAdd(bs, sums)
-		/*line dot.go:68:20000*/ for threadZ := range 1 {
-			/*line dot.go:69:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow2StartCG(r, sums2, first2, n, rr)
-			}
-		}
-		/*line dot.go:75:20000*/ host.ReduceAdd(rs, sums2)
-		/*line dot.go:76:20000*/ for threadZ := range 1 {
-			/*line dot.go:77:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 32
-				quernRow3StartCG(r, sums3, first3, n, rz)
-			}
-		}
-		/*line dot.go:83:20000*/ host.ReduceAdd(zs, sums3)
-		/*line dot.go:84:20000*/ for threadZ := range 1 {
-			/*line dot.go:85:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 32
-				quernRow4StartCG(r, bs, first4, rs, zs, state, value, history)
-			}
-		}
-	} /*line quern_gen.go:5451:1*/
+		quernRow1StartCG(r, sums, n, bb)
+		/*line dot.go:67*/ host.ReduceAdd(bs, sums)
+		quernRow1StartCG(r, sums2, n, rr)
+		host.ReduceAdd(rs, sums2)
+		quernRow1StartCG(r, sums3, n, rz)
+		host.ReduceAdd(zs, sums3)
+		quernRow4StartCG(r, bs, rs, zs, state, value, history)
+	} /*line quern_gen.go:4580:1*/
 }
 
 //go:noinline
-func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float64) {
-	sumRow := (*[32]float64)(sums[first:])
+func quernRow1StartCG(r *host.Run, sums []float64, n int, bb []float64) {
+	sumRow := (*[32]float64)(sums)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
+		/*line :64:1500*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
 			sum += bb[i]
 		}
-		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5465:1*/
+		/*line :67:500*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:4594:1*/
 }
 
 //go:noinline
-func quernRow2StartCG(r *host.Run, sums2 []float64, first2 int, n int, rr []float64) {
-	sumRow2 := (*[32]float64)(sums2[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line dot.go:63
-		var sum2 float64
-		/*line dot.go:64:20000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
-			sum2 += rr[i2]
-		}
-		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:5479:1*/
-}
-
-//go:noinline
-func quernRow3StartCG(r *host.Run, sums3 []float64, first3 int, n int, rz []float64) {
-	sumRow3 := (*[32]float64)(sums3[first3:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line dot.go:63
-		var sum3 float64
-		/*line dot.go:64:20000*/ for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
-			sum3 += rz[i3]
-		}
-		/*line dot.go:67:20000*/ sumRow3[threadX] = sum3
-	} /*line quern_gen.go:5493:1*/
-}
-
-//go:noinline
-func quernRow4StartCG(r *host.Run, bs []float64, first4 int, rs []float64, zs []float64, state []float64, value float64, history []float64) {
-	bRow := (*[32]float64)(bs[first4:])
-	rRow := (*[32]float64)(rs[first4:])
-	zRow := (*[32]float64)(zs[first4:])
+func quernRow4StartCG(r *host.Run, bs, rs, zs, state []float64, value float64, history []float64) {
+	bRow := (*[32]float64)(bs)
+	rRow := (*[32]float64)(rs)
+	zRow := (*[32]float64)(zs)
 	firstX := 0
 	count := 1 - firstX
 	if count <= 0 {
@@ -5526,22 +4627,22 @@ func quernRow4StartCG(r *host.Run, bs []float64, first4 int, rs []float64, zs []
 			/*line solve_cg.go:34*/ _ = state[6]
 			state[5] = 0
 			state[6] = 0
-			/*line solve_cg.go:35:90000*/ if r2 <= state[3] {
+			/*line :35:1500*/ if r2 <= state[3] {
 				state[5] = 1
-//line solve_cg.go:37:90000
+//line :37:1500
 			} else if !(r2 <= 1.7976931348623157e+308) {
-				/*line solve_cg.go:38:90000*/ state[5] = 3
+				/*line :38:1000*/ state[5] = 3
 			}
-			/*line solve_cg.go:40:90000*/ history[0] = r2
+			/*line :40:1000*/ history[0] = r2
 		}
-		/*line solve_cg.go:42:90000*/ return
+		/*line :42:1000*/ return
 	}
-	/*line solve_cg.go:44:90000*/ for threadX := range 32 {
+	/*line :44:1000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		b := bRow[threadX]
 		r2 := rRow[threadX]
 		z := zRow[threadX]
-		/*line solve_cg.go:31:90000*/ if threadX == 0 {
+		/*line :31:1500*/ if threadX == 0 {
 			_ = state[0]
 			/*line solve_cg.go:32*/ _ = state[1]
 			/*line solve_cg.go:32*/ _ = state[2]
@@ -5557,15 +4658,15 @@ func quernRow4StartCG(r *host.Run, bs []float64, first4 int, rs []float64, zs []
 			/*line solve_cg.go:34*/ _ = state[6]
 			/*line solve_cg.go:34*/ state[5] = 0
 			/*line solve_cg.go:34*/ state[6] = 0
-			/*line solve_cg.go:35:90000*/ if r2 <= state[3] {
+			/*line :35:1500*/ if r2 <= state[3] {
 				state[5] = 1
-//line solve_cg.go:37:90000
+//line :37:1500
 			} else if !(r2 <= 1.7976931348623157e+308) {
-				/*line solve_cg.go:38:90000*/ state[5] = 3
+				/*line :38:1000*/ state[5] = 3
 			}
-			/*line solve_cg.go:40:90000*/ history[0] = r2
+			/*line :40:1000*/ history[0] = r2
 		}
-	} /*line quern_gen.go:5568:1*/
+	} /*line quern_gen.go:4669:1*/
 }
 
 func quernPlainAlphaCG(r *host.Run) {
@@ -5574,47 +4675,18 @@ func quernPlainAlphaCG(r *host.Run) {
 }
 
 func quernHostAlphaCG(r *host.Run) {
-	n := host.Value[int](r, 0)
-	pq := host.Slice[float64](r, 1)
-	state := host.Slice[float64](r, 2)
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	ds := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	n, pq, state := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
+	sums, ds := host.Scratch[float64](r, 0, r.BlockDim.Count()), host.Scratch[float64](r, 1, r.BlockDim.Count())
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1AlphaCG(r, sums, first, n, pq)
-			}
-		}
-		/*line dot.go:67:20000*/ host.ReduceAdd(ds, sums)
-		/*line dot.go:68:20000*/ for threadZ := range 1 {
-			/*line dot.go:69:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow2AlphaCG(r, ds, first2, state)
-			}
-		}
-	} /*line quern_gen.go:5598:1*/
+		quernRow1StartCG(r, sums, n, pq)
+		/*line dot.go:67*/ host.ReduceAdd(ds, sums)
+		quernRow2AlphaCG(r, ds, state)
+	} /*line quern_gen.go:4684:1*/
 }
 
 //go:noinline
-func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float64) {
-	sumRow := (*[32]float64)(sums[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line dot.go:63
-		var sum float64
-		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(pq); i += 32 {
-			sum += pq[i]
-		}
-		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5612:1*/
-}
-
-//go:noinline
-func quernRow2AlphaCG(r *host.Run, ds []float64, first2 int, state []float64) {
-	dRow := (*[32]float64)(ds[first2:])
+func quernRow2AlphaCG(r *host.Run, ds, state []float64) {
+	dRow := (*[32]float64)(ds)
 	firstX := 0
 	count := 1 - firstX
 	if count <= 0 {
@@ -5625,38 +4697,38 @@ func quernRow2AlphaCG(r *host.Run, ds []float64, first2 int, state []float64) {
 		for lane := range count {
 			d := dRow2[lane]
 			/*line solve_cg.go:50*/ state[0] = 0
-			/*line solve_cg.go:51:90000*/ if state[5] == 0 {
-				/*line solve_cg.go:52:90000*/ if d > 0 {
+			/*line :51:1000*/ if state[5] == 0 {
+				/*line :52:500*/ if d > 0 {
 					state[0] = state[2] / d
 //line solve_cg.go:54
 				} else if d <= 0 {
-					/*line solve_cg.go:55:90000*/ state[5] = 2
-//line solve_cg.go:56:90000
+					/*line :55:500*/ state[5] = 2
+//line :56:1000
 				} else {
-					/*line solve_cg.go:57:90000*/ state[5] = 3
+					/*line :57:500*/ state[5] = 3
 				}
 			}
 		}
-		/*line solve_cg.go:61:90000*/ return
+		/*line :61:500*/ return
 	}
 	/*line solve_cg.go:63*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		d := dRow[threadX]
-		/*line solve_cg.go:49:90000*/ if threadX == 0 {
+		/*line :49:1500*/ if threadX == 0 {
 			state[0] = 0
-			/*line solve_cg.go:51:90000*/ if state[5] == 0 {
-				/*line solve_cg.go:52:90000*/ if d > 0 {
+			/*line :51:1000*/ if state[5] == 0 {
+				/*line :52:500*/ if d > 0 {
 					state[0] = state[2] / d
 //line solve_cg.go:54
 				} else if d <= 0 {
-					/*line solve_cg.go:55:90000*/ state[5] = 2
-//line solve_cg.go:56:90000
+					/*line :55:500*/ state[5] = 2
+//line :56:1000
 				} else {
-					/*line solve_cg.go:57:90000*/ state[5] = 3
+					/*line :57:500*/ state[5] = 3
 				}
 			}
 		}
-	} /*line quern_gen.go:5659:1*/
+	} /*line quern_gen.go:4731:1*/
 }
 
 func quernPlainStepCG[T float32 | float64](r *host.Run) {
@@ -5665,28 +4737,19 @@ func quernPlainStepCG[T float32 | float64](r *host.Run) {
 }
 
 func quernHostStepCG[T float32 | float64](r *host.Run) {
-	state := host.Slice[float64](r, 0)
-	p := host.Slice[T](r, 1)
-	q := host.Slice[T](r, 2)
-	x := host.Slice[T](r, 3)
-	r2 := host.Slice[T](r, 4)
+	state, p, q, x, r2 := host.Slice[float64](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1StepCG[T](r, state, base, x, p, r2, q, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1StepCG[T](r, state, base, x, p, r2, q, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int, x []T, p []T, r2 []T, q []T, width int) {
+func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int, x, p, r2, q []T, width int) {
 	count := width
 	if 0 < len(state) && base >= 0 && count <= len(x)-base && count <= len(p)-base && count <= len(r2)-base && count <= len(q)-base {
 		row := x[base:][:count]
@@ -5696,22 +4759,22 @@ func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int
 		for threadX := range count {
 			i := base + threadX
 			/*line solve_cg.go:67*/ alpha := T(state[0])
-			/*line solve_cg.go:68:90000*/ if i < len(x) && alpha != 0 {
+			/*line :68:1500*/ if i < len(x) && alpha != 0 {
 				row[threadX] += alpha * row2[threadX]
 				row3[threadX] -= alpha * row4[threadX]
 			}
 		}
-		/*line solve_cg.go:73:90000*/ return
+		/*line solve_cg.go:73*/ return
 	}
-	/*line solve_cg.go:75:90000*/ for threadX := range width {
+	/*line :75:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line solve_cg.go:67*/ alpha := T(state[0])
-		/*line solve_cg.go:68:90000*/ if i < len(x) && alpha != 0 {
+		/*line :68:1500*/ if i < len(x) && alpha != 0 {
 			x[i] += alpha * p[i]
 			r2[i] -= alpha * q[i]
 		}
-	} /*line quern_gen.go:5714:1*/
+	} /*line quern_gen.go:4777:1*/
 }
 
 func quernPlainBetaCG(r *host.Run) {
@@ -5720,75 +4783,21 @@ func quernPlainBetaCG(r *host.Run) {
 }
 
 func quernHostBetaCG(r *host.Run) {
-	n := host.Value[int](r, 0)
-	iteration := host.Value[int](r, 1)
-	rr := host.Slice[float64](r, 2)
-	rz := host.Slice[float64](r, 3)
-	state := host.Slice[float64](r, 4)
-	history := host.Slice[float64](r, 5)
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	rs := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	zs := host.Scratch[float64](r, 3, r.BlockDim.Count())
+	n, iteration, rr, rz, state, history := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
+	sums, rs, sums2, zs := host.Scratch[float64](r, 0, r.BlockDim.Count()), host.Scratch[float64](r, 1, r.BlockDim.Count()), host.Scratch[float64](r, 2, r.BlockDim.Count()), host.Scratch[float64](r, 3, r.BlockDim.Count())
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1BetaCG(r, sums, first, n, rr)
-			}
-		}
-		/*line dot.go:67:20000*/ host.ReduceAdd(rs, sums)
-		/*line dot.go:68:20000*/ for threadZ := range 1 {
-			/*line dot.go:69:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow2BetaCG(r, sums2, first2, n, rz)
-			}
-		}
-		/*line dot.go:75:20000*/ host.ReduceAdd(zs, sums2)
-		/*line dot.go:76:20000*/ for threadZ := range 1 {
-			/*line dot.go:77:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 32
-				quernRow3BetaCG(r, rs, first3, zs, state, iteration, history)
-			}
-		}
-	} /*line quern_gen.go:5757:1*/
+		quernRow1StartCG(r, sums, n, rr)
+		/*line dot.go:67*/ host.ReduceAdd(rs, sums)
+		quernRow1StartCG(r, sums2, n, rz)
+		host.ReduceAdd(zs, sums2)
+		quernRow3BetaCG(r, rs, zs, state, iteration, history)
+	} /*line quern_gen.go:4794:1*/
 }
 
 //go:noinline
-func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64) {
-	sumRow := (*[32]float64)(sums[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line dot.go:63
-		var sum float64
-		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(rr); i += 32 {
-			sum += rr[i]
-		}
-		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5771:1*/
-}
-
-//go:noinline
-func quernRow2BetaCG(r *host.Run, sums2 []float64, first2 int, n int, rz []float64) {
-	sumRow2 := (*[32]float64)(sums2[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line dot.go:63
-		var sum2 float64
-		/*line dot.go:64:20000*/ for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
-			sum2 += rz[i2]
-		}
-		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:5785:1*/
-}
-
-//go:noinline
-func quernRow3BetaCG(r *host.Run, rs []float64, first3 int, zs []float64, state []float64, iteration int, history []float64) {
-	rRow := (*[32]float64)(rs[first3:])
-	zRow := (*[32]float64)(zs[first3:])
+func quernRow3BetaCG(r *host.Run, rs, zs, state []float64, iteration int, history []float64) {
+	rRow := (*[32]float64)(rs)
+	zRow := (*[32]float64)(zs)
 	count := 1
 	if count <= 0 {
 		return
@@ -5799,45 +4808,45 @@ func quernRow3BetaCG(r *host.Run, rs []float64, first3 int, zs []float64, state 
 		for threadX := range count {
 			r2 := rRow2[threadX]
 			z := zRow2[threadX]
-			/*line solve_cg.go:80:90000*/ if !(state[5] != 0) {
+			/*line solve_cg.go:80*/ if !(state[5] != 0) {
 				/*line solve_cg.go:83*/ state[6] = float64(iteration)
 				history[iteration] = r2
-				/*line solve_cg.go:86:90000*/ if r2 <= state[3] {
+				/*line :86:500*/ if r2 <= state[3] {
 					state[5] = 1
-//line solve_cg.go:88:90000
+//line :88:500
 				} else if !(r2 <= 1.7976931348623157e+308) {
-					/*line solve_cg.go:89:90000*/ state[5] = 3
+					/*line :89:500*/ state[5] = 3
 //line solve_cg.go:90
 				} else if !(z > 0) {
-					/*line solve_cg.go:91:90000*/ state[5] = 2
+					/*line :91:1000*/ state[5] = 2
 				}
-				/*line solve_cg.go:93:90000*/ state[1] = z / state[2]
+				/*line :93:500*/ state[1] = z / state[2]
 				state[2] = z
 			}
 		}
-		/*line solve_cg.go:97:90000*/ return
+		/*line :97:1000*/ return
 	}
 	/*line solve_cg.go:99*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		r2 := rRow[threadX]
 		z := zRow[threadX]
-		/*line solve_cg.go:80:90000*/ if threadX > 0 || state[5] != 0 {
+		/*line solve_cg.go:80*/ if threadX > 0 || state[5] != 0 {
 			continue
 		}
-		/*line solve_cg.go:83:90000*/ state[6] = float64(iteration)
+		/*line :83:500*/ state[6] = float64(iteration)
 		history[iteration] = r2
-		/*line solve_cg.go:86:90000*/ if r2 <= state[3] {
+		/*line :86:500*/ if r2 <= state[3] {
 			state[5] = 1
-//line solve_cg.go:88:90000
+//line :88:500
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			/*line solve_cg.go:89:90000*/ state[5] = 3
+			/*line :89:500*/ state[5] = 3
 //line solve_cg.go:90
 		} else if !(z > 0) {
-			/*line solve_cg.go:91:90000*/ state[5] = 2
+			/*line :91:1000*/ state[5] = 2
 		}
-		/*line solve_cg.go:93:90000*/ state[1] = z / state[2]
+		/*line :93:500*/ state[1] = z / state[2]
 		state[2] = z
-	} /*line quern_gen.go:5840:1*/
+	} /*line quern_gen.go:4849:1*/
 }
 
 func quernPlainTurnCG[T float32 | float64](r *host.Run) {
@@ -5846,20 +4855,13 @@ func quernPlainTurnCG[T float32 | float64](r *host.Run) {
 }
 
 func quernHostTurnCG[T float32 | float64](r *host.Run) {
-	state := host.Slice[float64](r, 0)
-	z := host.Slice[T](r, 1)
-	p := host.Slice[T](r, 2)
+	state, z, p := host.Slice[float64](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1TurnCG[T](r, base, p, state, z, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1TurnCG[T](r, base, p, state, z, width)
 		}
 	}
 }
@@ -5875,20 +4877,20 @@ func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []
 			row := p[base:][:count]
 			row2 := z[base:][:count]
 			for threadX := range count {
-				/*line solve_cg.go:101:90000*/ if state[5] == 0 {
+				/*line solve_cg.go:101:500*/ if state[5] == 0 {
 					row[threadX] = row2[threadX] + T(state[1])*row[threadX]
 				}
 			}
-			/*line solve_cg.go:105:90000*/ return
+			/*line :105:500*/ return
 		}
 	}
-	/*line solve_cg.go:108:90000*/ for threadX := range width {
+	/*line :108:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_cg.go:101:90000*/ if i < len(p) && state[5] == 0 {
+		/*line :101:500*/ if i < len(p) && state[5] == 0 {
 			p[i] = z[i] + T(state[1])*p[i]
 		}
-	} /*line quern_gen.go:5891:1*/
+	} /*line quern_gen.go:4893:1*/
 }
 
 func quernPlainStartGMRES(r *host.Run) {
@@ -5897,79 +4899,22 @@ func quernPlainStartGMRES(r *host.Run) {
 }
 
 func quernHostStartGMRES(r *host.Run) {
-	h := host.Value[hessenberg](r, 0)
-	n := host.Value[int](r, 1)
-	first := host.Value[bool](r, 2)
-	tolerance := host.Value[float64](r, 3)
-	bb := host.Slice[float64](r, 4)
-	rr := host.Slice[float64](r, 5)
-	state := host.Slice[float64](r, 6)
-	small := host.Slice[float64](r, 7)
-	history := host.Slice[float64](r, 8)
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	bs := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	rs := host.Scratch[float64](r, 3, r.BlockDim.Count())
+	h, n, first, tolerance, bb, rr, state, small, history := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Value[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
+	sums, bs, sums2, rs := host.Scratch[float64](r, 0, r.BlockDim.Count()), host.Scratch[float64](r, 1, r.BlockDim.Count()), host.Scratch[float64](r, 2, r.BlockDim.Count()), host.Scratch[float64](r, 3, r.BlockDim.Count())
 	value := tolerance * tolerance
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow1StartGMRES(r, sums, first2, n, bb)
-			}
-		}
-		/*line dot.go:67:20000*/ host.ReduceAdd(bs, sums)
-		/*line dot.go:68:20000*/ for threadZ := range 1 {
-			/*line dot.go:69:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 32
-				quernRow2StartGMRES(r, sums2, first3, n, rr)
-			}
-		}
-		/*line dot.go:75:20000*/ host.ReduceAdd(rs, sums2)
-		/*line dot.go:76:20000*/ for threadZ := range 1 {
-			/*line dot.go:77:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 32
-				quernRow3StartGMRES(r, bs, first4, rs, first, state, value, history, h, small)
-			}
-		}
-	} /*line quern_gen.go:5938:1*/
+		quernRow1StartCG(r, sums, n, bb)
+		/*line dot.go:67*/ host.ReduceAdd(bs, sums)
+		quernRow1StartCG(r, sums2, n, rr)
+		host.ReduceAdd(rs, sums2)
+		quernRow3StartGMRES(r, bs, rs, first, state, value, history, h, small)
+	} /*line quern_gen.go:4911:1*/
 }
 
 //go:noinline
-func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []float64) {
-	sumRow := (*[32]float64)(sums[first2:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line dot.go:63
-		var sum float64
-		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
-			sum += bb[i]
-		}
-		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5952:1*/
-}
-
-//go:noinline
-func quernRow2StartGMRES(r *host.Run, sums2 []float64, first3 int, n int, rr []float64) {
-	sumRow2 := (*[32]float64)(sums2[first3:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line dot.go:63
-		var sum2 float64
-		/*line dot.go:64:20000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
-			sum2 += rr[i2]
-		}
-		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:5966:1*/
-}
-
-//go:noinline
-func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
-	bRow := (*[32]float64)(bs[first4:])
-	rRow := (*[32]float64)(rs[first4:])
+func quernRow3StartGMRES(r *host.Run, bs, rs []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
+	bRow := (*[32]float64)(bs)
+	rRow := (*[32]float64)(rs)
 	count := 1
 	if count <= 0 {
 		return
@@ -5981,7 +4926,7 @@ func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, fi
 			r.ThreadIdx.X = threadX
 			b := bRow2[threadX]
 			r2 := rRow2[threadX]
-			/*line solve_gmres.go:44:100000*/ if first {
+			/*line solve_gmres.go:44:1500*/ if first {
 				_ = state[2]
 				/*line solve_gmres.go:45*/ _ = state[3]
 				t12 := value * b
@@ -5993,31 +4938,31 @@ func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, fi
 				state[5] = 0
 				/*line solve_gmres.go:47*/ history[0] = r2
 			}
-			/*line solve_gmres.go:49:100000*/ state[1] = 0
-			/*line solve_gmres.go:50:100000*/ if r2 <= state[3] {
+			/*line :49:2000*/ state[1] = 0
+			/*line :50:2000*/ if r2 <= state[3] {
 				state[4] = 1
-//line solve_gmres.go:52:100000
+//line :52:1000
 			} else if !(r2 <= 1.7976931348623157e+308) {
-				/*line solve_gmres.go:53:100000*/ state[4] = 3
+				/*line :53:1500*/ state[4] = 3
 			}
-			/*line solve_gmres.go:55:100000*/ norm := math.Sqrt(r2 - 0)
+			/*line :55:1000*/ norm := math.Sqrt(r2 - 0)
 			state[0] = 0
-			/*line solve_gmres.go:57:100000*/ if norm > 0 {
+			/*line :57:1000*/ if norm > 0 {
 				state[0] = 1 / norm
 			}
-			/*line solve_gmres.go:60:100000*/ result0 := h.right(0)
+			/*line :60:500*/ result0 := h.right(0)
 			/*line solve_gmres.go:60*/ small[result0] = norm
 		}
-		/*line solve_gmres.go:62:100000*/ return
+		/*line :62:1500*/ return
 	}
-	/*line solve_gmres.go:64:100000*/ for threadX := range 32 {
+	/*line :64:2000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		b := bRow[threadX]
 		r2 := rRow[threadX]
-		/*line solve_gmres.go:41:100000*/ if threadX > 0 {
+		/*line :41:3000*/ if threadX > 0 {
 			continue
 		}
-		/*line solve_gmres.go:44:100000*/ if first {
+		/*line :44:1500*/ if first {
 			_ = state[2]
 			/*line solve_gmres.go:45*/ _ = state[3]
 			t12 := value * b
@@ -6029,21 +4974,21 @@ func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, fi
 			/*line solve_gmres.go:46*/ state[5] = 0
 			history[0] = r2
 		}
-		/*line solve_gmres.go:49:100000*/ state[1] = 0
-		/*line solve_gmres.go:50:100000*/ if r2 <= state[3] {
+		/*line :49:2000*/ state[1] = 0
+		/*line :50:2000*/ if r2 <= state[3] {
 			state[4] = 1
-//line solve_gmres.go:52:100000
+//line :52:1000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			/*line solve_gmres.go:53:100000*/ state[4] = 3
+			/*line :53:1500*/ state[4] = 3
 		}
-		/*line solve_gmres.go:55:100000*/ norm := math.Sqrt(r2 - 0)
+		/*line :55:1000*/ norm := math.Sqrt(r2 - 0)
 		state[0] = 0
-		/*line solve_gmres.go:57:100000*/ if norm > 0 {
+		/*line :57:1000*/ if norm > 0 {
 			state[0] = 1 / norm
 		}
-		/*line solve_gmres.go:60:100000*/ result0 := h.right(0)
+		/*line :60:500*/ result0 := h.right(0)
 		/*line solve_gmres.go:60*/ small[result0] = norm
-	} /*line quern_gen.go:6046:1*/
+	} /*line quern_gen.go:4991:1*/
 }
 
 func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
@@ -6052,26 +4997,19 @@ func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
 }
 
 func quernHostUnitGMRES[T float32 | float64](r *host.Run) {
-	state := host.Slice[float64](r, 0)
-	w := host.Slice[T](r, 1)
-	v := host.Slice[T](r, 2)
+	state, w, v := host.Slice[float64](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1UnitGMRES[T](r, base, v, w, state, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1UnitGMRES[T](r, base, v, w, state, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T, state []float64, width int) {
+func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v, w []T, state []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(v)-base, width)
 		if count <= 0 {
@@ -6083,16 +5021,16 @@ func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T
 			for threadX := range count {
 				/*line solve_gmres.go:68*/ row[threadX] = T(float64(row2[threadX]) * state[0])
 			}
-			/*line solve_gmres.go:70:100000*/ return
+			/*line :70:1000*/ return
 		}
 	}
-	/*line solve_gmres.go:73:100000*/ for threadX := range width {
+	/*line :73:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_gmres.go:67:100000*/ if i < len(v) {
+		/*line :67:1000*/ if i < len(v) {
 			v[i] = T(float64(w[i]) * state[0])
 		}
-	} /*line quern_gen.go:6095:1*/
+	} /*line quern_gen.go:5033:1*/
 }
 
 func quernPlainSumGMRES(r *host.Run) {
@@ -6101,70 +5039,38 @@ func quernPlainSumGMRES(r *host.Run) {
 }
 
 func quernHostSumGMRES(r *host.Run) {
-	h := host.Value[hessenberg](r, 0)
-	n := host.Value[int](r, 1)
-	column := host.Value[int](r, 2)
-	second := host.Value[bool](r, 3)
-	partial := host.Slice[float64](r, 4)
-	small := host.Slice[float64](r, 5)
+	h, n, column, second, partial, small := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[bool](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	var t3 []float64
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	sums, reduceAdds := host.Scratch[float64](r, 0, r.BlockDim.Count()), host.Scratch[float64](r, 1, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t2 := blockX * n
 		r.ThreadIdx = kernel.Dim3{}
 		/*line solve_gmres.go:78*/ t3 = partial[t2:]
-		/*line solve_gmres.go:79:100000*/ for threadZ := range 1 {
-			/*line solve_gmres.go:80:100000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1SumGMRES(r, sums, first, n, t3)
-			}
-		}
-		/*line dot.go:67:20000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:20000*/ for threadZ := range 1 {
-			/*line dot.go:69:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column)
-			}
-		}
-	} /*line quern_gen.go:6133:1*/
+		quernRow1StartCG(r, sums, n, t3)
+		/*line dot.go:67*/ host.ReduceAdd(reduceAdds, sums)
+		quernRow2SumGMRES(r, reduceAdds, h, blockX, small, second, column)
+	} /*line quern_gen.go:5053:1*/
 }
 
 //go:noinline
-func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float64) {
-	sumRow := (*[32]float64)(sums[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line dot.go:63
-		var sum float64
-		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(t3); i += 32 {
-			sum += t3[i]
-		}
-		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6147:1*/
-}
-
-//go:noinline
-func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenberg, blockX int, small []float64, second bool, column int) {
-	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
+func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, h hessenberg, blockX int, small []float64, second bool, column int) {
+	reduceAddRow := (*[32]float64)(reduceAdds)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line solve_gmres.go:78*/ sum2 := reduceAdd
-		/*line solve_gmres.go:79:100000*/ if threadX == 0 {
+		/*line :79:1000*/ if threadX == 0 {
 			result0 := h.new(blockX)
 			/*line solve_gmres.go:80*/ small[result0] = sum2
-			/*line solve_gmres.go:81:100000*/ if second {
+			/*line :81:1500*/ if second {
 				result02 := h.at(blockX, column)
 				/*line solve_gmres.go:82*/ sum2 += small[result02]
 			}
-			/*line solve_gmres.go:84:100000*/ result03 := h.at(blockX, column)
+			/*line :84:1000*/ result03 := h.at(blockX, column)
 			/*line solve_gmres.go:84*/ small[result03] = sum2
 		}
-	} /*line quern_gen.go:6167:1*/
+	} /*line quern_gen.go:5073:1*/
 }
 
 func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
@@ -6173,54 +5079,41 @@ func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
 }
 
 func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
-	h := host.Value[hessenberg](r, 0)
-	vectors := host.Value[int](r, 1)
-	small := host.Slice[float64](r, 2)
-	basis := host.Slice[T](r, 3)
-	w := host.Slice[T](r, 4)
+	h, vectors, small, basis, w := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Slice[float64](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	sums := host.Scratch[float64](r, 0, max(1024, r.BlockDim.X))
 	whole := max(vectors, 0) &^ 3
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SubtractGMRES[T](r, sums, width, base, w)
-				for v := 0; v < whole; v += 4 {
-					if r.Halted() {
-						/*line solve_gmres.go:94*/ r.Halt()
-					}
-					start := v * len(w)
-					start2 := (v + 1) * len(w)
-					start3 := (v + 2) * len(w)
-					start4 := (v + 3) * len(w)
-					start5 := v*len(w) + base
-					start6 := (v+1)*len(w) + base
-					start7 := (v+2)*len(w) + base
-					start8 := (v+3)*len(w) + base
-					quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, start2, start3, start4, start5, start6, start7, start8)
-				}
-				for v2 := whole; v2 < vectors; v2++ {
-					if r.Halted() {
-						/*line solve_gmres.go:94*/ r.Halt()
-					}
-					start9 := v2 * len(w)
-					start10 := v2*len(w) + base
-					quernRow3SubtractGMRES[T](r, sums, width, base, w, h, v2, small, basis, start9, start10)
-				}
-				quernRow4SubtractGMRES[T](r, sums, width, base, w)
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1SubtractGMRES[T](r, sums, width, base, w)
+			for v := 0; v < whole; v += 4 {
+				/*line solve_gmres.go:94*/ r.CheckHalt()
+				start := v * len(w)
+				start2 := (v + 1) * len(w)
+				start3 := (v + 2) * len(w)
+				start4 := (v + 3) * len(w)
+				start5 := v*len(w) + base
+				start6 := (v+1)*len(w) + base
+				start7 := (v+2)*len(w) + base
+				start8 := (v+3)*len(w) + base
+				quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, start2, start3, start4, start5, start6, start7, start8)
 			}
+			/*line :105:1000*/ for v2 := whole; v2 < vectors; v2++ {
+				/*line solve_gmres.go:94*/ r.CheckHalt()
+				start9 := v2 * len(w)
+				start10 := v2*len(w) + base
+				quernRow3SubtractGMRES[T](r, sums, width, base, w, h, v2, small, basis, start9, start10)
+			}
+			/*line :99:500*/ quernRow4SubtractGMRES[T](r, sums, width, base, w)
 		}
-	} /*line quern_gen.go:6218:1*/
+	} /*line quern_gen.go:5111:1*/
 }
 
 //go:noinline
-func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T) {
-	sumRow := sums[:][:width]
+func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width, base int, w []T) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(w)-base, width)
 		if count <= 0 {
@@ -6233,16 +5126,16 @@ func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 	for threadX := range width {
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:99:100000*/ if i < len(w) {
+		/*line :99:500*/ if i < len(w) {
 			sum = 0
 		}
-		/*line solve_gmres.go:102:100000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6240:1*/
+		/*line :102:500*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5133:1*/
 }
 
 //go:noinline
-func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T, h hessenberg, v int, small []float64, basis []T, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
-	sumRow := sums[:][:width]
+func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width, base int, w []T, h hessenberg, v int, small []float64, basis []T, start, start2, start3, start4, start5, start6, start7, start8 int) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(w)-base, width)
 		if count2 <= 0 {
@@ -6267,14 +5160,14 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				/*line solve_gmres.go:95*/ sum += small[result04] * float64(row4[threadX])
 				sumRow3[threadX] = sum
 			}
-			/*line solve_gmres.go:98:100000*/ return
+			return
 		}
 	}
-	/*line solve_gmres.go:101:100000*/ for threadX := range width {
+	/*line :101:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:105:100000*/ if i < len(w) {
+		/*line :105:1000*/ if i < len(w) {
 			/*line solve_gmres.go:95*/ result0 := h.new(v)
 			/*line solve_gmres.go:95*/ sum += small[result0] * float64(basis[start+i])
 			/*line solve_gmres.go:95*/ result02 := h.new(v + 1)
@@ -6284,13 +5177,13 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			/*line solve_gmres.go:95*/ result04 := h.new(v + 3)
 			/*line solve_gmres.go:95*/ sum += small[result04] * float64(basis[start4+i])
 		}
-		/*line solve_gmres.go:97:100000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6288:1*/
+		/*line :97:1500*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5181:1*/
 }
 
 //go:noinline
-func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T, h hessenberg, v2 int, small []float64, basis []T, start9 int, start10 int) {
-	sumRow := sums[:][:width]
+func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width, base int, w []T, h hessenberg, v2 int, small []float64, basis []T, start9, start10 int) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count3 := min(len(w)-base, width)
 		if count3 <= 0 {
@@ -6306,24 +5199,24 @@ func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				/*line solve_gmres.go:95*/ sum += small[result05] * float64(row5[threadX])
 				sumRow4[threadX] = sum
 			}
-			/*line solve_gmres.go:98:100000*/ return
+			return
 		}
 	}
-	/*line solve_gmres.go:101:100000*/ for threadX := range width {
+	/*line :101:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:105:100000*/ if i < len(w) {
+		/*line :105:1000*/ if i < len(w) {
 			/*line solve_gmres.go:95*/ result05 := h.new(v2)
 			/*line solve_gmres.go:95*/ sum += small[result05] * float64(basis[start9+i])
 		}
-		/*line solve_gmres.go:97:100000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6321:1*/
+		/*line :97:1500*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5214:1*/
 }
 
 //go:noinline
-func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T) {
-	sumRow := sums[:][:width]
+func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width, base int, w []T) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count4 := min(len(w)-base, width)
 		if count4 <= 0 {
@@ -6336,17 +5229,17 @@ func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				sum := sumRow5[threadX]
 				/*line solve_gmres.go:97*/ row6[threadX] = T(float64(row6[threadX]) - sum)
 			}
-			/*line solve_gmres.go:99:100000*/ return
+			/*line :99:500*/ return
 		}
 	}
-	/*line solve_gmres.go:102:100000*/ for threadX := range width {
+	/*line :102:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
 		/*line solve_gmres.go:106*/ if i < len(w) {
 			/*line solve_gmres.go:97*/ w[i] = T(float64(w[i]) - sum)
 		}
-	} /*line quern_gen.go:6349:1*/
+	} /*line quern_gen.go:5242:1*/
 }
 
 func quernPlainRotateGMRES(r *host.Run) {
@@ -6355,53 +5248,19 @@ func quernPlainRotateGMRES(r *host.Run) {
 }
 
 func quernHostRotateGMRES(r *host.Run) {
-	h := host.Value[hessenberg](r, 0)
-	n := host.Value[int](r, 1)
-	column := host.Value[int](r, 2)
-	iteration := host.Value[int](r, 3)
-	ww := host.Slice[float64](r, 4)
-	state := host.Slice[float64](r, 5)
-	small := host.Slice[float64](r, 6)
-	history := host.Slice[float64](r, 7)
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	h, n, column, iteration, ww, state, small, history := host.Value[hessenberg](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
+	sums, reduceAdds := host.Scratch[float64](r, 0, r.BlockDim.Count()), host.Scratch[float64](r, 1, r.BlockDim.Count())
 	t40 := column + 1
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1RotateGMRES(r, sums, first, n, ww)
-			}
-		}
-		/*line dot.go:67:20000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:20000*/ for threadZ := range 1 {
-			/*line dot.go:69:20000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40)
-			}
-		}
-	} /*line quern_gen.go:6385:1*/
+		quernRow1StartCG(r, sums, n, ww)
+		/*line dot.go:67*/ host.ReduceAdd(reduceAdds, sums)
+		quernRow2RotateGMRES(r, reduceAdds, state, h, column, small, iteration, history, t40)
+	} /*line quern_gen.go:5258:1*/
 }
 
 //go:noinline
-func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []float64) {
-	sumRow := (*[32]float64)(sums[first:])
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-//line dot.go:63
-		var sum float64
-		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(ww); i += 32 {
-			sum += ww[i]
-		}
-		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6399:1*/
-}
-
-//go:noinline
-func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state []float64, h hessenberg, column int, small []float64, iteration int, history []float64, t40 int) {
-	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
+func quernRow2RotateGMRES(r *host.Run, reduceAdds, state []float64, h hessenberg, column int, small []float64, iteration int, history []float64, t40 int) {
+	reduceAddRow := (*[32]float64)(reduceAdds)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
@@ -6410,7 +5269,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 			continue
 		}
 		state[0] = 0
-		/*line solve_gmres.go:111:100000*/ if norm > 0 {
+		/*line :111:500*/ if norm > 0 {
 			state[0] = 1 / norm
 		}
 		/*line solve_gmres.go:114*/ if state[4] != 0 {
@@ -6418,11 +5277,9 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		}
 		result0 := h.at(0, column)
 		/*line solve_gmres.go:117*/ x := small[result0]
-		/*line solve_gmres.go:118:100000*/ for j := 0; j < column; j++ {
-			/*line solve_gmres.go:119*/ if r.Halted() {
-				/*line solve_gmres.go:118*/ r.Halt()
-			}
-			/*line solve_gmres.go:119*/ t7 := j + 1
+		/*line :118:500*/ for j := 0; j < column; j++ {
+			/*line solve_gmres.go:118*/ r.CheckHalt()
+			t7 := j + 1
 			/*line solve_gmres.go:119*/ result02 := h.at(t7, column)
 			/*line solve_gmres.go:119*/ y := small[result02]
 			result03 := h.cos(j)
@@ -6435,15 +5292,15 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		}
 		length := math.Sqrt(x*x + norm*norm - 0)
 		state[5] = float64(iteration)
-		/*line solve_gmres.go:126:100000*/ if !(length > 0) {
+		/*line :126:500*/ if !(length > 0) {
 			state[4] = 4
-			/*line solve_gmres.go:128:100000*/ if length != length {
+			/*line :128:500*/ if length != length {
 				state[4] = 3
 			}
-			/*line solve_gmres.go:131:100000*/ history[iteration] = history[iteration-1]
+			/*line :131:500*/ history[iteration] = history[iteration-1]
 			continue
 		}
-		/*line solve_gmres.go:134:100000*/ c2 := x / length
+		/*line :134:500*/ c2 := x / length
 		s2 := norm / length
 		/*line solve_gmres.go:135*/ result06 := h.cos(column)
 		/*line solve_gmres.go:135*/ _ = small[result06]
@@ -6466,13 +5323,13 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		state[1] = float64(column + 1)
 		r2 := s2 * g * (s2 * g)
 		history[iteration] = r2
-		/*line solve_gmres.go:142:100000*/ if r2 <= state[3] {
+		/*line :142:500*/ if r2 <= state[3] {
 			state[4] = 1
-//line solve_gmres.go:144:100000
+//line :144:1000
 		} else if !(r2 <= 1.7976931348623157e+308) {
 			/*line solve_gmres.go:145*/ state[4] = 3
 		}
-	} /*line quern_gen.go:6475:1*/
+	} /*line quern_gen.go:5332:1*/
 }
 
 func quernPlainSolveGMRES(r *host.Run) {
@@ -6481,16 +5338,9 @@ func quernPlainSolveGMRES(r *host.Run) {
 }
 
 func quernHostSolveGMRES(r *host.Run) {
-	h := host.Value[hessenberg](r, 0)
-	state := host.Slice[float64](r, 1)
-	small := host.Slice[float64](r, 2)
+	h, state, small := host.Value[hessenberg](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SolveGMRES(r, state, h, small)
-			}
-		}
+		quernRow1SolveGMRES(r, state, h, small)
 	}
 }
 
@@ -6505,51 +5355,43 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 			r.ThreadIdx.X = threadX
 			/*line solve_gmres.go:156*/ n := host.Int64[int](state[1])
 			for j := n - 1; j >= 0; j-- {
-				/*line solve_gmres.go:158:100000*/ if r.Halted() {
-					/*line solve_gmres.go:157*/ r.Halt()
-				}
-				/*line solve_gmres.go:158:100000*/ result0 := h.right(j)
+				/*line solve_gmres.go:157*/ r.CheckHalt()
+				result0 := h.right(j)
 				/*line solve_gmres.go:158*/ sum := small[result0]
-				/*line solve_gmres.go:159:100000*/ for k := j + 1; k < n; k++ {
-					/*line solve_gmres.go:160*/ if r.Halted() {
-						/*line solve_gmres.go:159*/ r.Halt()
-					}
-					/*line solve_gmres.go:160*/ result02 := h.at(j, k)
+				/*line :159:500*/ for k := j + 1; k < n; k++ {
+					/*line solve_gmres.go:159*/ r.CheckHalt()
+					result02 := h.at(j, k)
 					/*line solve_gmres.go:160*/ result03 := h.y(k)
 					/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 				}
-				/*line solve_gmres.go:162:100000*/ result04 := h.y(j)
+				/*line :162:1500*/ result04 := h.y(j)
 				/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 				/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 			}
 		}
-		/*line solve_gmres.go:165:100000*/ return
+		/*line :165:1000*/ return
 	}
-	/*line solve_gmres.go:167:100000*/ for threadX := range 32 {
+	/*line :167:500*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line solve_gmres.go:153:100000*/ if threadX > 0 {
+		/*line :153:1000*/ if threadX > 0 {
 			continue
 		}
-		/*line solve_gmres.go:156:100000*/ n := host.Int64[int](state[1])
+		/*line :156:500*/ n := host.Int64[int](state[1])
 		/*line solve_gmres.go:157*/ for j := n - 1; j >= 0; j-- {
-			/*line solve_gmres.go:158:100000*/ if r.Halted() {
-				/*line solve_gmres.go:157*/ r.Halt()
-			}
-			/*line solve_gmres.go:158:100000*/ result0 := h.right(j)
+			/*line solve_gmres.go:157*/ r.CheckHalt()
+			result0 := h.right(j)
 			/*line solve_gmres.go:158*/ sum := small[result0]
-			/*line solve_gmres.go:159:100000*/ for k := j + 1; k < n; k++ {
-				/*line solve_gmres.go:160*/ if r.Halted() {
-					/*line solve_gmres.go:159*/ r.Halt()
-				}
-				/*line solve_gmres.go:160*/ result02 := h.at(j, k)
+			/*line :159:500*/ for k := j + 1; k < n; k++ {
+				/*line solve_gmres.go:159*/ r.CheckHalt()
+				result02 := h.at(j, k)
 				/*line solve_gmres.go:160*/ result03 := h.y(k)
 				/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 			}
-			/*line solve_gmres.go:162:100000*/ result04 := h.y(j)
+			/*line :162:1500*/ result04 := h.y(j)
 			/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 			/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 		}
-	} /*line quern_gen.go:6552:1*/
+	} /*line quern_gen.go:5394:1*/
 }
 
 func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
@@ -6558,23 +5400,13 @@ func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
 }
 
 func quernHostCombineGMRES[T float32 | float64](r *host.Run) {
-	h := host.Value[hessenberg](r, 0)
-	add := host.Value[bool](r, 1)
-	state := host.Slice[float64](r, 2)
-	small := host.Slice[float64](r, 3)
-	basis := host.Slice[T](r, 4)
-	u := host.Slice[T](r, 5)
+	h, add, state, small, basis, u := host.Value[hessenberg](r, 0), host.Value[bool](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CombineGMRES[T](r, base, u, state, h, small, basis, add, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CombineGMRES[T](r, base, u, state, h, small, basis, add, width)
 		}
 	}
 }
@@ -6594,40 +5426,36 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 //line solve_gmres.go:172
 				var sum float64
 				t1 := host.Int64[int](state[1])
-				/*line solve_gmres.go:174:100000*/ for v := 0; v < t1; v++ {
-					/*line solve_gmres.go:175:100000*/ if r.Halted() {
-						/*line solve_gmres.go:173*/ r.Halt()
-					}
-					/*line solve_gmres.go:174:100000*/ result0 := h.y(v)
+				for v := 0; v < t1; v++ {
+					/*line solve_gmres.go:173*/ r.CheckHalt()
+					result0 := h.y(v)
 					/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 				}
-				/*line solve_gmres.go:176:100000*/ if add {
+				/*line :176:500*/ if add {
 					sum += float64(row[threadX])
 				}
-				/*line solve_gmres.go:179:100000*/ row[threadX] = T(sum)
+				/*line :179:500*/ row[threadX] = T(sum)
 			}
-			/*line solve_gmres.go:181:100000*/ return
+			/*line :181:500*/ return
 		}
 	}
-	/*line solve_gmres.go:184:100000*/ for threadX := range width {
+	/*line :184:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_gmres.go:171:100000*/ if i < len(u) {
+		/*line :171:1500*/ if i < len(u) {
 			var sum float64
 			t1 := host.Int64[int](state[1])
-			/*line solve_gmres.go:174:100000*/ for v := 0; v < t1; v++ {
-				/*line solve_gmres.go:175:100000*/ if r.Halted() {
-					/*line solve_gmres.go:173*/ r.Halt()
-				}
-				/*line solve_gmres.go:174:100000*/ result0 := h.y(v)
+			/*line solve_gmres.go:174*/ for v := 0; v < t1; v++ {
+				/*line solve_gmres.go:173*/ r.CheckHalt()
+				result0 := h.y(v)
 				/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 			}
-			/*line solve_gmres.go:176:100000*/ if add {
+			/*line :176:500*/ if add {
 				sum += float64(u[i])
 			}
-			/*line solve_gmres.go:179:100000*/ u[i] = T(sum)
+			/*line :179:500*/ u[i] = T(sum)
 		}
-	} /*line quern_gen.go:6630:1*/
+	} /*line quern_gen.go:5458:1*/
 }
 
 func quernPlainAddVector[T float32 | float64](r *host.Run) {
@@ -6636,25 +5464,19 @@ func quernPlainAddVector[T float32 | float64](r *host.Run) {
 }
 
 func quernHostAddVector[T float32 | float64](r *host.Run) {
-	y := host.Slice[T](r, 0)
-	x := host.Slice[T](r, 1)
+	y, x := host.Slice[T](r, 0), host.Slice[T](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddVector[T](r, base, x, y, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddVector[T](r, base, x, y, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T, width int) {
+func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x, y []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -6666,16 +5488,16 @@ func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T
 			for threadX := range count {
 				/*line solve_gmres.go:188*/ row[threadX] += row2[threadX]
 			}
-			/*line solve_gmres.go:190:100000*/ return
+			/*line :190:1000*/ return
 		}
 	}
 	/*line solve_gmres.go:193*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_gmres.go:187:100000*/ if i < len(x) {
+		/*line solve_gmres.go:187*/ if i < len(x) {
 			x[i] += y[i]
 		}
-	} /*line quern_gen.go:6678:1*/
+	} /*line quern_gen.go:5500:1*/
 }
 
 func quernPlainCountTiles(r *host.Run) {
@@ -6684,40 +5506,24 @@ func quernPlainCountTiles(r *host.Run) {
 }
 
 func quernHostCountTiles(r *host.Run) {
-	shift := host.Value[uint](r, 0)
-	keys := host.Slice[int32](r, 1)
-	counts := host.Slice[int32](r, 2)
+	shift, keys, counts := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	gridX := r.GridDim.X
 	count := host.Shared[[256]int32](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 2048
-		for range 1 {
-			for range 1 {
-				quernRow1CountTiles(r, count)
-			}
+		quernRow1CountTiles(r, count)
+		for k := 0; k < 8; k++ {
+			start := base + k*256
+			quernRow2CountTiles(r, start, keys, count, shift)
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for k := 0; k < 8; k++ {
-					start := base + k*256
-					quernRow2CountTiles(r, start, keys, count, shift)
-				}
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3CountTiles(r, counts, gridX, blockX, count)
-			}
-		}
+		quernRow3CountTiles(r, counts, gridX, blockX, count)
 	}
 }
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:6720:1*/
+	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5526:1*/
 }
 
 //go:noinline
@@ -6732,24 +5538,24 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 			for threadX := range count3 {
 				/*line sort.go:27*/ count[uint32(row[threadX])>>shift&255] += 1
 			}
-			/*line sort.go:29:110000*/ return
+			/*line :29:1500*/ return
 		}
 	}
-	/*line sort.go:32:110000*/ for threadX := range 256 {
+	/*line :32:2000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := start + threadX
-		/*line sort.go:26:110000*/ if i < len(keys) {
+		/*line :26:1000*/ if i < len(keys) {
 			count[uint32(keys[i])>>shift&255] += 1
 		}
-	} /*line quern_gen.go:6744:1*/
+	} /*line quern_gen.go:5550:1*/
 }
 
 //go:noinline
-func quernRow3CountTiles(r *host.Run, counts []int32, gridX int, blockX int, count *[256]int32) {
+func quernRow3CountTiles(r *host.Run, counts []int32, gridX, blockX int, count *[256]int32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:31*/ counts[threadX*gridX+blockX] = count[threadX]
-	} /*line quern_gen.go:6752:1*/
+	} /*line quern_gen.go:5558:1*/
 }
 
 func quernPlainMoveTiles(r *host.Run) {
@@ -6758,76 +5564,35 @@ func quernPlainMoveTiles(r *host.Run) {
 }
 
 func quernHostMoveTiles(r *host.Run) {
-	shift := host.Value[uint](r, 0)
-	keys := host.Slice[int32](r, 1)
-	numbers := host.Slice[int32](r, 2)
-	counts := host.Slice[int32](r, 3)
-	keysOut := host.Slice[int32](r, 4)
-	numbersOut := host.Slice[int32](r, 5)
+	shift, keys, numbers, counts, keysOut, numbersOut := host.Value[uint](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5)
 	gridX := r.GridDim.X
 	var k int
-	base := host.Shared[[256]int32](r, 0)
-	warps := host.Shared[[8][256]int32](r, 1)
-	digits := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	keys2 := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	sames := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	ranks := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	base, warps, digits, keys2, sames, ranks := host.Shared[[256]int32](r, 0), host.Shared[[8][256]int32](r, 1), host.Scratch[int32](r, 0, r.BlockDim.Count()), host.Scratch[int32](r, 1, r.BlockDim.Count()), host.Scratch[uint32](r, 2, r.BlockDim.Count()), host.Scratch[int32](r, 3, r.BlockDim.Count())
 	c := uint32(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base2 := blockX * 2048
 		/*line sort.go:40*/ k = 0
-		/*line sort.go:41:110000*/ for threadZ := range 1 {
-			/*line sort.go:42:110000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MoveTiles(r, base, counts, gridX, blockX)
-			}
+		quernRow1MoveTiles(r, base, counts, gridX, blockX)
+		/*line :42:1500*/ for ; k < 8; k++ {
+			quernRow2MoveTiles(r, warps)
+			start := base2 + k*256
+			quernRow3MoveTiles(r, digits, keys2, start, keys, shift)
+			/*line sort.go:51*/ host.MatchAny(sames, digits)
+			quernRow4MoveTiles(r, digits, sames, ranks, c, warps)
+			quernRow5MoveTiles(r, base, warps)
+			start2 := base2 + k*256
+			quernRow6MoveTiles(r, digits, keys2, ranks, warps, keysOut, numbersOut, numbers, start2)
 		}
-		/*line sort.go:47:110000*/ for ; k < 8; k++ {
-			/*line sort.go:48:110000*/ for range 1 {
-				/*line sort.go:49:110000*/ for range 1 {
-					quernRow2MoveTiles(r, warps)
-				}
-			}
-			/*line sort.go:53:110000*/ start := base2 + k*256
-			/*line sort.go:54:110000*/ for threadZ := range 1 {
-				/*line sort.go:55:110000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first := (threadZ*1 + threadY) * 256
-					quernRow3MoveTiles(r, digits, first, keys2, start, keys, shift)
-				}
-			}
-			/*line sort.go:51:110000*/ host.MatchAny(sames, digits)
-			/*line sort.go:52:110000*/ for threadZ := range 1 {
-				/*line sort.go:53:110000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow4MoveTiles(r, digits, first2, sames, ranks, c, warps)
-				}
-			}
-			/*line sort.go:59:110000*/ for range 1 {
-				/*line sort.go:60:110000*/ for range 1 {
-					quernRow5MoveTiles(r, base, warps)
-				}
-			}
-			/*line sort.go:64:110000*/ start2 := base2 + k*256
-			/*line sort.go:65:110000*/ for threadZ := range 1 {
-				/*line sort.go:66:110000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow6MoveTiles(r, digits, first3, keys2, ranks, warps, keysOut, numbersOut, numbers, start2)
-				}
-			}
-		}
-	} /*line quern_gen.go:6822:1*/
+	} /*line quern_gen.go:5587:1*/
 }
 
 //go:noinline
-func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX int, blockX int) {
+func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX, blockX int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:39*/ base[threadX] = counts[threadX*gridX+blockX]
-	} /*line quern_gen.go:6830:1*/
+	} /*line quern_gen.go:5595:1*/
 }
 
 //go:noinline
@@ -6839,13 +5604,13 @@ func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 	clear(warps[4][0:256])
 	clear(warps[5][0:256])
 	clear(warps[6][0:256])
-	clear(warps[7][0:256]) /*line quern_gen.go:6842:1*/
+	clear(warps[7][0:256]) /*line quern_gen.go:5607:1*/
 }
 
 //go:noinline
-func quernRow3MoveTiles(r *host.Run, digits []int32, first int, keys2 []int32, start int, keys []int32, shift uint) {
-	digitRow := (*[256]int32)(digits[first:])
-	keyRow := (*[256]int32)(keys2[first:])
+func quernRow3MoveTiles(r *host.Run, digits, keys2 []int32, start int, keys []int32, shift uint) {
+	digitRow := (*[256]int32)(digits)
+	keyRow := (*[256]int32)(keys2)
 	if start >= 0 && 256 <= len(keys)-start {
 		row := (*[256]int32)(keys[start:])
 		for threadX := range 256 {
@@ -6853,45 +5618,45 @@ func quernRow3MoveTiles(r *host.Run, digits []int32, first int, keys2 []int32, s
 //line sort.go:46
 			var digit int32 = 256
 			var key int32
-			/*line sort.go:47:110000*/ if i < len(keys) {
+			/*line :47:1500*/ if i < len(keys) {
 				key = row[threadX]
 				digit = int32(uint32(key) >> shift & 255)
 			}
-			/*line sort.go:51:110000*/ digitRow[threadX] = digit
+			/*line :51:1500*/ digitRow[threadX] = digit
 			keyRow[threadX] = key
 		}
-		/*line sort.go:54:110000*/ return
+		/*line :54:500*/ return
 	}
-	/*line sort.go:56:110000*/ for threadX := range 256 {
+	/*line :56:1500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := start + threadX
 //line sort.go:46
 		var digit int32 = 256
 		var key int32
-		/*line sort.go:47:110000*/ if i < len(keys) {
+		/*line :47:1500*/ if i < len(keys) {
 			key = keys[i]
 			digit = int32(uint32(key) >> shift & 255)
 		}
-		/*line sort.go:51:110000*/ digitRow[threadX] = digit
+		/*line :51:1500*/ digitRow[threadX] = digit
 		keyRow[threadX] = key
-	} /*line quern_gen.go:6877:1*/
+	} /*line quern_gen.go:5642:1*/
 }
 
 //go:noinline
-func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, sames []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
-	digitRow := (*[256]int32)(digits[first2:])
-	sameRow := (*[256]uint32)(sames[first2:])
-	rankRow := (*[256]int32)(ranks[first2:])
+func quernRow4MoveTiles(r *host.Run, digits []int32, sames []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
+	digitRow := (*[256]int32)(digits)
+	sameRow := (*[256]uint32)(sames)
+	rankRow := (*[256]int32)(ranks)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		digit := digitRow[threadX]
 		same := sameRow[threadX]
 		/*line sort.go:52*/ rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
-		/*line sort.go:53:110000*/ if rank == 0 && digit < 256 {
+		/*line :53:2000*/ if rank == 0 && digit < 256 {
 			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 		}
-		/*line sort.go:56:110000*/ rankRow[threadX] = rank
-	} /*line quern_gen.go:6894:1*/
+		/*line :56:1500*/ rankRow[threadX] = rank
+	} /*line quern_gen.go:5659:1*/
 }
 
 //go:noinline
@@ -6923,14 +5688,14 @@ func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 		warps[7][threadX] = at
 		at += n8
 		/*line sort.go:63*/ base[threadX] = at
-	} /*line quern_gen.go:6926:1*/
+	} /*line quern_gen.go:5691:1*/
 }
 
 //go:noinline
-func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, ranks []int32, warps *[8][256]int32, keysOut []int32, numbersOut []int32, numbers []int32, start2 int) {
-	digitRow := (*[256]int32)(digits[first3:])
-	keyRow := (*[256]int32)(keys2[first3:])
-	rankRow := (*[256]int32)(ranks[first3:])
+func quernRow6MoveTiles(r *host.Run, digits, keys2, ranks []int32, warps *[8][256]int32, keysOut, numbersOut, numbers []int32, start2 int) {
+	digitRow := (*[256]int32)(digits)
+	keyRow := (*[256]int32)(keys2)
+	rankRow := (*[256]int32)(ranks)
 	if start2 >= 0 && 256 <= len(numbers)-start2 {
 		row2 := (*[256]int32)(numbers[start2:])
 		for threadX := range 256 {
@@ -6938,7 +5703,7 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 			digit := digitRow[threadX]
 			key := keyRow[threadX]
 			rank := rankRow[threadX]
-			/*line sort.go:65:110000*/ if digit < 256 {
+			/*line sort.go:65:1500*/ if digit < 256 {
 				to := int(warps[threadX>>5][digit] + rank)
 				keysOut[to] = key
 				numbersOut[to] = row2[threadX]
@@ -6946,18 +5711,18 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 		}
 		/*line sort.go:71*/ return
 	}
-	/*line sort.go:73:110000*/ for threadX := range 256 {
+	/*line :73:1000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		digit := digitRow[threadX]
 		key := keyRow[threadX]
 		rank := rankRow[threadX]
 		i := start2 + threadX
-		/*line sort.go:65:110000*/ if digit < 256 {
+		/*line :65:1500*/ if digit < 256 {
 			to := int(warps[threadX>>5][digit] + rank)
 			keysOut[to] = key
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:6960:1*/
+	} /*line quern_gen.go:5725:1*/
 }
 
 func quernPlainCountParts(r *host.Run) {
@@ -6966,39 +5731,31 @@ func quernPlainCountParts(r *host.Run) {
 }
 
 func quernHostCountParts(r *host.Run) {
-	shift := host.Value[uint](r, 0)
-	part := host.Value[int](r, 1)
-	keys := host.Slice[int32](r, 2)
-	counts := host.Slice[int32](r, 3)
+	shift, part, keys, counts := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * part
 		base2 := (blockX + 1) * part
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CountParts(r, base, base2, keys, shift, counts, gridX, blockX, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CountParts(r, base, base2, keys, shift, counts, gridX, blockX, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CountParts(r *host.Run, base int, base2 int, keys []int32, shift uint, counts []int32, gridX int, blockX int, dimX int) {
+func quernRow1CountParts(r *host.Run, base, base2 int, keys []int32, shift uint, counts []int32, gridX, blockX, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:78*/ count := [256]int32{}
-		/*line sort.go:80:110000*/ for i := base; i < base2 && i < len(keys); i++ {
+		/*line :80:500*/ for i := base; i < base2 && i < len(keys); i++ {
 			count[uint32(keys[i])>>shift&255]++
 		}
-		/*line sort.go:83:110000*/ for d := 0; d < 256; d++ {
+		/*line :83:1000*/ for d := 0; d < 256; d++ {
 			counts[d*gridX+blockX] = count[d]
 		}
-	} /*line quern_gen.go:7001:1*/
+	} /*line quern_gen.go:5758:1*/
 }
 
 func quernPlainMoveParts(r *host.Run) {
@@ -7007,46 +5764,35 @@ func quernPlainMoveParts(r *host.Run) {
 }
 
 func quernHostMoveParts(r *host.Run) {
-	shift := host.Value[uint](r, 0)
-	part := host.Value[int](r, 1)
-	keys := host.Slice[int32](r, 2)
-	numbers := host.Slice[int32](r, 3)
-	counts := host.Slice[int32](r, 4)
-	keysOut := host.Slice[int32](r, 5)
-	numbersOut := host.Slice[int32](r, 6)
+	shift, part, keys, numbers, counts, keysOut, numbersOut := host.Value[uint](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5), host.Slice[int32](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * part
 		base2 := (blockX + 1) * part
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MoveParts(r, counts, gridX, blockX, base, base2, keys, shift, keysOut, numbersOut, numbers, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MoveParts(r, counts, gridX, blockX, base, base2, keys, shift, keysOut, numbersOut, numbers, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base int, base2 int, keys []int32, shift uint, keysOut []int32, numbersOut []int32, numbers []int32, dimX int) {
+func quernRow1MoveParts(r *host.Run, counts []int32, gridX, blockX, base, base2 int, keys []int32, shift uint, keysOut, numbersOut, numbers []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:90*/ at := [256]int32{}
-		/*line sort.go:92:110000*/ for d := 0; d < 256; d++ {
+		/*line :92:500*/ for d := 0; d < 256; d++ {
 			at[d] = counts[d*gridX+blockX]
 		}
-		/*line sort.go:95:110000*/ for i := base; i < base2 && i < len(keys); i++ {
+		/*line sort.go:95*/ for i := base; i < base2 && i < len(keys); i++ {
 			d2 := uint32(keys[i]) >> shift & 255
 			to := int(at[d2])
 			at[d2]++
 			keysOut[to] = keys[i]
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:7049:1*/
+	} /*line quern_gen.go:5795:1*/
 }
 
 func quernPlainTotals(r *host.Run) {
@@ -7055,12 +5801,8 @@ func quernPlainTotals(r *host.Run) {
 }
 
 func quernHostTotals(r *host.Run) {
-	x := host.Slice[int32](r, 0)
-	sums := host.Slice[int32](r, 1)
-	sums2 := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	reduceAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	sums3 := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	partial := host.Shared[[8]int32](r, 0)
+	x, sums := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	sums2, reduceAdds, sums3, partial := host.Scratch[int32](r, 0, r.BlockDim.Count()), host.Scratch[int32](r, 1, r.BlockDim.Count()), host.Scratch[int32](r, 2, r.BlockDim.Count()), host.Shared[[8]int32](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 2048
@@ -7071,33 +5813,16 @@ func quernHostTotals(r *host.Run) {
 		base6 := blockX*2048 + 1280
 		base7 := blockX*2048 + 1536
 		base8 := blockX*2048 + 1792
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1Totals(r, sums2, first, base, x, base2, base3, base4, base5, base6, base7, base8)
-			}
-		}
+		quernRow1Totals(r, sums2, base, x, base2, base3, base4, base5, base6, base7, base8)
 		/*line sort.go:122*/ host.ReduceAdd(reduceAdds, sums2)
-		/*line sort.go:123:110000*/ for threadZ := range 1 {
-			/*line sort.go:124:110000*/ for threadY := range 1 {
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2Totals(r, reduceAdds, first2, sums3, partial)
-			}
-		}
-		/*line sort.go:129:110000*/ for threadZ := range 1 {
-			/*line sort.go:130:110000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
-			}
-		}
-	} /*line quern_gen.go:7095:1*/
+		quernRow2Totals(r, reduceAdds, sums3, partial)
+		quernRow3Totals(r, sums3, partial, sums, blockX)
+	} /*line quern_gen.go:5820:1*/
 }
 
 //go:noinline
-func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32, base2 int, base3 int, base4 int, base5 int, base6 int, base7 int, base8 int) {
-	sumRow := (*[256]int32)(sums2[first:])
+func quernRow1Totals(r *host.Run, sums2 []int32, base int, x []int32, base2, base3, base4, base5, base6, base7, base8 int) {
+	sumRow := (*[256]int32)(sums2)
 	if base >= 0 && 2048 <= len(x)-base {
 		row := (*[2048]int32)(x[base:])
 		for threadX := range 256 {
@@ -7111,35 +5836,35 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 			i8 := base8 + threadX
 //line sort.go:116
 			var sum int32
-			/*line sort.go:118:110000*/ if i < len(x) {
+			/*line :118:1000*/ if i < len(x) {
 				sum += row[threadX]
 			}
-			/*line sort.go:118:110000*/ if i2 < len(x) {
+			/*line :118:1000*/ if i2 < len(x) {
 				sum += row[threadX+256]
 			}
-			/*line sort.go:118:110000*/ if i3 < len(x) {
+			/*line :118:1000*/ if i3 < len(x) {
 				sum += row[threadX+512]
 			}
-			/*line sort.go:118:110000*/ if i4 < len(x) {
+			/*line :118:1000*/ if i4 < len(x) {
 				sum += row[threadX+768]
 			}
-			/*line sort.go:118:110000*/ if i5 < len(x) {
+			/*line :118:1000*/ if i5 < len(x) {
 				sum += row[threadX+1024]
 			}
-			/*line sort.go:118:110000*/ if i6 < len(x) {
+			/*line :118:1000*/ if i6 < len(x) {
 				sum += row[threadX+1280]
 			}
-			/*line sort.go:118:110000*/ if i7 < len(x) {
+			/*line :118:1000*/ if i7 < len(x) {
 				sum += row[threadX+1536]
 			}
-			/*line sort.go:118:110000*/ if i8 < len(x) {
+			/*line :118:1000*/ if i8 < len(x) {
 				sum += row[threadX+1792]
 			}
 			/*line sort.go:121*/ sumRow[threadX] = sum
 		}
-		/*line sort.go:123:110000*/ return
+		/*line :123:500*/ return
 	}
-	/*line sort.go:125:110000*/ for threadX := range 256 {
+	/*line :125:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		i2 := base2 + threadX
@@ -7151,50 +5876,50 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 		i8 := base8 + threadX
 //line sort.go:116
 		var sum int32
-		/*line sort.go:118:110000*/ if i < len(x) {
+		/*line :118:1000*/ if i < len(x) {
 			sum += x[i]
 		}
-		/*line sort.go:118:110000*/ if i2 < len(x) {
+		/*line :118:1000*/ if i2 < len(x) {
 			sum += x[i2]
 		}
-		/*line sort.go:118:110000*/ if i3 < len(x) {
+		/*line :118:1000*/ if i3 < len(x) {
 			sum += x[i3]
 		}
-		/*line sort.go:118:110000*/ if i4 < len(x) {
+		/*line :118:1000*/ if i4 < len(x) {
 			sum += x[i4]
 		}
-		/*line sort.go:118:110000*/ if i5 < len(x) {
+		/*line :118:1000*/ if i5 < len(x) {
 			sum += x[i5]
 		}
-		/*line sort.go:118:110000*/ if i6 < len(x) {
+		/*line :118:1000*/ if i6 < len(x) {
 			sum += x[i6]
 		}
-		/*line sort.go:118:110000*/ if i7 < len(x) {
+		/*line :118:1000*/ if i7 < len(x) {
 			sum += x[i7]
 		}
-		/*line sort.go:118:110000*/ if i8 < len(x) {
+		/*line :118:1000*/ if i8 < len(x) {
 			sum += x[i8]
 		}
 		/*line sort.go:121*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:7179:1*/
+	} /*line quern_gen.go:5904:1*/
 }
 
 //go:noinline
-func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32, partial *[8]int32) {
-	reduceAddRow := (*[256]int32)(reduceAdds[first2:])
-	sumRow2 := (*[256]int32)(sums3[first2:])
+func quernRow2Totals(r *host.Run, reduceAdds, sums3 []int32, partial *[8]int32) {
+	reduceAddRow := (*[256]int32)(reduceAdds)
+	sumRow2 := (*[256]int32)(sums3)
 	for threadX := range 256 {
 		reduceAdd := reduceAddRow[threadX]
 		/*line sort.go:122*/ sum2 := reduceAdd
-		/*line sort.go:123:110000*/ if threadX&31 == 0 {
+		/*line :123:500*/ if threadX&31 == 0 {
 			partial[threadX>>5] = sum2
 		}
-		/*line sort.go:126:110000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:7193:1*/
+		/*line :126:1000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:5918:1*/
 }
 
 //go:noinline
-func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, sums []int32, blockX int) {
+func quernRow3Totals(r *host.Run, sums3 []int32, partial *[8]int32, sums []int32, blockX int) {
 	firstX := 0
 	count2 := 1 - firstX
 	if count2 <= 0 {
@@ -7230,9 +5955,9 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-		/*line sort.go:134:110000*/ return
+		/*line :134:1000*/ return
 	}
-	/*line sort.go:136:110000*/ for threadX := range 256 {
+	/*line :136:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		var sum2 int32
 		/*line sort.go:127*/ if threadX == 0 {
@@ -7255,7 +5980,7 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:7258:1*/
+	} /*line quern_gen.go:5983:1*/
 }
 
 func quernPlainScan(r *host.Run) {
@@ -7264,22 +5989,10 @@ func quernPlainScan(r *host.Run) {
 }
 
 func quernHostScan(r *host.Run) {
-	tiles := host.Value[int](r, 0)
-	x := host.Slice[int32](r, 1)
-	before := host.Slice[int32](r, 2)
+	tiles, x, before := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	var carry int32
 	var tile int
-	sums := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	items_0s := host.Scratch[int32](r, 3, r.BlockDim.Count())
-	items_1s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	items_2s := host.Scratch[int32](r, 5, r.BlockDim.Count())
-	items_3s := host.Scratch[int32](r, 6, r.BlockDim.Count())
-	items_4s := host.Scratch[int32](r, 7, r.BlockDim.Count())
-	items_5s := host.Scratch[int32](r, 8, r.BlockDim.Count())
-	items_6s := host.Scratch[int32](r, 9, r.BlockDim.Count())
-	scanExclusiveAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	prefixs := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	warps := host.Shared[[8]int32](r, 0)
+	sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, scanExclusiveAdds, prefixs, warps := host.Scratch[int32](r, 0, r.BlockDim.Count()), host.Scratch[int32](r, 3, r.BlockDim.Count()), host.Scratch[int32](r, 4, r.BlockDim.Count()), host.Scratch[int32](r, 5, r.BlockDim.Count()), host.Scratch[int32](r, 6, r.BlockDim.Count()), host.Scratch[int32](r, 7, r.BlockDim.Count()), host.Scratch[int32](r, 8, r.BlockDim.Count()), host.Scratch[int32](r, 9, r.BlockDim.Count()), host.Scratch[int32](r, 1, r.BlockDim.Count()), host.Scratch[int32](r, 2, r.BlockDim.Count()), host.Shared[[8]int32](r, 0)
 	var total int32
 	var s int32
 	var s2 int32
@@ -7293,30 +6006,17 @@ func quernHostScan(r *host.Run) {
 		blockX := r.BlockIdx.X
 		/*line sort.go:143*/ carry = 0
 		r.ThreadIdx = kernel.Dim3{}
-		/*line sort.go:144:110000*/ if blockX < len(before) {
+		/*line :144:1500*/ if blockX < len(before) {
 			carry = before[blockX]
 		}
-		/*line sort.go:147:110000*/ tile = 0
-		/*line sort.go:148:110000*/ for ; tile < tiles; tile++ {
-			/*line sort.go:149:110000*/ if r.Halted() {
-				/*line sort.go:147*/ r.Halt()
-			}
-			/*line sort.go:149:110000*/ start := (blockX + tile) * 2048
-			/*line sort.go:150*/ for threadZ := range 1 {
-				/*line sort.go:151:110000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first := (threadZ*1 + threadY) * 256
-					quernRow1Scan(r, sums, first, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, start, x)
-				}
-			}
-			/*line sort.go:157:110000*/ host.ScanExclusiveAdd(scanExclusiveAdds, sums)
-			/*line sort.go:158:110000*/ for threadZ := range 1 {
-				/*line sort.go:159:110000*/ for threadY := range 1 {
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2Scan(r, sums, first2, scanExclusiveAdds, prefixs, warps)
-				}
-			}
-			/*line sort.go:162:110000*/ total = 0
+		/*line :147:1000*/ tile = 0
+		/*line :148:500*/ for ; tile < tiles; tile++ {
+			/*line sort.go:147*/ r.CheckHalt()
+			start := (blockX + tile) * 2048
+			quernRow1Scan(r, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, start, x)
+			/*line sort.go:157*/ host.ScanExclusiveAdd(scanExclusiveAdds, sums)
+			quernRow2Scan(r, sums, scanExclusiveAdds, prefixs, warps)
+			/*line sort.go:162*/ total = 0
 			s = warps[0]
 			/*line sort.go:167*/ total += s
 			/*line sort.go:163*/ s2 = warps[1]
@@ -7334,28 +6034,22 @@ func quernHostScan(r *host.Run) {
 			/*line sort.go:163*/ s8 = warps[7]
 			/*line sort.go:167*/ total += s8
 			start2 := (blockX + tile) * 2048
-			/*line sort.go:169:110000*/ for threadZ := range 1 {
-				/*line sort.go:170:110000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow3Scan(r, prefixs, first3, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, s, s2, s3, s4, s5, s6, s7, s8, carry, start2, x)
-				}
-			}
-			/*line sort.go:176:110000*/ carry += total
+			quernRow3Scan(r, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, s, s2, s3, s4, s5, s6, s7, s8, carry, start2, x)
+			/*line sort.go:176*/ carry += total
 		}
-	} /*line quern_gen.go:7346:1*/
+	} /*line quern_gen.go:6040:1*/
 }
 
 //go:noinline
-func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items_1s []int32, items_2s []int32, items_3s []int32, items_4s []int32, items_5s []int32, items_6s []int32, start int, x []int32) {
-	sumRow := (*[256]int32)(sums[first:])
-	items_0Row := (*[256]int32)(items_0s[first:])
-	items_1Row := (*[256]int32)(items_1s[first:])
-	items_2Row := (*[256]int32)(items_2s[first:])
-	items_3Row := (*[256]int32)(items_3s[first:])
-	items_4Row := (*[256]int32)(items_4s[first:])
-	items_5Row := (*[256]int32)(items_5s[first:])
-	items_6Row := (*[256]int32)(items_6s[first:])
+func quernRow1Scan(r *host.Run, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, start int, x []int32) {
+	sumRow := (*[256]int32)(sums)
+	items_0Row := (*[256]int32)(items_0s)
+	items_1Row := (*[256]int32)(items_1s)
+	items_2Row := (*[256]int32)(items_2s)
+	items_3Row := (*[256]int32)(items_3s)
+	items_4Row := (*[256]int32)(items_4s)
+	items_5Row := (*[256]int32)(items_5s)
+	items_6Row := (*[256]int32)(items_6s)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		at := start + threadX*8
@@ -7370,38 +6064,38 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		var items_7 int32
 //line sort.go:150
 		var sum int32
-		/*line sort.go:152:110000*/ if at < len(x) {
+		/*line sort.go:152*/ if at < len(x) {
 			items_0 = x[at]
 		}
-		/*line sort.go:155:110000*/ sum += items_0
-		/*line sort.go:152:110000*/ if at+1 < len(x) {
+		/*line :155:1000*/ sum += items_0
+		/*line sort.go:152*/ if at+1 < len(x) {
 			items_1 = x[at+1]
 		}
-		/*line sort.go:155:110000*/ sum += items_1
-		/*line sort.go:152:110000*/ if at+2 < len(x) {
+		/*line :155:1000*/ sum += items_1
+		/*line sort.go:152*/ if at+2 < len(x) {
 			items_2 = x[at+2]
 		}
-		/*line sort.go:155:110000*/ sum += items_2
-		/*line sort.go:152:110000*/ if at+3 < len(x) {
+		/*line :155:1000*/ sum += items_2
+		/*line sort.go:152*/ if at+3 < len(x) {
 			items_3 = x[at+3]
 		}
-		/*line sort.go:155:110000*/ sum += items_3
-		/*line sort.go:152:110000*/ if at+4 < len(x) {
+		/*line :155:1000*/ sum += items_3
+		/*line sort.go:152*/ if at+4 < len(x) {
 			items_4 = x[at+4]
 		}
-		/*line sort.go:155:110000*/ sum += items_4
-		/*line sort.go:152:110000*/ if at+5 < len(x) {
+		/*line :155:1000*/ sum += items_4
+		/*line sort.go:152*/ if at+5 < len(x) {
 			items_5 = x[at+5]
 		}
-		/*line sort.go:155:110000*/ sum += items_5
-		/*line sort.go:152:110000*/ if at+6 < len(x) {
+		/*line :155:1000*/ sum += items_5
+		/*line sort.go:152*/ if at+6 < len(x) {
 			items_6 = x[at+6]
 		}
-		/*line sort.go:155:110000*/ sum += items_6
-		/*line sort.go:152:110000*/ if at+7 < len(x) {
+		/*line :155:1000*/ sum += items_6
+		/*line sort.go:152*/ if at+7 < len(x) {
 			items_7 = x[at+7]
 		}
-		/*line sort.go:155:110000*/ sum += items_7
+		/*line :155:1000*/ sum += items_7
 		sumRow[threadX] = sum
 		items_0Row[threadX] = items_0
 		items_1Row[threadX] = items_1
@@ -7410,35 +6104,35 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		items_4Row[threadX] = items_4
 		items_5Row[threadX] = items_5
 		items_6Row[threadX] = items_6
-	} /*line quern_gen.go:7413:1*/
+	} /*line quern_gen.go:6107:1*/
 }
 
 //go:noinline
-func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []int32, prefixs []int32, warps *[8]int32) {
-	sumRow := (*[256]int32)(sums[first2:])
-	scanExclusiveAddRow := (*[256]int32)(scanExclusiveAdds[first2:])
-	prefixRow := (*[256]int32)(prefixs[first2:])
+func quernRow2Scan(r *host.Run, sums, scanExclusiveAdds, prefixs []int32, warps *[8]int32) {
+	sumRow := (*[256]int32)(sums)
+	scanExclusiveAddRow := (*[256]int32)(scanExclusiveAdds)
+	prefixRow := (*[256]int32)(prefixs)
 	for threadX := range 256 {
 		sum := sumRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
 		/*line sort.go:157*/ prefix := scanExclusiveAdd
-		/*line sort.go:158:110000*/ if threadX&31 == 31 {
+		/*line :158:500*/ if threadX&31 == 31 {
 			warps[threadX>>5] = prefix + sum
 		}
-		/*line sort.go:161:110000*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:7429:1*/
+		/*line :161:500*/ prefixRow[threadX] = prefix
+	} /*line quern_gen.go:6123:1*/
 }
 
 //go:noinline
-func quernRow3Scan(r *host.Run, prefixs []int32, first3 int, items_0s []int32, items_1s []int32, items_2s []int32, items_3s []int32, items_4s []int32, items_5s []int32, items_6s []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, carry int32, start2 int, x []int32) {
-	prefixRow := (*[256]int32)(prefixs[first3:])
-	items_0Row := (*[256]int32)(items_0s[first3:])
-	items_1Row := (*[256]int32)(items_1s[first3:])
-	items_2Row := (*[256]int32)(items_2s[first3:])
-	items_3Row := (*[256]int32)(items_3s[first3:])
-	items_4Row := (*[256]int32)(items_4s[first3:])
-	items_5Row := (*[256]int32)(items_5s[first3:])
-	items_6Row := (*[256]int32)(items_6s[first3:])
+func quernRow3Scan(r *host.Run, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s []int32, s, s2, s3, s4, s5, s6, s7, s8, carry int32, start2 int, x []int32) {
+	prefixRow := (*[256]int32)(prefixs)
+	items_0Row := (*[256]int32)(items_0s)
+	items_1Row := (*[256]int32)(items_1s)
+	items_2Row := (*[256]int32)(items_2s)
+	items_3Row := (*[256]int32)(items_3s)
+	items_4Row := (*[256]int32)(items_4s)
+	items_5Row := (*[256]int32)(items_5s)
+	items_6Row := (*[256]int32)(items_6s)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		prefix := prefixRow[threadX]
@@ -7450,64 +6144,64 @@ func quernRow3Scan(r *host.Run, prefixs []int32, first3 int, items_0s []int32, i
 		items_5 := items_5Row[threadX]
 		items_6 := items_6Row[threadX]
 		at := start2 + threadX*8
-		/*line sort.go:164:110000*/ if threadX>>5 > 0 {
+		/*line sort.go:164:500*/ if threadX>>5 > 0 {
 			prefix += s
 		}
-		/*line sort.go:164:110000*/ if threadX>>5 > 1 {
+		/*line :164:500*/ if threadX>>5 > 1 {
 			prefix += s2
 		}
-		/*line sort.go:164:110000*/ if threadX>>5 > 2 {
+		/*line :164:500*/ if threadX>>5 > 2 {
 			prefix += s3
 		}
-		/*line sort.go:164:110000*/ if threadX>>5 > 3 {
+		/*line :164:500*/ if threadX>>5 > 3 {
 			prefix += s4
 		}
-		/*line sort.go:164:110000*/ if threadX>>5 > 4 {
+		/*line :164:500*/ if threadX>>5 > 4 {
 			prefix += s5
 		}
-		/*line sort.go:164:110000*/ if threadX>>5 > 5 {
+		/*line :164:500*/ if threadX>>5 > 5 {
 			prefix += s6
 		}
-		/*line sort.go:164:110000*/ if threadX>>5 > 6 {
+		/*line :164:500*/ if threadX>>5 > 6 {
 			prefix += s7
 		}
-		/*line sort.go:164:110000*/ if threadX>>5 > 7 {
+		/*line :164:500*/ if threadX>>5 > 7 {
 			prefix += s8
 		}
-		/*line sort.go:169:110000*/ prefix2 := prefix + carry
-		/*line sort.go:171:110000*/ if at < len(x) {
+		/*line :169:1000*/ prefix2 := prefix + carry
+		/*line :171:2000*/ if at < len(x) {
 			x[at] = prefix2
 		}
-		/*line sort.go:174:110000*/ prefix2 += items_0
-		/*line sort.go:171:110000*/ if at+1 < len(x) {
+		/*line :174:500*/ prefix2 += items_0
+		/*line :171:2000*/ if at+1 < len(x) {
 			x[at+1] = prefix2
 		}
-		/*line sort.go:174:110000*/ prefix2 += items_1
-		/*line sort.go:171:110000*/ if at+2 < len(x) {
+		/*line :174:500*/ prefix2 += items_1
+		/*line :171:2000*/ if at+2 < len(x) {
 			x[at+2] = prefix2
 		}
-		/*line sort.go:174:110000*/ prefix2 += items_2
-		/*line sort.go:171:110000*/ if at+3 < len(x) {
+		/*line :174:500*/ prefix2 += items_2
+		/*line :171:2000*/ if at+3 < len(x) {
 			x[at+3] = prefix2
 		}
-		/*line sort.go:174:110000*/ prefix2 += items_3
-		/*line sort.go:171:110000*/ if at+4 < len(x) {
+		/*line :174:500*/ prefix2 += items_3
+		/*line :171:2000*/ if at+4 < len(x) {
 			x[at+4] = prefix2
 		}
-		/*line sort.go:174:110000*/ prefix2 += items_4
-		/*line sort.go:171:110000*/ if at+5 < len(x) {
+		/*line :174:500*/ prefix2 += items_4
+		/*line :171:2000*/ if at+5 < len(x) {
 			x[at+5] = prefix2
 		}
-		/*line sort.go:174:110000*/ prefix2 += items_5
-		/*line sort.go:171:110000*/ if at+6 < len(x) {
+		/*line :174:500*/ prefix2 += items_5
+		/*line :171:2000*/ if at+6 < len(x) {
 			x[at+6] = prefix2
 		}
-		/*line sort.go:174:110000*/ prefix2 += items_6
-		/*line sort.go:171:110000*/ if at+7 < len(x) {
+		/*line :174:500*/ prefix2 += items_6
+		/*line :171:2000*/ if at+7 < len(x) {
 			x[at+7] = prefix2
 		}
-		/*line sort.go:174:110000*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:7510:1*/
+		/*line :174:500*/ prefixRow[threadX] = prefix
+	} /*line quern_gen.go:6204:1*/
 }
 
 func quernPlainScanAll(r *host.Run) {
@@ -7518,16 +6212,11 @@ func quernPlainScanAll(r *host.Run) {
 func quernHostScanAll(r *host.Run) {
 	x := host.Slice[int32](r, 0)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ScanAll(r, base, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ScanAll(r, base, x, width)
 		}
 	}
 }
@@ -7543,26 +6232,27 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 			r.ThreadIdx.X = threadX
 //line sort.go:188
 			var sum int32
-			/*line sort.go:189:110000*/ for i := 0; i < len(x); i++ {
+			for i := 0; i < len(x); i++ {
 				v := x[i]
 				x[i] = sum
 				sum += v
 			}
 		}
-		/*line sort.go:195:110000*/ return
+		/*line :195:500*/ return
 	}
-	/*line sort.go:197:110000*/ for threadX := range width {
+	/*line :197:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line sort.go:185*/ if base+threadX > 0 {
+		/*line :185:500*/ if base+threadX > 0 {
 			continue
 		}
+//line sort.go:188
 		var sum int32
-		/*line sort.go:189:110000*/ for i := 0; i < len(x); i++ {
+		for i := 0; i < len(x); i++ {
 			v := x[i]
 			x[i] = sum
 			sum += v
 		}
-	} /*line quern_gen.go:7565:1*/
+	} /*line quern_gen.go:6255:1*/
 }
 
 func quernPlainEnumerate(r *host.Run) {
@@ -7573,16 +6263,11 @@ func quernPlainEnumerate(r *host.Run) {
 func quernHostEnumerate(r *host.Run) {
 	x := host.Slice[int32](r, 0)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Enumerate(r, base, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Enumerate(r, base, x, width)
 		}
 	}
 }
@@ -7603,13 +6288,13 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 			return
 		}
 	}
-	/*line sort.go:227:110000*/ for threadX := range width {
+	/*line :227:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line sort.go:221*/ if i < len(x) {
 			x[i] = int32(i)
 		}
-	} /*line quern_gen.go:7612:1*/
+	} /*line quern_gen.go:6297:1*/
 }
 
 func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
@@ -7618,136 +6303,78 @@ func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
 }
 
 func quernHostSolveWarps[T float32 | float64](r *host.Run) {
-	upper := host.Value[bool](r, 0)
-	unit := host.Value[bool](r, 1)
-	start := host.Slice[int32](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[T](r, 4)
-	sync := host.Slice[uint32](r, 5)
-	b := host.Slice[T](r, 6)
-	x := host.Slice[T](r, 7)
+	upper, unit, start, index, value, sync, b, x := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[uint32](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
 	var t2 []uint32
 	n := len(x)
 	c := uint32(1)
 	row := host.Shared[int](r, 0)
 	var row2 int
-	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
-	diagonals := host.Scratch[T](r, 1, r.BlockDim.Count())
+	sums, diagonals := host.Scratch[T](r, 0, r.BlockDim.Count()), host.Scratch[T](r, 1, r.BlockDim.Count())
 	var end int
-	sums2 := host.Scratch[T](r, 2, r.BlockDim.Count())
-	diagonals2 := host.Scratch[T](r, 3, r.BlockDim.Count())
+	sums2, diagonals2 := host.Scratch[T](r, 2, r.BlockDim.Count()), host.Scratch[T](r, 3, r.BlockDim.Count())
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line triangular.go:30*/ t2 = sync[n:]
-		/*line triangular.go:31:70000*/ for threadZ := range 1 {
-			/*line triangular.go:32:70000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SolveWarps[T](r, t2, c, row)
-			}
-		}
-		/*line triangular.go:21:70000*/ row2 = *row
-		/*line triangular.go:31:70000*/ if upper {
+		quernRow1FactorWarps(r, t2, c, row)
+		/*line triangular.go:21*/ row2 = *row
+		/*line :31:2000*/ if upper {
 			row2 = n - 1 - row2
 		}
-		/*line triangular.go:34:70000*/ for threadZ := range 1 {
-			/*line triangular.go:35:70000*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 32
-				quernRow2SolveWarps[T](r, sums, first, diagonals)
-			}
-		}
-		/*line triangular.go:40:70000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line :34:500*/ quernRow2SolveWarps[T](r, sums, diagonals)
+		r.ThreadIdx = kernel.Dim3{}
 		/*line triangular.go:35*/ end = int(start[row2+1])
-		/*line triangular.go:36:70000*/ for threadZ := range 1 {
-			/*line triangular.go:37:70000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow3SolveWarps[T](r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x)
-			}
-		}
-		/*line triangular.go:46:70000*/ host.ReduceAdd(sums2, sums)
+		quernRow3SolveWarps[T](r, sums, diagonals, start, row2, end, index, value, upper, sync, x)
+		/*line triangular.go:46*/ host.ReduceAdd(sums2, sums)
 		host.ReduceAdd(diagonals2, diagonals)
-		/*line triangular.go:48:70000*/ for threadZ := range 1 {
-			/*line triangular.go:49:70000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 32
-				quernRow4SolveWarps[T](r, sums2, first3, diagonals2, b, row2, unit, x, sync)
-			}
-		}
-	} /*line quern_gen.go:7676:1*/
+		quernRow4SolveWarps[T](r, sums2, diagonals2, b, row2, unit, x, sync)
+	} /*line quern_gen.go:6330:1*/
 }
 
 //go:noinline
-func quernRow1SolveWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32, row *int) {
-	firstX := 0
-	count := 1 - firstX
-	if count <= 0 {
-		return
-	}
-	if 0 < len(t2) {
-		for range count {
-			/*line triangular.go:18*/ old := atomic.AddUint32(&t2[0], 1) - c
-			*row = int(old)
-		}
-		/*line triangular.go:21:70000*/ return
-	}
-	/*line triangular.go:23:70000*/ for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		/*line triangular.go:17:70000*/ if threadX == 0 {
-			old := atomic.AddUint32(&t2[0], 1) - c
-			*row = int(old)
-		}
-	} /*line quern_gen.go:7699:1*/
-}
-
-//go:noinline
-func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums []T, first int, diagonals []T) {
-	sumRow := (*[32]T)(sums[first:])
-	diagonalRow := (*[32]T)(diagonals[first:])
+func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums, diagonals []T) {
+	sumRow := (*[32]T)(sums)
+	diagonalRow := (*[32]T)(diagonals)
 //line triangular.go:34
 	*sumRow = [32]T{}
-	*diagonalRow = [32]T{} /*line quern_gen.go:7708:1*/
+	*diagonalRow = [32]T{} /*line quern_gen.go:6339:1*/
 }
 
 //go:noinline
-func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums []T, first2 int, diagonals []T, start []int32, row2 int, end int, index []int32, value []T, upper bool, sync []uint32, x []T) {
-	sumRow := (*[32]T)(sums[first2:])
-	diagonalRow := (*[32]T)(diagonals[first2:])
+func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums, diagonals []T, start []int32, row2, end int, index []int32, value []T, upper bool, sync []uint32, x []T) {
+	sumRow := (*[32]T)(sums)
+	diagonalRow := (*[32]T)(diagonals)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		diagonal := diagonalRow[threadX]
-		/*line triangular.go:36:70000*/ for k := int(start[row2]) + threadX; k < end; k += 32 {
-			/*line triangular.go:37:70000*/ if r.Halted() {
-				/*line triangular.go:36*/ r.Halt()
-			}
-			/*line triangular.go:37:70000*/ j := int(index[k])
-			/*line triangular.go:38:70000*/ if j == row2 {
+		/*line triangular.go:36:2000*/ for k := int(start[row2]) + threadX; k < end; k += 32 {
+			/*line triangular.go:36*/ r.CheckHalt()
+			j := int(index[k])
+			/*line :38:1500*/ if j == row2 {
 				diagonal += value[k]
-//line triangular.go:40:70000
+//line :40:1500
 			} else if j > row2 == upper {
-//line triangular.go:41:70000
+//line :41:3500
 				var loaded uint32
-				/*line triangular.go:41:70000*/ for {
-					/*line triangular.go:42:70000*/ if r.Halted() {
-						/*line triangular.go:41*/ r.Halt()
-					}
-					/*line triangular.go:41:70000*/ loaded = host.Load(r, &sync[j])
-					/*line triangular.go:42:70000*/ if !(loaded == 0) {
+				/*line :41:3500*/ for {
+					/*line triangular.go:41*/ r.CheckHalt()
+					/*line triangular.go:41*/ loaded = host.Load(r, &sync[j])
+					/*line :42:2000*/ if !(loaded == 0) {
 						break
 					}
 				}
-				/*line triangular.go:43:70000*/ sum += value[k] * x[j]
+				/*line :43:1000*/ sum += value[k] * x[j]
 			}
 		}
-		/*line triangular.go:46:70000*/ sumRow[threadX] = sum
+		/*line :46:500*/ sumRow[threadX] = sum
 		diagonalRow[threadX] = diagonal
-	} /*line quern_gen.go:7744:1*/
+	} /*line quern_gen.go:6371:1*/
 }
 
 //go:noinline
-func quernRow4SolveWarps[T float32 | float64](r *host.Run, sums2 []T, first3 int, diagonals2 []T, b []T, row2 int, unit bool, x []T, sync []uint32) {
-	sumRow2 := (*[32]T)(sums2[first3:])
-	diagonalRow2 := (*[32]T)(diagonals2[first3:])
+func quernRow4SolveWarps[T float32 | float64](r *host.Run, sums2, diagonals2, b []T, row2 int, unit bool, x []T, sync []uint32) {
+	sumRow2 := (*[32]T)(sums2)
+	diagonalRow2 := (*[32]T)(diagonals2)
 	firstX2 := 0
 	count2 := 1 - firstX2
 	if count2 <= 0 {
@@ -7760,27 +6387,27 @@ func quernRow4SolveWarps[T float32 | float64](r *host.Run, sums2 []T, first3 int
 			sum2 := sumRow22[lane2]
 			diagonal2 := diagonalRow22[lane2]
 			/*line triangular.go:48*/ v := b[row2] - sum2
-			/*line triangular.go:49:70000*/ if !unit {
+			/*line :49:2500*/ if !unit {
 				v /= diagonal2
 			}
-			/*line triangular.go:52:70000*/ x[row2] = v
+			/*line :52:1500*/ x[row2] = v
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-		/*line triangular.go:55:70000*/ return
+		/*line :55:1500*/ return
 	}
-	/*line triangular.go:57:70000*/ for threadX := range 32 {
+	/*line :57:1500*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum2 := sumRow2[threadX]
 		diagonal2 := diagonalRow2[threadX]
-		/*line triangular.go:47:70000*/ if threadX == 0 {
+		/*line :47:2000*/ if threadX == 0 {
 			v := b[row2] - sum2
-			/*line triangular.go:49:70000*/ if !unit {
+			/*line :49:2500*/ if !unit {
 				v /= diagonal2
 			}
-			/*line triangular.go:52:70000*/ x[row2] = v
+			/*line :52:1500*/ x[row2] = v
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:7783:1*/
+	} /*line quern_gen.go:6410:1*/
 }
 
 func quernPlainSolveAll[T float32 | float64](r *host.Run) {
@@ -7789,31 +6416,20 @@ func quernPlainSolveAll[T float32 | float64](r *host.Run) {
 }
 
 func quernHostSolveAll[T float32 | float64](r *host.Run) {
-	upper := host.Value[bool](r, 0)
-	unit := host.Value[bool](r, 1)
-	start := host.Slice[int32](r, 2)
-	index := host.Slice[int32](r, 3)
-	value := host.Slice[T](r, 4)
-	b := host.Slice[T](r, 5)
-	x := host.Slice[T](r, 6)
+	upper, unit, start, index, value, b, x := host.Value[bool](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t1 := len(x)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SolveAll[T](r, base, t1, upper, x, start, index, value, b, unit, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1SolveAll[T](r, base, t1, upper, x, start, index, value, b, unit, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper bool, x []T, start []int32, index []int32, value []T, b []T, unit bool, width int) {
+func quernRow1SolveAll[T float32 | float64](r *host.Run, base, t1 int, upper bool, x []T, start, index []int32, value, b []T, unit bool, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(1-base, width)
 		if count <= 0 {
@@ -7821,69 +6437,65 @@ func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			/*line triangular.go:64:70000*/ for i := 0; i < t1; i++ {
-				/*line triangular.go:65:70000*/ if r.Halted() {
-					/*line triangular.go:64*/ r.Halt()
-				}
-				/*line triangular.go:65:70000*/ row := i
-				/*line triangular.go:66:70000*/ if upper {
+			/*line triangular.go:64:2500*/ for i := 0; i < t1; i++ {
+				/*line triangular.go:64*/ r.CheckHalt()
+				row := i
+				/*line :66:500*/ if upper {
 					row = len(x) - 1 - i
 				}
-//line triangular.go:69:70000
+//line :69:500
 				var sum T
 				var diagonal T
 				/*line triangular.go:70*/ end := int(start[row+1])
-				/*line triangular.go:71:70000*/ for k := int(start[row]); k < end; k++ {
+				/*line :71:500*/ for k := int(start[row]); k < end; k++ {
 					j := int(index[k])
-					/*line triangular.go:73:70000*/ if j == row {
+					/*line :73:1500*/ if j == row {
 						diagonal += value[k]
-//line triangular.go:75:70000
+//line :75:1500
 					} else if j > row == upper {
-						/*line triangular.go:76:70000*/ sum += value[k] * x[j]
+						/*line triangular.go:76*/ sum += value[k] * x[j]
 					}
 				}
-				/*line triangular.go:79:70000*/ v := b[row] - sum
-				/*line triangular.go:80:70000*/ if !unit {
+				/*line :79:1500*/ v := b[row] - sum
+				/*line :80:1000*/ if !unit {
 					v /= diagonal
 				}
-				/*line triangular.go:83:70000*/ x[row] = v
+				/*line :83:1500*/ x[row] = v
 			}
 		}
-		/*line triangular.go:86:70000*/ return
+		/*line :86:1000*/ return
 	}
-	/*line triangular.go:88:70000*/ for threadX := range width {
+	/*line :88:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line triangular.go:61:70000*/ if base+threadX > 0 {
+		/*line :61:1000*/ if base+threadX > 0 {
 			continue
 		}
-		/*line triangular.go:64:70000*/ for i := 0; i < t1; i++ {
-			/*line triangular.go:65:70000*/ if r.Halted() {
-				/*line triangular.go:64*/ r.Halt()
-			}
-			/*line triangular.go:65:70000*/ row := i
-			/*line triangular.go:66:70000*/ if upper {
+		/*line :64:2500*/ for i := 0; i < t1; i++ {
+			/*line triangular.go:64*/ r.CheckHalt()
+			row := i
+			/*line :66:500*/ if upper {
 				row = len(x) - 1 - i
 			}
-//line triangular.go:69:70000
+//line :69:500
 			var sum T
 			var diagonal T
 			/*line triangular.go:70*/ end := int(start[row+1])
-			/*line triangular.go:71:70000*/ for k := int(start[row]); k < end; k++ {
+			/*line :71:500*/ for k := int(start[row]); k < end; k++ {
 				j := int(index[k])
-				/*line triangular.go:73:70000*/ if j == row {
+				/*line :73:1500*/ if j == row {
 					diagonal += value[k]
-//line triangular.go:75:70000
+//line :75:1500
 				} else if j > row == upper {
-					/*line triangular.go:76:70000*/ sum += value[k] * x[j]
+					/*line triangular.go:76*/ sum += value[k] * x[j]
 				}
 			}
-			/*line triangular.go:79:70000*/ v := b[row] - sum
-			/*line triangular.go:80:70000*/ if !unit {
+			/*line :79:1500*/ v := b[row] - sum
+			/*line :80:1000*/ if !unit {
 				v /= diagonal
 			}
-			/*line triangular.go:83:70000*/ x[row] = v
+			/*line :83:1500*/ x[row] = v
 		}
-	} /*line quern_gen.go:7886:1*/
+	} /*line quern_gen.go:6498:1*/
 }
 
-//line triangular.go:87:70000
+//line :87:500

@@ -85,12 +85,7 @@ func quernPlainWatch(r *host2.Run, state *detector, in *reading, out *finding, a
 }
 
 func quernHostWatch(r *host2.Run, state *detector, in *reading, out *finding, action *kernel.Action) {
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1Watch(r, in, state, out, action)
-		}
-	}
+	quernRow1Watch(r, in, state, out, action)
 }
 
 //go:noinline
@@ -146,7 +141,7 @@ func quernRow1Watch(r *host2.Run, in *reading, state *detector, out *finding, ac
 //line detector.go:73
 			*action = result0
 		}
-	} /*line quern_gen.go:149:1*/
+	} /*line quern_gen.go:144:1*/
 }
 
 //line detector.go:77

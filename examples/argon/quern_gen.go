@@ -45,16 +45,13 @@ var quernAdvance = &gpu.Kernel{Declared: compiled.Declaration{Name: "advance", C
 // advance changes velocities by forces, and then positions by velocities.
 func LaunchAdvance(s *gpu.Stream, g gpu.Grid, b box, kick, drift float32, force, velocity, position *gpu.Buffer[vector]) error {
 	l, err := quernAdvance.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.Arg(l, kick)
 	gpu.Arg(l, drift)
 	gpu.SliceArg(l, force)
 	gpu.SliceArg(l, velocity)
 	gpu.SliceArg(l, position)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLocate = &gpu.Kernel{Declared: compiled.Declaration{Name: "locate", Code: &quernPTX, Host: quernHostLocate, Plain: quernPlainLocate}}
@@ -64,14 +61,11 @@ var quernLocate = &gpu.Kernel{Declared: compiled.Declaration{Name: "locate", Cod
 // locate finds the cell of each atom, and numbers the atoms.
 func LaunchLocate(s *gpu.Stream, g gpu.Grid, b box, position *gpu.Buffer[vector], cell *gpu.Buffer[int32], atom *gpu.Buffer[uint32]) error {
 	l, err := quernLocate.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.SliceArg(l, position)
 	gpu.SliceArg(l, cell)
 	gpu.SliceArg(l, atom)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAttract = &gpu.Kernel{Declared: compiled.Declaration{Name: "attract", Code: &quernPTX, Host: quernHostAttract, Plain: quernPlainAttract}}
@@ -82,14 +76,11 @@ var quernAttract = &gpu.Kernel{Declared: compiled.Declaration{Name: "attract", C
 // first[c+1]-1.
 func LaunchAttract(s *gpu.Stream, g gpu.Grid, b box, first *gpu.Buffer[uint32], position, force *gpu.Buffer[vector]) error {
 	l, err := quernAttract.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, b)
 	gpu.SliceArg(l, first)
 	gpu.SliceArg(l, position)
 	gpu.SliceArg(l, force)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMeasure = &gpu.Kernel{Declared: compiled.Declaration{Name: "measure", Code: &quernPTX, Host: quernHostMeasure, Plain: quernPlainMeasure}}
@@ -99,13 +90,10 @@ var quernMeasure = &gpu.Kernel{Declared: compiled.Declaration{Name: "measure", C
 // measure computes what each atom contributes to the sums: of quantity k to out[k*n+i].
 func LaunchMeasure(s *gpu.Stream, g gpu.Grid, velocity, force *gpu.Buffer[vector], out *gpu.Buffer[float64]) error {
 	l, err := quernMeasure.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, velocity)
 	gpu.SliceArg(l, force)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainAdvance(r *host.Run) {
@@ -114,29 +102,19 @@ func quernPlainAdvance(r *host.Run) {
 }
 
 func quernHostAdvance(r *host.Run) {
-	b := host.Value[box](r, 0)
-	kick := host.Value[float32](r, 1)
-	drift := host.Value[float32](r, 2)
-	force := host.Slice[kernel.Vec4[float32]](r, 3)
-	velocity := host.Slice[kernel.Vec4[float32]](r, 4)
-	position := host.Slice[kernel.Vec4[float32]](r, 5)
+	b, kick, drift, force, velocity, position := host.Value[box](r, 0), host.Value[float32](r, 1), host.Value[float32](r, 2), host.Slice[kernel.Vec4[float32]](r, 3), host.Slice[kernel.Vec4[float32]](r, 4), host.Slice[kernel.Vec4[float32]](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Advance(r, base, position, velocity, force, kick, drift, b, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Advance(r, base, position, velocity, force, kick, drift, b, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32], force []kernel.Vec4[float32], kick float32, drift float32, b box, width int) {
+func quernRow1Advance(r *host.Run, base int, position, velocity, force []kernel.Vec4[float32], kick, drift float32, b box, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(force)-base, len(position)-base, len(velocity)-base, width)
 		if count <= 0 {
@@ -191,7 +169,7 @@ func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], ve
 			/*line kernels.go:54*/ velocity[i] = v
 			/*line kernels.go:54*/ position[i] = p
 		}
-	} /*line quern_gen.go:194:1*/
+	} /*line quern_gen.go:172:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -200,21 +178,13 @@ func quernPlainLocate(r *host.Run) {
 }
 
 func quernHostLocate(r *host.Run) {
-	b := host.Value[box](r, 0)
-	position := host.Slice[kernel.Vec4[float32]](r, 1)
-	cell := host.Slice[int32](r, 2)
-	atom := host.Slice[uint32](r, 3)
+	b, position, cell, atom := host.Value[box](r, 0), host.Slice[kernel.Vec4[float32]](r, 1), host.Slice[int32](r, 2), host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Locate(r, base, cell, position, atom, b, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Locate(r, base, cell, position, atom, b, width)
 		}
 	}
 }
@@ -262,12 +232,12 @@ func quernRow1Locate(r *host.Run, base int, cell []int32, position []kernel.Vec4
 			/*line kernels.go:64*/ cell[i] = result04
 			atom[i] = uint32(i)
 		}
-	} /*line quern_gen.go:265:1*/
+	} /*line quern_gen.go:235:1*/
 }
 
 // quernFunc1Locate is main.box.column.
 func quernFunc1Locate(b box, x float32) int32 {
-	/*line kernels.go:27*/ return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1) /*line quern_gen.go:270:1*/
+	/*line kernels.go:27*/ return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1) /*line quern_gen.go:240:1*/
 }
 
 func quernPlainAttract(r *host.Run) {
@@ -276,101 +246,19 @@ func quernPlainAttract(r *host.Run) {
 }
 
 func quernHostAttract(r *host.Run) {
-	b := host.Value[box](r, 0)
-	first := host.Slice[uint32](r, 1)
-	position := host.Slice[kernel.Vec4[float32]](r, 2)
-	force := host.Slice[kernel.Vec4[float32]](r, 3)
+	b, first, position, force := host.Value[box](r, 0), host.Slice[uint32](r, 1), host.Slice[kernel.Vec4[float32]](r, 2), host.Slice[kernel.Vec4[float32]](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Attract(r, base, position, force, b, first, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Attract(r, base, position, force, b, first, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], force []kernel.Vec4[float32], b box, first []uint32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(force)-base, len(position)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(position)-base && count <= len(force)-base {
-			row := position[base:][:count]
-			row2 := force[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line kernels.go:78*/ p := row[threadX]
-				sum := kernel.Vec4[float32]{}
-				/*line kernels.go:79*/ t3 := p.X
-				/*line kernels.go:79*/ cx := quernFunc1Attract(b, t3)
-				t6 := p.Y
-				/*line kernels.go:79*/ cy := quernFunc1Attract(b, t6)
-				t9 := p.Z
-				/*line kernels.go:79*/ cz := quernFunc1Attract(b, t9)
-				/*line kernels.go:81*/ for k := int32(0); k < 27; k++ {
-					if r.Halted() {
-						/*line kernels.go:81*/ r.Halt()
-					}
-					/*line kernels.go:82*/ x := cx + k%3 - 1
-					y := cy + k/3%3 - 1
-					z := cz + k/9 - 1
-					/*line kernels.go:84*/ from := p
-					if x < 0 {
-						x += b.Cells
-						from.X += b.Side
-					} else if x == b.Cells {
-						x = 0
-						from.X -= b.Side
-					}
-					if y < 0 {
-						y += b.Cells
-						from.Y += b.Side
-					} else if y == b.Cells {
-						y = 0
-						from.Y -= b.Side
-					}
-					if z < 0 {
-						z += b.Cells
-						from.Z += b.Side
-					} else if z == b.Cells {
-						z = 0
-						from.Z -= b.Side
-					}
-					cell := b.number(x, y, z)
-					j := first[cell]
-					for bound := first[cell+1]; j < bound; j++ {
-						/*line kernels.go:108*/ q := position[j]
-						dx := from.X - q.X
-						dy := from.Y - q.Y
-						dz := from.Z - q.Z
-						/*line kernels.go:110*/ square := dx*dx + dy*dy + dz*dz
-						if square >= 6.25 || int(j) == i {
-							continue
-						}
-						inverse := kernel.Rsqrt[float32](square)
-						inverse2 := inverse * inverse
-						inverse6 := inverse2 * inverse2 * inverse2
-						f := 24*inverse6*(2*inverse6-1)*inverse2 + 0.03899948*inverse
-						sum.X += f * dx
-						sum.Y += f * dy
-						sum.Z += f * dz
-						sum.W += 2*inverse6*(inverse6-1) - 0.5*(-0.01631689+0.03899948*(square*inverse-2.5))
-					}
-				}
-				row2[threadX] = sum
-			}
-			return
-		}
-	}
+func quernRow1Attract(r *host.Run, base int, position, force []kernel.Vec4[float32], b box, first []uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -380,16 +268,14 @@ func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], fo
 		p := position[i]
 		sum := kernel.Vec4[float32]{}
 		/*line kernels.go:79*/ t3 := p.X
-		/*line kernels.go:79*/ cx := quernFunc1Attract(b, t3)
+		/*line kernels.go:79*/ cx := quernFunc1Locate(b, t3)
 		t6 := p.Y
-		/*line kernels.go:79*/ cy := quernFunc1Attract(b, t6)
+		/*line kernels.go:79*/ cy := quernFunc1Locate(b, t6)
 		t9 := p.Z
-		/*line kernels.go:79*/ cz := quernFunc1Attract(b, t9)
+		/*line kernels.go:79*/ cz := quernFunc1Locate(b, t9)
 		/*line kernels.go:81*/ for k := int32(0); k < 27; k++ {
-			if r.Halted() {
-				/*line kernels.go:81*/ r.Halt()
-			}
-			/*line kernels.go:82*/ x := cx + k%3 - 1
+			/*line kernels.go:81*/ r.CheckHalt()
+			x := cx + k%3 - 1
 			y := cy + k/3%3 - 1
 			z := cz + k/9 - 1
 			/*line kernels.go:84*/ from := p
@@ -436,12 +322,7 @@ func quernRow1Attract(r *host.Run, base int, position []kernel.Vec4[float32], fo
 			}
 		}
 		force[i] = sum
-	} /*line quern_gen.go:439:1*/
-}
-
-// quernFunc1Attract is main.box.column.
-func quernFunc1Attract(b box, x float32) int32 {
-	/*line kernels.go:27*/ return min(host.Narrow[int32](x/b.Side*float32(b.Cells)), b.Cells-1) /*line quern_gen.go:444:1*/
+	} /*line quern_gen.go:325:1*/
 }
 
 func quernPlainMeasure(r *host.Run) {
@@ -450,12 +331,8 @@ func quernPlainMeasure(r *host.Run) {
 }
 
 func quernHostMeasure(r *host.Run) {
-	velocity := host.Slice[kernel.Vec4[float32]](r, 0)
-	force := host.Slice[kernel.Vec4[float32]](r, 1)
-	out := host.Slice[float64](r, 2)
+	velocity, force, out := host.Slice[kernel.Vec4[float32]](r, 0), host.Slice[kernel.Vec4[float32]](r, 1), host.Slice[float64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := len(velocity)
 	size := 2 * n
 	size2 := 3 * n
@@ -467,17 +344,14 @@ func quernHostMeasure(r *host.Run) {
 		base3 := size + blockX*dimX
 		base4 := size2 + blockX*dimX
 		base5 := size3 + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Measure(r, base, n, force, velocity, out, size, size2, size3, width, base2, base3, base4, base5)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Measure(r, base, n, force, velocity, out, size, size2, size3, width, base2, base3, base4, base5)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Measure(r *host.Run, base int, n int, force []kernel.Vec4[float32], velocity []kernel.Vec4[float32], out []float64, size int, size2 int, size3 int, width int, base2 int, base3 int, base4 int, base5 int) {
+func quernRow1Measure(r *host.Run, base, n int, force, velocity []kernel.Vec4[float32], out []float64, size, size2, size3, width, base2, base3, base4, base5 int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(len(force)-base, n-base, width)
 		if count <= 0 {
@@ -526,7 +400,7 @@ func quernRow1Measure(r *host.Run, base int, n int, force []kernel.Vec4[float32]
 			/*line kernels.go:138*/ out[t9] = y
 			/*line kernels.go:138*/ out[t11] = z
 		}
-	} /*line quern_gen.go:529:1*/
+	} /*line quern_gen.go:403:1*/
 }
 
 //line kernels.go:142

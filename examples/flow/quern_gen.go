@@ -54,15 +54,12 @@ var quernStep = &gpu.Kernel{Declared: compiled.Declaration{Name: "step", Code: &
 // probe to record[number].
 func LaunchStep(s *gpu.Stream, g gpu.Grid, c channel, number int, from, to, record *gpu.Buffer[float32]) error {
 	l, err := quernStep.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, c)
 	gpu.Arg(l, number)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
 	gpu.SliceArg(l, record)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStart = &gpu.Kernel{Declared: compiled.Declaration{Name: "start", Code: &quernPTX, Host: quernHostStart, Plain: quernPlainStart}}
@@ -73,12 +70,9 @@ var quernStart = &gpu.Kernel{Declared: compiled.Declaration{Name: "start", Code:
 // cylinder than on the other, so that the vortices begin soon.
 func LaunchStart(s *gpu.Stream, g gpu.Grid, c channel, to *gpu.Buffer[float32]) error {
 	l, err := quernStart.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, c)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernVelocities = &gpu.Kernel{Declared: compiled.Declaration{Name: "velocities", Code: &quernPTX, Host: quernHostVelocities, Plain: quernPlainVelocities}}
@@ -88,13 +82,10 @@ var quernVelocities = &gpu.Kernel{Declared: compiled.Declaration{Name: "velociti
 // velocities computes the velocity of each cell.
 func LaunchVelocities(s *gpu.Stream, g gpu.Grid, from, ux, uy *gpu.Buffer[float32]) error {
 	l, err := quernVelocities.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, ux)
 	gpu.SliceArg(l, uy)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainStep(r *host.Run) {
@@ -103,14 +94,9 @@ func quernPlainStep(r *host.Run) {
 }
 
 func quernHostStep(r *host.Run) {
-	c := host.Value[channel](r, 0)
-	number := host.Value[int](r, 1)
-	from := host.Slice[float32](r, 2)
-	to := host.Slice[float32](r, 3)
-	record := host.Slice[float32](r, 4)
+	c, number, from, to, record := host.Value[channel](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	cells := c.Width * c.Height
 	size := cells * 2
 	size2 := cells * 3
@@ -133,30 +119,28 @@ func quernHostStep(r *host.Run) {
 		base8 := size5 + blockX*dimX
 		base9 := size6 + blockX*dimX
 		base10 := size7 + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * c.Width
-				start2 := cells + y*c.Width
-				start3 := size + y*c.Width
-				start4 := y*c.Width + base
-				start5 := base3 + y*c.Width
-				start6 := base4 + y*c.Width
-				start7 := base5 + y*c.Width
-				start8 := base6 + y*c.Width
-				start9 := base7 + y*c.Width
-				start10 := base8 + y*c.Width
-				start11 := base9 + y*c.Width
-				start12 := base10 + y*c.Width
-				quernRow1Step(r, base, c, y, from, start, start2, start3, size2, size3, size4, size5, size6, size7, to, cells, size, record, number, size8, width, start4, start5, start6, start7, start8, start9, start10, start11, start12)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * c.Width
+			start2 := cells + y*c.Width
+			start3 := size + y*c.Width
+			start4 := y*c.Width + base
+			start5 := base3 + y*c.Width
+			start6 := base4 + y*c.Width
+			start7 := base5 + y*c.Width
+			start8 := base6 + y*c.Width
+			start9 := base7 + y*c.Width
+			start10 := base8 + y*c.Width
+			start11 := base9 + y*c.Width
+			start12 := base10 + y*c.Width
+			quernRow1Step(r, base, c, y, from, start, start2, start3, size2, size3, size4, size5, size6, size7, to, cells, size, record, number, size8, width, start4, start5, start6, start7, start8, start9, start10, start11, start12)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Step(r *host.Run, base int, c channel, y int, from []float32, start int, start2 int, start3 int, size2 int, size3 int, size4 int, size5 int, size6 int, size7 int, to []float32, cells int, size int, record []float32, number int, size8 int, width int, start4 int, start5 int, start6 int, start7 int, start8 int, start9 int, start10 int, start11 int, start12 int) {
+func quernRow1Step(r *host.Run, base int, c channel, y int, from []float32, start, start2, start3, size2, size3, size4, size5, size6, size7 int, to []float32, cells, size int, record []float32, number, size8, width, start4, start5, start6, start7, start8, start9, start10, start11, start12 int) {
 	if !(y < c.Height) {
 		return
 	}
@@ -419,7 +403,7 @@ func quernRow1Step(r *host.Run, base int, c channel, y int, from []float32, star
 		/*line kernels.go:101*/ to[size7+cell] = v8
 		rest -= v8
 		/*line kernels.go:104*/ to[cell] = rest
-	} /*line quern_gen.go:422:1*/
+	} /*line quern_gen.go:406:1*/
 }
 
 func quernPlainStart(r *host.Run) {
@@ -428,11 +412,9 @@ func quernPlainStart(r *host.Run) {
 }
 
 func quernHostStart(r *host.Run) {
-	c := host.Value[channel](r, 0)
-	to := host.Slice[float32](r, 1)
+	c, to := host.Value[channel](r, 0), host.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	speeds := host.Scratch[float32](r, 0, max(1024, r.BlockDim.X))
 	whole := max(int(9), 0) &^ 3
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -440,36 +422,34 @@ func quernHostStart(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				t1 := 6.2831855 * float32(y) / float32(c.Height)
-				quernRow1Start(r, speeds, width, base, c, y, t1)
-				for d := 0; d < whole; d += 4 {
-					start := d*c.Width*c.Height + y*c.Width
-					start2 := (d+1)*c.Width*c.Height + y*c.Width
-					start3 := (d+2)*c.Width*c.Height + y*c.Width
-					start4 := (d+3)*c.Width*c.Height + y*c.Width
-					start5 := d*c.Width*c.Height + y*c.Width + base
-					start6 := (d+1)*c.Width*c.Height + y*c.Width + base
-					start7 := (d+2)*c.Width*c.Height + y*c.Width + base
-					start8 := (d+3)*c.Width*c.Height + y*c.Width + base
-					quernRow2Start(r, speeds, width, base, c, y, d, to, start, start2, start3, start4, start5, start6, start7, start8)
-				}
-				for d2 := whole; d2 < 9; d2++ {
-					start9 := d2*c.Width*c.Height + y*c.Width
-					start10 := d2*c.Width*c.Height + y*c.Width + base
-					quernRow3Start(r, speeds, width, base, c, y, d2, to, start9, start10)
-				}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			t1 := 6.2831855 * float32(y) / float32(c.Height)
+			quernRow1Start(r, speeds, width, base, c, y, t1)
+			for d := 0; d < whole; d += 4 {
+				start := d*c.Width*c.Height + y*c.Width
+				start2 := (d+1)*c.Width*c.Height + y*c.Width
+				start3 := (d+2)*c.Width*c.Height + y*c.Width
+				start4 := (d+3)*c.Width*c.Height + y*c.Width
+				start5 := d*c.Width*c.Height + y*c.Width + base
+				start6 := (d+1)*c.Width*c.Height + y*c.Width + base
+				start7 := (d+2)*c.Width*c.Height + y*c.Width + base
+				start8 := (d+3)*c.Width*c.Height + y*c.Width + base
+				quernRow2Start(r, speeds, width, base, c, y, d, to, start, start2, start3, start4, start5, start6, start7, start8)
+			}
+			for d2 := whole; d2 < 9; d2++ {
+				start9 := d2*c.Width*c.Height + y*c.Width
+				start10 := d2*c.Width*c.Height + y*c.Width + base
+				quernRow3Start(r, speeds, width, base, c, y, d2, to, start9, start10)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Start(r *host.Run, speeds []float32, width int, base int, c channel, y int, t1 float32) {
-	speedRow := speeds[:][:width]
+func quernRow1Start(r *host.Run, speeds []float32, width, base int, c channel, y int, t1 float32) {
+	speedRow := speeds[:width]
 	if !(y < c.Height) {
 		return
 	}
@@ -496,12 +476,12 @@ func quernRow1Start(r *host.Run, speeds []float32, width int, base int, c channe
 			speed = c.Speed * (1 + 0.1*result0)
 		}
 		speedRow[threadX] = speed
-	} /*line quern_gen.go:499:1*/
+	} /*line quern_gen.go:479:1*/
 }
 
 //go:noinline
-func quernRow2Start(r *host.Run, speeds []float32, width int, base int, c channel, y int, d int, to []float32, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
-	speedRow := speeds[:][:width]
+func quernRow2Start(r *host.Run, speeds []float32, width, base int, c channel, y, d int, to []float32, start, start2, start3, start4, start5, start6, start7, start8 int) {
+	speedRow := speeds[:width]
 	if !(y < c.Height) {
 		return
 	}
@@ -545,12 +525,12 @@ func quernRow2Start(r *host.Run, speeds []float32, width int, base int, c channe
 			/*line kernels.go:118*/ result05 := equilibrium(d+3, 0, speed, 0)
 			/*line kernels.go:118*/ to[start4+x] = result05
 		}
-	} /*line quern_gen.go:548:1*/
+	} /*line quern_gen.go:528:1*/
 }
 
 //go:noinline
-func quernRow3Start(r *host.Run, speeds []float32, width int, base int, c channel, y int, d2 int, to []float32, start9 int, start10 int) {
-	speedRow := speeds[:][:width]
+func quernRow3Start(r *host.Run, speeds []float32, width, base int, c channel, y, d2 int, to []float32, start9, start10 int) {
+	speedRow := speeds[:width]
 	if !(y < c.Height) {
 		return
 	}
@@ -579,7 +559,7 @@ func quernRow3Start(r *host.Run, speeds []float32, width int, base int, c channe
 			/*line kernels.go:118*/ result06 := equilibrium(d2, 0, speed, 0)
 			/*line kernels.go:118*/ to[start9+x] = result06
 		}
-	} /*line quern_gen.go:582:1*/
+	} /*line quern_gen.go:562:1*/
 }
 
 func quernPlainVelocities(r *host.Run) {
@@ -588,12 +568,8 @@ func quernPlainVelocities(r *host.Run) {
 }
 
 func quernHostVelocities(r *host.Run) {
-	from := host.Slice[float32](r, 0)
-	ux := host.Slice[float32](r, 1)
-	uy := host.Slice[float32](r, 2)
+	from, ux, uy := host.Slice[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	cells := len(ux)
 	size := cells * 2
 	size2 := cells * 3
@@ -613,17 +589,14 @@ func quernHostVelocities(r *host.Run) {
 		base7 := size5 + blockX*dimX
 		base8 := size6 + blockX*dimX
 		base9 := size7 + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Velocities(r, base, cells, uy, from, size, size2, size3, size4, size5, size6, size7, ux, width, base2, base3, base4, base5, base6, base7, base8, base9)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Velocities(r, base, cells, uy, from, size, size2, size3, size4, size5, size6, size7, ux, width, base2, base3, base4, base5, base6, base7, base8, base9)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Velocities(r *host.Run, base int, cells int, uy []float32, from []float32, size int, size2 int, size3 int, size4 int, size5 int, size6 int, size7 int, ux []float32, width int, base2 int, base3 int, base4 int, base5 int, base6 int, base7 int, base8 int, base9 int) {
+func quernRow1Velocities(r *host.Run, base, cells int, uy, from []float32, size, size2, size3, size4, size5, size6, size7 int, ux []float32, width, base2, base3, base4, base5, base6, base7, base8, base9 int) {
 	if base >= -1<<61 && base <= 1<<61 && cells >= -1<<61 && cells <= 1<<61 {
 		count := min(cells-base, len(uy)-base, width)
 		if count <= 0 {
@@ -743,7 +716,7 @@ func quernRow1Velocities(r *host.Run, base int, cells int, uy []float32, from []
 		t8 := py / (1 + density)
 		/*line kernels.go:138*/ ux[cell] = t7
 		/*line kernels.go:138*/ uy[cell] = t8
-	} /*line quern_gen.go:746:1*/
+	} /*line quern_gen.go:719:1*/
 }
 
 //line kernels.go:141

@@ -42,13 +42,10 @@ var quernAccelerate = &gpu.Kernel{Declared: compiled.Declaration{Name: "accelera
 // each other as if they were at least the given distance apart.
 func LaunchAccelerate(s *gpu.Stream, g gpu.Grid, softening float32, position, acceleration *gpu.Buffer[vector]) error {
 	l, err := quernAccelerate.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, softening)
 	gpu.SliceArg(l, position)
 	gpu.SliceArg(l, acceleration)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAdvance = &gpu.Kernel{Declared: compiled.Declaration{Name: "advance", Code: &quernPTX, Host: quernHostAdvance, Plain: quernPlainAdvance}}
@@ -58,15 +55,12 @@ var quernAdvance = &gpu.Kernel{Declared: compiled.Declaration{Name: "advance", C
 // advance changes velocities by accelerations, and then positions by velocities.
 func LaunchAdvance(s *gpu.Stream, g gpu.Grid, kick, drift float32, acceleration, velocity, position *gpu.Buffer[vector]) error {
 	l, err := quernAdvance.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, kick)
 	gpu.Arg(l, drift)
 	gpu.SliceArg(l, acceleration)
 	gpu.SliceArg(l, velocity)
 	gpu.SliceArg(l, position)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernEnergies = &gpu.Kernel{Declared: compiled.Declaration{Name: "energies", Code: &quernPTX, Host: quernHostEnergies, Plain: quernPlainEnergies}}
@@ -77,14 +71,11 @@ var quernEnergies = &gpu.Kernel{Declared: compiled.Declaration{Name: "energies",
 // potential energy.
 func LaunchEnergies(s *gpu.Stream, g gpu.Grid, position, velocity, acceleration *gpu.Buffer[vector], energy *gpu.Buffer[float64]) error {
 	l, err := quernEnergies.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, position)
 	gpu.SliceArg(l, velocity)
 	gpu.SliceArg(l, acceleration)
 	gpu.SliceArg(l, energy)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernExpose = &gpu.Kernel{Declared: compiled.Declaration{Name: "expose", Code: &quernPTX, Host: quernHostExpose, Plain: quernPlainExpose}}
@@ -94,15 +85,12 @@ var quernExpose = &gpu.Kernel{Declared: compiled.Declaration{Name: "expose", Cod
 // expose counts the bodies in each pixel, separately for the two galaxies.
 func LaunchExpose(s *gpu.Stream, g gpu.Grid, width, height int, scale float32, position *gpu.Buffer[vector], light *gpu.Buffer[float32]) error {
 	l, err := quernExpose.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, width)
 	gpu.Arg(l, height)
 	gpu.Arg(l, scale)
 	gpu.SliceArg(l, position)
 	gpu.SliceArg(l, light)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainAccelerate(r *host.Run) {
@@ -111,57 +99,28 @@ func quernPlainAccelerate(r *host.Run) {
 }
 
 func quernHostAccelerate(r *host.Run) {
-	softening := host.Value[float32](r, 0)
-	position := host.Slice[kernel.Vec4[float32]](r, 1)
-	acceleration := host.Slice[kernel.Vec4[float32]](r, 2)
+	softening, position, acceleration := host.Value[float32](r, 0), host.Slice[kernel.Vec4[float32]](r, 1), host.Slice[kernel.Vec4[float32]](r, 2)
 	var first int
-	ps := host.Scratch[kernel.Vec4[float32]](r, 0, r.BlockDim.Count())
-	as := host.Scratch[kernel.Vec4[float32]](r, 1, r.BlockDim.Count())
-	bodies := host.Shared[[256]kernel.Vec4[float32]](r, 0)
+	ps, as, bodies := host.Scratch[kernel.Vec4[float32]](r, 0, r.BlockDim.Count()), host.Scratch[kernel.Vec4[float32]](r, 1, r.BlockDim.Count()), host.Shared[[256]kernel.Vec4[float32]](r, 0)
 	value := softening * softening
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
 		/*line kernels.go:27*/ first = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow1Accelerate(r, ps, first2, as, base, position)
-			}
-		}
+		quernRow1Accelerate(r, ps, as, base, position)
 		for ; first < len(position); first += 256 {
-			if r.Halted() {
-				/*line kernels.go:27*/ r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Accelerate(r, first, position, bodies)
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow3Accelerate(r, ps, first3, as, bodies, value)
-				}
-			}
+			/*line kernels.go:27*/ r.CheckHalt()
+			quernRow2Accelerate(r, first, position, bodies)
+			quernRow3Accelerate(r, ps, as, bodies, value)
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Accelerate(r, ps, first4, as, base, acceleration, softening)
-			}
-		}
-	} /*line quern_gen.go:158:1*/
+		quernRow4Accelerate(r, ps, as, base, acceleration, softening)
+	} /*line quern_gen.go:117:1*/
 }
 
 //go:noinline
-func quernRow1Accelerate(r *host.Run, ps []kernel.Vec4[float32], first2 int, as []kernel.Vec4[float32], base int, position []kernel.Vec4[float32]) {
-	pRow := (*[256]kernel.Vec4[float32])(ps[first2:])
-	aRow := (*[256]kernel.Vec4[float32])(as[first2:])
+func quernRow1Accelerate(r *host.Run, ps, as []kernel.Vec4[float32], base int, position []kernel.Vec4[float32]) {
+	pRow := (*[256]kernel.Vec4[float32])(ps)
+	aRow := (*[256]kernel.Vec4[float32])(as)
 	if base >= 0 && 256 <= len(position)-base {
 		row := (*[256]kernel.Vec4[float32])(position[base:])
 		for threadX := range 256 {
@@ -186,7 +145,7 @@ func quernRow1Accelerate(r *host.Run, ps []kernel.Vec4[float32], first2 int, as 
 		}
 		pRow[threadX] = p
 		aRow[threadX] = a
-	} /*line quern_gen.go:189:1*/
+	} /*line quern_gen.go:148:1*/
 }
 
 //go:noinline
@@ -211,13 +170,13 @@ func quernRow2Accelerate(r *host.Run, first int, position []kernel.Vec4[float32]
 			body = position[k]
 		}
 		bodies[threadX] = body
-	} /*line quern_gen.go:214:1*/
+	} /*line quern_gen.go:173:1*/
 }
 
 //go:noinline
-func quernRow3Accelerate(r *host.Run, ps []kernel.Vec4[float32], first3 int, as []kernel.Vec4[float32], bodies *[256]kernel.Vec4[float32], value float32) {
-	pRow := (*[256]kernel.Vec4[float32])(ps[first3:])
-	aRow := (*[256]kernel.Vec4[float32])(as[first3:])
+func quernRow3Accelerate(r *host.Run, ps, as []kernel.Vec4[float32], bodies *[256]kernel.Vec4[float32], value float32) {
+	pRow := (*[256]kernel.Vec4[float32])(ps)
+	aRow := (*[256]kernel.Vec4[float32])(as)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		p := pRow[threadX]
@@ -238,13 +197,13 @@ func quernRow3Accelerate(r *host.Run, ps []kernel.Vec4[float32], first3 int, as 
 		}
 		a = a.Add(sum)
 		aRow[threadX] = a
-	} /*line quern_gen.go:241:1*/
+	} /*line quern_gen.go:200:1*/
 }
 
 //go:noinline
-func quernRow4Accelerate(r *host.Run, ps []kernel.Vec4[float32], first4 int, as []kernel.Vec4[float32], base int, acceleration []kernel.Vec4[float32], softening float32) {
-	pRow := (*[256]kernel.Vec4[float32])(ps[first4:])
-	aRow := (*[256]kernel.Vec4[float32])(as[first4:])
+func quernRow4Accelerate(r *host.Run, ps, as []kernel.Vec4[float32], base int, acceleration []kernel.Vec4[float32], softening float32) {
+	pRow := (*[256]kernel.Vec4[float32])(ps)
+	aRow := (*[256]kernel.Vec4[float32])(as)
 	if base >= -1<<61 && base <= 1<<61 {
 		count3 := min(len(acceleration)-base, 256)
 		if count3 <= 0 {
@@ -272,7 +231,7 @@ func quernRow4Accelerate(r *host.Run, ps []kernel.Vec4[float32], first4 int, as 
 			a.W += p.W / softening
 			acceleration[i] = a
 		}
-	} /*line quern_gen.go:275:1*/
+	} /*line quern_gen.go:234:1*/
 }
 
 func quernPlainAdvance(r *host.Run) {
@@ -281,28 +240,19 @@ func quernPlainAdvance(r *host.Run) {
 }
 
 func quernHostAdvance(r *host.Run) {
-	kick := host.Value[float32](r, 0)
-	drift := host.Value[float32](r, 1)
-	acceleration := host.Slice[kernel.Vec4[float32]](r, 2)
-	velocity := host.Slice[kernel.Vec4[float32]](r, 3)
-	position := host.Slice[kernel.Vec4[float32]](r, 4)
+	kick, drift, acceleration, velocity, position := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[kernel.Vec4[float32]](r, 2), host.Slice[kernel.Vec4[float32]](r, 3), host.Slice[kernel.Vec4[float32]](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Advance(r, base, position, velocity, acceleration, kick, drift, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Advance(r, base, position, velocity, acceleration, kick, drift, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32], acceleration []kernel.Vec4[float32], kick float32, drift float32, width int) {
+func quernRow1Advance(r *host.Run, base int, position, velocity, acceleration []kernel.Vec4[float32], kick, drift float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(acceleration)-base, len(position)-base, len(velocity)-base, width)
 		if count <= 0 {
@@ -348,7 +298,7 @@ func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], ve
 			/*line kernels.go:67*/ velocity[i] = v
 			/*line kernels.go:67*/ position[i] = p
 		}
-	} /*line quern_gen.go:351:1*/
+	} /*line quern_gen.go:301:1*/
 }
 
 func quernPlainEnergies(r *host.Run) {
@@ -357,27 +307,19 @@ func quernPlainEnergies(r *host.Run) {
 }
 
 func quernHostEnergies(r *host.Run) {
-	position := host.Slice[kernel.Vec4[float32]](r, 0)
-	velocity := host.Slice[kernel.Vec4[float32]](r, 1)
-	acceleration := host.Slice[kernel.Vec4[float32]](r, 2)
-	energy := host.Slice[float64](r, 3)
+	position, velocity, acceleration, energy := host.Slice[kernel.Vec4[float32]](r, 0), host.Slice[kernel.Vec4[float32]](r, 1), host.Slice[kernel.Vec4[float32]](r, 2), host.Slice[float64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Energies(r, base, energy, position, velocity, acceleration, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Energies(r, base, energy, position, velocity, acceleration, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Energies(r *host.Run, base int, energy []float64, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32], acceleration []kernel.Vec4[float32], width int) {
+func quernRow1Energies(r *host.Run, base int, energy []float64, position, velocity, acceleration []kernel.Vec4[float32], width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(acceleration)-base, len(energy)-base, len(position)-base, len(velocity)-base, width)
 		if count <= 0 {
@@ -404,7 +346,7 @@ func quernRow1Energies(r *host.Run, base int, energy []float64, position []kerne
 			square := float64(v.X)*float64(v.X) + float64(v.Y)*float64(v.Y) + float64(v.Z)*float64(v.Z)
 			energy[i] = float64(position[i].W) * (square + float64(acceleration[i].W)) / 2
 		}
-	} /*line quern_gen.go:407:1*/
+	} /*line quern_gen.go:349:1*/
 }
 
 func quernPlainExpose(r *host.Run) {
@@ -413,30 +355,21 @@ func quernPlainExpose(r *host.Run) {
 }
 
 func quernHostExpose(r *host.Run) {
-	width := host.Value[int](r, 0)
-	height := host.Value[int](r, 1)
-	scale := host.Value[float32](r, 2)
-	position := host.Slice[kernel.Vec4[float32]](r, 3)
-	light := host.Slice[float32](r, 4)
+	width, height, scale, position, light := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[kernel.Vec4[float32]](r, 3), host.Slice[float32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := width / 2
 	size2 := height / 2
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Expose(r, base, position, scale, size, size2, width, height, light, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Expose(r, base, position, scale, size, size2, width, height, light, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], scale float32, size int, size2 int, width int, height int, light []float32, width2 int) {
+func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], scale float32, size, size2, width, height int, light []float32, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(position)-base, width2)
 		if count <= 0 {
@@ -469,7 +402,7 @@ func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], sca
 			galaxy := host.Div(2*i, len(position))
 			kernel.AtomicAdd(&light[2*(y*width+x)+galaxy], 1)
 		}
-	} /*line quern_gen.go:472:1*/
+	} /*line quern_gen.go:405:1*/
 }
 
 //line kernels.go:99

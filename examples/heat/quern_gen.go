@@ -37,15 +37,12 @@ var quernStep = &gpu.Kernel{Declared: compiled.Declaration{Name: "step", Code: &
 // temperature. It is 0 around the plate.
 func LaunchStep(s *gpu.Stream, g gpu.Grid, w, h int, held *gpu.Buffer[uint8], from, to *gpu.Buffer[float32]) error {
 	l, err := quernStep.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, held)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSteps = &gpu.Kernel{Declared: compiled.Declaration{Name: "steps", Code: &quernPTX, Host: quernHostSteps, Plain: quernPlainSteps}}
@@ -55,16 +52,13 @@ var quernSteps = &gpu.Kernel{Declared: compiled.Declaration{Name: "steps", Code:
 // steps computes up to margin steps.
 func LaunchSteps(s *gpu.Stream, g gpu.Grid, w, h, count int, held *gpu.Buffer[uint8], from, to *gpu.Buffer[float32]) error {
 	l, err := quernSteps.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.Arg(l, count)
 	gpu.SliceArg(l, held)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainStep(r *host.Run) {
@@ -73,14 +67,9 @@ func quernPlainStep(r *host.Run) {
 }
 
 func quernHostStep(r *host.Run) {
-	w := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	held := host.Slice[uint8](r, 2)
-	from := host.Slice[float32](r, 3)
-	to := host.Slice[float32](r, 4)
+	w, h, held, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -88,24 +77,22 @@ func quernHostStep(r *host.Run) {
 		base2 := blockY * dimY
 		base3 := blockX*dimX - w
 		base4 := w + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * w
-				start2 := y*w + base
-				start3 := y*w + base - 1
-				start4 := y*w + base + 1
-				start5 := base3 + y*w
-				start6 := base4 + y*w
-				quernRow1Step(r, base, w, y, h, from, start, held, to, width, start2, start3, start4, start5, start6)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * w
+			start2 := y*w + base
+			start3 := y*w + base - 1
+			start4 := y*w + base + 1
+			start5 := base3 + y*w
+			start6 := base4 + y*w
+			quernRow1Step(r, base, w, y, h, from, start, held, to, width, start2, start3, start4, start5, start6)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Step(r *host.Run, base int, w int, y int, h int, from []float32, start int, held []uint8, to []float32, width int, start2 int, start3 int, start4 int, start5 int, start6 int) {
+func quernRow1Step(r *host.Run, base, w, y, h int, from []float32, start int, held []uint8, to []float32, width, start2, start3, start4, start5, start6 int) {
 	if !(y < h) {
 		return
 	}
@@ -178,7 +165,7 @@ func quernRow1Step(r *host.Run, base int, w int, y int, h int, from []float32, s
 			cell = diffused(cell, left, right, above, below)
 		}
 		to[i] = cell
-	} /*line quern_gen.go:181:1*/
+	} /*line quern_gen.go:168:1*/
 }
 
 func quernPlainSteps(r *host.Run) {
@@ -187,15 +174,9 @@ func quernPlainSteps(r *host.Run) {
 }
 
 func quernHostSteps(r *host.Run) {
-	w := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	count := host.Value[int](r, 2)
-	held := host.Slice[uint8](r, 3)
-	from := host.Slice[float32](r, 4)
-	to := host.Slice[float32](r, 5)
+	w, h, count, held, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint8](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
 	var n int
-	cellss := host.Scratch[[8]float32](r, 0, r.BlockDim.Count())
-	fixeds := host.Scratch[[8]bool](r, 1, r.BlockDim.Count())
+	cellss, fixeds := host.Scratch[[8]float32](r, 0, r.BlockDim.Count()), host.Scratch[[8]bool](r, 1, r.BlockDim.Count())
 	var t14 int
 	tiles := host.Shared[[2][64][64]float32](r, 0)
 	var tile *[64][64]float32
@@ -205,42 +186,36 @@ func quernHostSteps(r *host.Run) {
 		base := blockX*48 - 8
 		base2 := blockY*48 - 8
 		/*line kernels.go:76*/ n = 0
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*8 + threadY) * 64
-				row := threadY * 8
-				y := base2 + row
-				quernRow1Steps(r, cellss, first, fixeds, base, w, y, h, from, held)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			first := threadY * 64
+			row := threadY * 8
+			y := base2 + row
+			quernRow1Steps(r, cellss, first, fixeds, base, w, y, h, from, held)
 		}
 		for ; n < count; n++ {
-			if r.Halted() {
-				/*line kernels.go:76*/ r.Halt()
-			}
-			/*line kernels.go:77*/ t14 = n % 2
+			/*line kernels.go:76*/ r.CheckHalt()
+			t14 = n % 2
 			r.ThreadIdx = kernel.Dim3{}
 			/*line kernels.go:77*/ _ = tiles[t14]
 			r.ThreadIdx = kernel.Dim3{}
 			/*line kernels.go:77*/ tile = &tiles[t14]
 			quernRow2Steps(r, cellss, tile)
-			for threadZ := range 1 {
-				for threadY := range 8 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*8 + threadY) * 64
-					row := threadY * 8
-					above := max(row-1, 0)
-					below := min(row+8, 63)
-					quernRow3Steps(r, cellss, first3, fixeds, tile, above, below, row)
-				}
+			for threadY := range 8 {
+				r.ThreadIdx.Y = threadY
+				first3 := threadY * 64
+				row := threadY * 8
+				above := max(row-1, 0)
+				below := min(row+8, 63)
+				quernRow3Steps(r, cellss, first3, fixeds, tile, above, below, row)
 			}
 		}
 		quernRow4Steps(r, cellss, base, w, base2, h, to)
-	} /*line quern_gen.go:239:1*/
+	} /*line quern_gen.go:214:1*/
 }
 
 //go:noinline
-func quernRow1Steps(r *host.Run, cellss [][8]float32, first int, fixeds [][8]bool, base int, w int, y int, h int, from []float32, held []uint8) {
+func quernRow1Steps(r *host.Run, cellss [][8]float32, first int, fixeds [][8]bool, base, w, y, h int, from []float32, held []uint8) {
 	cellsRow := (*[64][8]float32)(cellss[first:])
 	fixedRow := (*[64][8]bool)(fixeds[first:])
 	for threadX := range 64 {
@@ -264,37 +239,35 @@ func quernRow1Steps(r *host.Run, cellss [][8]float32, first int, fixeds [][8]boo
 				fixed[k] = true
 			}
 		}
-	} /*line quern_gen.go:267:1*/
+	} /*line quern_gen.go:242:1*/
 }
 
 //go:noinline
 func quernRow2Steps(r *host.Run, cellss [][8]float32, tile *[64][64]float32) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first2 := (threadZ*8 + threadY) * 64
-			row := threadY * 8
-			{
-				cellsRow := (*[64][8]float32)(cellss[first2:])
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					/*line kernels.go:79*/ tile[row][threadX] = cells[0]
-					/*line kernels.go:79*/ tile[row+1][threadX] = cells[1]
-					/*line kernels.go:79*/ tile[row+2][threadX] = cells[2]
-					/*line kernels.go:79*/ tile[row+3][threadX] = cells[3]
-					/*line kernels.go:79*/ tile[row+4][threadX] = cells[4]
-					/*line kernels.go:79*/ tile[row+5][threadX] = cells[5]
-					/*line kernels.go:79*/ tile[row+6][threadX] = cells[6]
-					/*line kernels.go:79*/ tile[row+7][threadX] = cells[7]
-				}
+	for threadY := range 8 {
+		r.ThreadIdx.Y = threadY
+		first2 := threadY * 64
+		row := threadY * 8
+		{
+			cellsRow := (*[64][8]float32)(cellss[first2:])
+			for threadX := range 64 {
+				r.ThreadIdx.X = threadX
+				cells := &cellsRow[threadX]
+				/*line kernels.go:79*/ tile[row][threadX] = cells[0]
+				/*line kernels.go:79*/ tile[row+1][threadX] = cells[1]
+				/*line kernels.go:79*/ tile[row+2][threadX] = cells[2]
+				/*line kernels.go:79*/ tile[row+3][threadX] = cells[3]
+				/*line kernels.go:79*/ tile[row+4][threadX] = cells[4]
+				/*line kernels.go:79*/ tile[row+5][threadX] = cells[5]
+				/*line kernels.go:79*/ tile[row+6][threadX] = cells[6]
+				/*line kernels.go:79*/ tile[row+7][threadX] = cells[7]
 			}
 		}
-	} /*line quern_gen.go:293:1*/
+	} /*line quern_gen.go:266:1*/
 }
 
 //go:noinline
-func quernRow3Steps(r *host.Run, cellss [][8]float32, first3 int, fixeds [][8]bool, tile *[64][64]float32, above int, below int, row int) {
+func quernRow3Steps(r *host.Run, cellss [][8]float32, first3 int, fixeds [][8]bool, tile *[64][64]float32, above, below, row int) {
 	cellsRow := (*[64][8]float32)(cellss[first3:])
 	fixedRow := (*[64][8]bool)(fixeds[first3:])
 	for threadX := range 64 {
@@ -319,11 +292,11 @@ func quernRow3Steps(r *host.Run, cellss [][8]float32, first3 int, fixeds [][8]bo
 			}
 			last = cell
 		}
-	} /*line quern_gen.go:322:1*/
+	} /*line quern_gen.go:295:1*/
 }
 
 //go:noinline
-func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int, h int, to []float32) {
+func quernRow4Steps(r *host.Run, cellss [][8]float32, base, w, base2, h int, to []float32) {
 	same := base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61
 	firstX := 8
 	count2 := min(w-base, 56) - firstX
@@ -341,286 +314,284 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 	count8 := min(w-base, 56) - firstX7
 	firstX8 := 8
 	count9 := min(w-base, 56) - firstX8
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first4 := (threadZ*8 + threadY) * 64
-			row := threadY * 8
-			y := base2 + row
-			start := y * w
-			start2 := y*w + base
-			start3 := (y + 1) * w
-			start4 := (y+1)*w + base
-			start5 := (y + 2) * w
-			start6 := (y+2)*w + base
-			start7 := (y + 3) * w
-			start8 := (y+3)*w + base
-			start9 := (y + 4) * w
-			start10 := (y+4)*w + base
-			start11 := (y + 5) * w
-			start12 := (y+5)*w + base
-			start13 := (y + 6) * w
-			start14 := (y+6)*w + base
-			start15 := (y + 7) * w
-			start16 := (y+7)*w + base
-		done2:
-			switch {
-			default:
-				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(row >= 8 && row < 56 && y < h) {
+	for threadY := range 8 {
+		r.ThreadIdx.Y = threadY
+		first4 := threadY * 64
+		row := threadY * 8
+		y := base2 + row
+		start := y * w
+		start2 := y*w + base
+		start3 := (y + 1) * w
+		start4 := (y+1)*w + base
+		start5 := (y + 2) * w
+		start6 := (y+2)*w + base
+		start7 := (y + 3) * w
+		start8 := (y+3)*w + base
+		start9 := (y + 4) * w
+		start10 := (y+4)*w + base
+		start11 := (y + 5) * w
+		start12 := (y+5)*w + base
+		start13 := (y + 6) * w
+		start14 := (y+6)*w + base
+		start15 := (y + 7) * w
+		start16 := (y+7)*w + base
+	done2:
+		switch {
+		default:
+			cellsRow := (*[64][8]float32)(cellss[first4:])
+			if !(row >= 8 && row < 56 && y < h) {
+				break done2
+			}
+			if same {
+				if count2 <= 0 {
 					break done2
 				}
-				if same {
-					if count2 <= 0 {
-						break done2
+				if start2+firstX >= 0 && count2 <= len(to)-(start2+firstX) {
+					row2 := to[start2+firstX:][:count2]
+					cellsRow2 := cellsRow[firstX:][:count2]
+					for lane := range count2 {
+						cells := &cellsRow2[lane]
+						/*line kernels.go:99*/ row2[lane] = cells[0]
 					}
-					if start2+firstX >= 0 && count2 <= len(to)-(start2+firstX) {
-						row2 := to[start2+firstX:][:count2]
-						cellsRow2 := cellsRow[firstX:][:count2]
-						for lane := range count2 {
-							cells := &cellsRow2[lane]
-							/*line kernels.go:99*/ row2[lane] = cells[0]
-						}
-						break done2
-					}
-				}
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					x := base + threadX
-					if threadX >= 8 && threadX < 56 && x < w {
-						/*line kernels.go:98*/ if row >= 8 && row < 56 && y < h {
-							to[start+x] = cells[0]
-						}
-					}
+					break done2
 				}
 			}
-		done3:
-			switch {
-			default:
-				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(row+1 >= 8 && row+1 < 56 && y+1 < h) {
-					break done3
-				}
-				if same {
-					if count3 <= 0 {
-						break done3
-					}
-					if start4+firstX2 >= 0 && count3 <= len(to)-(start4+firstX2) {
-						row3 := to[start4+firstX2:][:count3]
-						cellsRow3 := cellsRow[firstX2:][:count3]
-						for lane2 := range count3 {
-							cells := &cellsRow3[lane2]
-							row3[lane2] = cells[1]
-						}
-						break done3
-					}
-				}
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					x := base + threadX
-					if threadX >= 8 && threadX < 56 && x < w {
-						/*line kernels.go:98*/ if row+1 >= 8 && row+1 < 56 && y+1 < h {
-							to[start3+x] = cells[1]
-						}
-					}
-				}
-			}
-		done4:
-			switch {
-			default:
-				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(row+2 >= 8 && row+2 < 56 && y+2 < h) {
-					break done4
-				}
-				if same {
-					if count4 <= 0 {
-						break done4
-					}
-					if start6+firstX3 >= 0 && count4 <= len(to)-(start6+firstX3) {
-						row4 := to[start6+firstX3:][:count4]
-						cellsRow4 := cellsRow[firstX3:][:count4]
-						for lane3 := range count4 {
-							cells := &cellsRow4[lane3]
-							row4[lane3] = cells[2]
-						}
-						break done4
-					}
-				}
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					x := base + threadX
-					if threadX >= 8 && threadX < 56 && x < w {
-						/*line kernels.go:98*/ if row+2 >= 8 && row+2 < 56 && y+2 < h {
-							to[start5+x] = cells[2]
-						}
-					}
-				}
-			}
-		done5:
-			switch {
-			default:
-				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(row+3 >= 8 && row+3 < 56 && y+3 < h) {
-					break done5
-				}
-				if same {
-					if count5 <= 0 {
-						break done5
-					}
-					if start8+firstX4 >= 0 && count5 <= len(to)-(start8+firstX4) {
-						row5 := to[start8+firstX4:][:count5]
-						cellsRow5 := cellsRow[firstX4:][:count5]
-						for lane4 := range count5 {
-							cells := &cellsRow5[lane4]
-							row5[lane4] = cells[3]
-						}
-						break done5
-					}
-				}
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					x := base + threadX
-					if threadX >= 8 && threadX < 56 && x < w {
-						/*line kernels.go:98*/ if row+3 >= 8 && row+3 < 56 && y+3 < h {
-							to[start7+x] = cells[3]
-						}
-					}
-				}
-			}
-		done6:
-			switch {
-			default:
-				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(row+4 >= 8 && row+4 < 56 && y+4 < h) {
-					break done6
-				}
-				if same {
-					if count6 <= 0 {
-						break done6
-					}
-					if start10+firstX5 >= 0 && count6 <= len(to)-(start10+firstX5) {
-						row6 := to[start10+firstX5:][:count6]
-						cellsRow6 := cellsRow[firstX5:][:count6]
-						for lane5 := range count6 {
-							cells := &cellsRow6[lane5]
-							row6[lane5] = cells[4]
-						}
-						break done6
-					}
-				}
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					x := base + threadX
-					if threadX >= 8 && threadX < 56 && x < w {
-						/*line kernels.go:98*/ if row+4 >= 8 && row+4 < 56 && y+4 < h {
-							to[start9+x] = cells[4]
-						}
-					}
-				}
-			}
-		done7:
-			switch {
-			default:
-				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(row+5 >= 8 && row+5 < 56 && y+5 < h) {
-					break done7
-				}
-				if same {
-					if count7 <= 0 {
-						break done7
-					}
-					if start12+firstX6 >= 0 && count7 <= len(to)-(start12+firstX6) {
-						row7 := to[start12+firstX6:][:count7]
-						cellsRow7 := cellsRow[firstX6:][:count7]
-						for lane6 := range count7 {
-							cells := &cellsRow7[lane6]
-							row7[lane6] = cells[5]
-						}
-						break done7
-					}
-				}
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					x := base + threadX
-					if threadX >= 8 && threadX < 56 && x < w {
-						/*line kernels.go:98*/ if row+5 >= 8 && row+5 < 56 && y+5 < h {
-							to[start11+x] = cells[5]
-						}
-					}
-				}
-			}
-		done8:
-			switch {
-			default:
-				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(row+6 >= 8 && row+6 < 56 && y+6 < h) {
-					break done8
-				}
-				if same {
-					if count8 <= 0 {
-						break done8
-					}
-					if start14+firstX7 >= 0 && count8 <= len(to)-(start14+firstX7) {
-						row8 := to[start14+firstX7:][:count8]
-						cellsRow8 := cellsRow[firstX7:][:count8]
-						for lane7 := range count8 {
-							cells := &cellsRow8[lane7]
-							row8[lane7] = cells[6]
-						}
-						break done8
-					}
-				}
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					x := base + threadX
-					if threadX >= 8 && threadX < 56 && x < w {
-						/*line kernels.go:98*/ if row+6 >= 8 && row+6 < 56 && y+6 < h {
-							to[start13+x] = cells[6]
-						}
-					}
-				}
-			}
-		done9:
-			switch {
-			default:
-				cellsRow := (*[64][8]float32)(cellss[first4:])
-				if !(row+7 >= 8 && row+7 < 56 && y+7 < h) {
-					break done9
-				}
-				if same {
-					if count9 <= 0 {
-						break done9
-					}
-					if start16+firstX8 >= 0 && count9 <= len(to)-(start16+firstX8) {
-						row9 := to[start16+firstX8:][:count9]
-						cellsRow9 := cellsRow[firstX8:][:count9]
-						for lane8 := range count9 {
-							cells := &cellsRow9[lane8]
-							row9[lane8] = cells[7]
-						}
-						break done9
-					}
-				}
-				for threadX := range 64 {
-					r.ThreadIdx.X = threadX
-					cells := &cellsRow[threadX]
-					x := base + threadX
-					if threadX >= 8 && threadX < 56 && x < w {
-						/*line kernels.go:98*/ if row+7 >= 8 && row+7 < 56 && y+7 < h {
-							to[start15+x] = cells[7]
-						}
+			for threadX := range 64 {
+				r.ThreadIdx.X = threadX
+				cells := &cellsRow[threadX]
+				x := base + threadX
+				if threadX >= 8 && threadX < 56 && x < w {
+					/*line kernels.go:98*/ if row >= 8 && row < 56 && y < h {
+						to[start+x] = cells[0]
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:623:1*/
+	done3:
+		switch {
+		default:
+			cellsRow := (*[64][8]float32)(cellss[first4:])
+			if !(row+1 >= 8 && row+1 < 56 && y+1 < h) {
+				break done3
+			}
+			if same {
+				if count3 <= 0 {
+					break done3
+				}
+				if start4+firstX2 >= 0 && count3 <= len(to)-(start4+firstX2) {
+					row3 := to[start4+firstX2:][:count3]
+					cellsRow3 := cellsRow[firstX2:][:count3]
+					for lane2 := range count3 {
+						cells := &cellsRow3[lane2]
+						row3[lane2] = cells[1]
+					}
+					break done3
+				}
+			}
+			for threadX := range 64 {
+				r.ThreadIdx.X = threadX
+				cells := &cellsRow[threadX]
+				x := base + threadX
+				if threadX >= 8 && threadX < 56 && x < w {
+					/*line kernels.go:98*/ if row+1 >= 8 && row+1 < 56 && y+1 < h {
+						to[start3+x] = cells[1]
+					}
+				}
+			}
+		}
+	done4:
+		switch {
+		default:
+			cellsRow := (*[64][8]float32)(cellss[first4:])
+			if !(row+2 >= 8 && row+2 < 56 && y+2 < h) {
+				break done4
+			}
+			if same {
+				if count4 <= 0 {
+					break done4
+				}
+				if start6+firstX3 >= 0 && count4 <= len(to)-(start6+firstX3) {
+					row4 := to[start6+firstX3:][:count4]
+					cellsRow4 := cellsRow[firstX3:][:count4]
+					for lane3 := range count4 {
+						cells := &cellsRow4[lane3]
+						row4[lane3] = cells[2]
+					}
+					break done4
+				}
+			}
+			for threadX := range 64 {
+				r.ThreadIdx.X = threadX
+				cells := &cellsRow[threadX]
+				x := base + threadX
+				if threadX >= 8 && threadX < 56 && x < w {
+					/*line kernels.go:98*/ if row+2 >= 8 && row+2 < 56 && y+2 < h {
+						to[start5+x] = cells[2]
+					}
+				}
+			}
+		}
+	done5:
+		switch {
+		default:
+			cellsRow := (*[64][8]float32)(cellss[first4:])
+			if !(row+3 >= 8 && row+3 < 56 && y+3 < h) {
+				break done5
+			}
+			if same {
+				if count5 <= 0 {
+					break done5
+				}
+				if start8+firstX4 >= 0 && count5 <= len(to)-(start8+firstX4) {
+					row5 := to[start8+firstX4:][:count5]
+					cellsRow5 := cellsRow[firstX4:][:count5]
+					for lane4 := range count5 {
+						cells := &cellsRow5[lane4]
+						row5[lane4] = cells[3]
+					}
+					break done5
+				}
+			}
+			for threadX := range 64 {
+				r.ThreadIdx.X = threadX
+				cells := &cellsRow[threadX]
+				x := base + threadX
+				if threadX >= 8 && threadX < 56 && x < w {
+					/*line kernels.go:98*/ if row+3 >= 8 && row+3 < 56 && y+3 < h {
+						to[start7+x] = cells[3]
+					}
+				}
+			}
+		}
+	done6:
+		switch {
+		default:
+			cellsRow := (*[64][8]float32)(cellss[first4:])
+			if !(row+4 >= 8 && row+4 < 56 && y+4 < h) {
+				break done6
+			}
+			if same {
+				if count6 <= 0 {
+					break done6
+				}
+				if start10+firstX5 >= 0 && count6 <= len(to)-(start10+firstX5) {
+					row6 := to[start10+firstX5:][:count6]
+					cellsRow6 := cellsRow[firstX5:][:count6]
+					for lane5 := range count6 {
+						cells := &cellsRow6[lane5]
+						row6[lane5] = cells[4]
+					}
+					break done6
+				}
+			}
+			for threadX := range 64 {
+				r.ThreadIdx.X = threadX
+				cells := &cellsRow[threadX]
+				x := base + threadX
+				if threadX >= 8 && threadX < 56 && x < w {
+					/*line kernels.go:98*/ if row+4 >= 8 && row+4 < 56 && y+4 < h {
+						to[start9+x] = cells[4]
+					}
+				}
+			}
+		}
+	done7:
+		switch {
+		default:
+			cellsRow := (*[64][8]float32)(cellss[first4:])
+			if !(row+5 >= 8 && row+5 < 56 && y+5 < h) {
+				break done7
+			}
+			if same {
+				if count7 <= 0 {
+					break done7
+				}
+				if start12+firstX6 >= 0 && count7 <= len(to)-(start12+firstX6) {
+					row7 := to[start12+firstX6:][:count7]
+					cellsRow7 := cellsRow[firstX6:][:count7]
+					for lane6 := range count7 {
+						cells := &cellsRow7[lane6]
+						row7[lane6] = cells[5]
+					}
+					break done7
+				}
+			}
+			for threadX := range 64 {
+				r.ThreadIdx.X = threadX
+				cells := &cellsRow[threadX]
+				x := base + threadX
+				if threadX >= 8 && threadX < 56 && x < w {
+					/*line kernels.go:98*/ if row+5 >= 8 && row+5 < 56 && y+5 < h {
+						to[start11+x] = cells[5]
+					}
+				}
+			}
+		}
+	done8:
+		switch {
+		default:
+			cellsRow := (*[64][8]float32)(cellss[first4:])
+			if !(row+6 >= 8 && row+6 < 56 && y+6 < h) {
+				break done8
+			}
+			if same {
+				if count8 <= 0 {
+					break done8
+				}
+				if start14+firstX7 >= 0 && count8 <= len(to)-(start14+firstX7) {
+					row8 := to[start14+firstX7:][:count8]
+					cellsRow8 := cellsRow[firstX7:][:count8]
+					for lane7 := range count8 {
+						cells := &cellsRow8[lane7]
+						row8[lane7] = cells[6]
+					}
+					break done8
+				}
+			}
+			for threadX := range 64 {
+				r.ThreadIdx.X = threadX
+				cells := &cellsRow[threadX]
+				x := base + threadX
+				if threadX >= 8 && threadX < 56 && x < w {
+					/*line kernels.go:98*/ if row+6 >= 8 && row+6 < 56 && y+6 < h {
+						to[start13+x] = cells[6]
+					}
+				}
+			}
+		}
+	done9:
+		switch {
+		default:
+			cellsRow := (*[64][8]float32)(cellss[first4:])
+			if !(row+7 >= 8 && row+7 < 56 && y+7 < h) {
+				break done9
+			}
+			if same {
+				if count9 <= 0 {
+					break done9
+				}
+				if start16+firstX8 >= 0 && count9 <= len(to)-(start16+firstX8) {
+					row9 := to[start16+firstX8:][:count9]
+					cellsRow9 := cellsRow[firstX8:][:count9]
+					for lane8 := range count9 {
+						cells := &cellsRow9[lane8]
+						row9[lane8] = cells[7]
+					}
+					break done9
+				}
+			}
+			for threadX := range 64 {
+				r.ThreadIdx.X = threadX
+				cells := &cellsRow[threadX]
+				x := base + threadX
+				if threadX >= 8 && threadX < 56 && x < w {
+					/*line kernels.go:98*/ if row+7 >= 8 && row+7 < 56 && y+7 < h {
+						to[start15+x] = cells[7]
+					}
+				}
+			}
+		}
+	} /*line quern_gen.go:594:1*/
 }
 
-//line kernels.go:107
+//line kernels.go:106

@@ -184,13 +184,10 @@ var quernDots = &gpu.Kernel{Declared: compiled.Declaration{Name: "dots", Code: &
 // dots computes dot products of rows of four bytes.
 func LaunchDots(s *gpu.Stream, g gpu.Grid, a, b, out *gpu.Buffer[uint32]) error {
 	l, err := quernDots.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAdler = &gpu.Kernel{Declared: compiled.Declaration{Name: "adler", Code: &quernPTX, Host: quernHostAdler, Plain: quernPlainAdler}}
@@ -201,13 +198,10 @@ var quernAdler = &gpu.Kernel{Declared: compiled.Declaration{Name: "adler", Code:
 // sizes as in Go.
 func LaunchAdler(s *gpu.Stream, g gpu.Grid, width int, data *gpu.Buffer[uint8], sums *gpu.Buffer[uint32]) error {
 	l, err := quernAdler.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, width)
 	gpu.SliceArg(l, data)
 	gpu.SliceArg(l, sums)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPopulation = &gpu.Kernel{Declared: compiled.Declaration{Name: "population", Code: &quernPTX, Host: quernHostPopulation, Plain: quernPlainPopulation}}
@@ -217,13 +211,10 @@ var quernPopulation = &gpu.Kernel{Declared: compiled.Declaration{Name: "populati
 // population counts bits and finds the highest one.
 func LaunchPopulation(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], ones, highest *gpu.Buffer[int]) error {
 	l, err := quernPopulation.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, words)
 	gpu.SliceArg(l, ones)
 	gpu.SliceArg(l, highest)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMidpoints = &gpu.Kernel{Declared: compiled.Declaration{Name: "midpoints", Code: &quernPTX, Host: quernHostMidpoints, Plain: quernPlainMidpoints}}
@@ -233,13 +224,10 @@ var quernMidpoints = &gpu.Kernel{Declared: compiled.Declaration{Name: "midpoints
 // midpoints prevents products from being fused with the sum they are part of.
 func LaunchMidpoints(s *gpu.Stream, g gpu.Grid, a, b, middle *gpu.Buffer[float64]) error {
 	l, err := quernMidpoints.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, middle)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernReverseBlocks = &gpu.Kernel{Declared: compiled.Declaration{Name: "reverseBlocks", Code: &quernPTX, Host: quernHostReverseBlocks, Plain: quernPlainReverseBlocks}}
@@ -250,11 +238,8 @@ var quernReverseBlocks = &gpu.Kernel{Declared: compiled.Declaration{Name: "rever
 // writes before the barrier, all threads of its block can read after it.
 func LaunchReverseBlocks(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) error {
 	l, err := quernReverseBlocks.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDiffuse = &gpu.Kernel{Declared: compiled.Declaration{Name: "diffuse", Code: &quernPTX, Host: quernHostDiffuse, Plain: quernPlainDiffuse}}
@@ -264,13 +249,10 @@ var quernDiffuse = &gpu.Kernel{Declared: compiled.Declaration{Name: "diffuse", C
 // diffuse simulates diffusion. Each step needs the whole result of the last one.
 func LaunchDiffuse(s *gpu.Stream, g gpu.Grid, steps int, x, y *gpu.Buffer[float32]) error {
 	l, err := quernDiffuse.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, steps)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernClusterHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "clusterHistogram", Code: &quernPTX, Host: quernHostClusterHistogram, Plain: quernPlainClusterHistogram}}
@@ -281,12 +263,9 @@ var quernClusterHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "cl
 // of the counters in its shared memory.
 func LaunchClusterHistogram(s *gpu.Stream, g gpu.Grid, data *gpu.Buffer[uint8], counts *gpu.Buffer[int32]) error {
 	l, err := quernClusterHistogram.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, data)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernClampAll_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "clampAll[float32]", Code: &quernPTX, Host: quernHostClampAll[float32], Plain: quernPlainClampAll[float32]}}
@@ -307,13 +286,10 @@ func LaunchClampAll[T float32 | int32 | meters](s *gpu.Stream, g gpu.Grid, lo, h
 		k = quernClampAll_meters
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, lo)
 	gpu.Arg(l, hi)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernConvertAll_float32_int16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convertAll[float32,int16]", Code: &quernPTX, Host: quernHostConvertAll[float32, int16], Plain: quernPlainConvertAll[float32, int16]}}
@@ -333,13 +309,10 @@ func LaunchConvertAll[From float32 | float64, To int16 | int32](s *gpu.Stream, g
 		return compiled.NoInstance("convertAll", (func(From, To))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, scale)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernExtremes = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremes", Code: &quernPTX, Host: quernHostExtremes, Plain: quernPlainExtremes}}
@@ -350,14 +323,11 @@ var quernExtremes = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremes",
 // and one that captures and changes a variable.
 func LaunchExtremes(s *gpu.Stream, g gpu.Grid, width int, x, most, negatives *gpu.Buffer[int32]) error {
 	l, err := quernExtremes.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, width)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, most)
 	gpu.SliceArg(l, negatives)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernReturnedFunctions = &gpu.Kernel{Declared: compiled.Declaration{Name: "returnedFunctions", Code: &quernPTX, Host: quernHostReturnedFunctions, Plain: quernPlainReturnedFunctions}}
@@ -367,11 +337,8 @@ var quernReturnedFunctions = &gpu.Kernel{Declared: compiled.Declaration{Name: "r
 // returnedFunctions calls functions that a function returns.
 func LaunchReturnedFunctions(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) error {
 	l, err := quernReturnedFunctions.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMethodValues = &gpu.Kernel{Declared: compiled.Declaration{Name: "methodValues", Code: &quernPTX, Host: quernHostMethodValues, Plain: quernPlainMethodValues}}
@@ -381,11 +348,8 @@ var quernMethodValues = &gpu.Kernel{Declared: compiled.Declaration{Name: "method
 // methodValues uses a method value and a method expression.
 func LaunchMethodValues(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[meters]) error {
 	l, err := quernMethodValues.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPositions = &gpu.Kernel{Declared: compiled.Declaration{Name: "positions", Code: &quernPTX, Host: quernHostPositions, Plain: quernPlainPositions}}
@@ -395,13 +359,10 @@ var quernPositions = &gpu.Kernel{Declared: compiled.Declaration{Name: "positions
 // positions searches a sorted slice with a standard library function.
 func LaunchPositions(s *gpu.Stream, g gpu.Grid, sorted, x *gpu.Buffer[float32], at *gpu.Buffer[int32]) error {
 	l, err := quernPositions.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, sorted)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, at)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBoxBlur = &gpu.Kernel{Declared: compiled.Declaration{Name: "boxBlur", Code: &quernPTX, Host: quernHostBoxBlur, Plain: quernPlainBoxBlur, Special: []host2.Func{quernHostBoxBlur_radius_1, quernHostBoxBlur_radius_2, quernHostBoxBlur_radius_3}}}
@@ -412,13 +373,10 @@ var quernBoxBlur = &gpu.Kernel{Declared: compiled.Declaration{Name: "boxBlur", C
 // where the loop has a constant number of iterations.
 func LaunchBoxBlur(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernBoxBlur.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, radius)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernScale = &gpu.Kernel{Declared: compiled.Declaration{Name: "scale", Code: &quernPTX, Host: quernHostScale, Plain: quernPlainScale}}
@@ -428,12 +386,9 @@ var quernScale = &gpu.Kernel{Declared: compiled.Declaration{Name: "scale", Code:
 // scale multiplies the elements of x by a.
 func LaunchScale(s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[float32]) error {
 	l, err := quernScale.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTranspose = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose", Code: &quernPTX, Host: quernHostTranspose, Plain: quernPlainTranspose}}
@@ -445,14 +400,11 @@ var quernTranspose = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose
 // columns over the banks.
 func LaunchTranspose(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernTranspose.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogram", Code: &quernPTX, Host: quernHostHistogram, Plain: quernPlainHistogram}}
@@ -463,12 +415,9 @@ var quernHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogram
 // length of out. Each block counts in dynamic shared memory first.
 func LaunchHistogram(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint8], out *gpu.Buffer[uint32]) error {
 	l, err := quernHistogram.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernExtent = &gpu.Kernel{Declared: compiled.Declaration{Name: "extent", Code: &quernPTX, Host: quernHostExtent, Plain: quernPlainExtent}}
@@ -478,13 +427,10 @@ var quernExtent = &gpu.Kernel{Declared: compiled.Declaration{Name: "extent", Cod
 // extent finds the smallest and the largest element of x.
 func LaunchExtent(s *gpu.Stream, g gpu.Grid, x, low, high *gpu.Buffer[float32]) error {
 	l, err := quernExtent.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, low)
 	gpu.SliceArg(l, high)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMark = &gpu.Kernel{Declared: compiled.Declaration{Name: "mark", Code: &quernPTX, Host: quernHostMark, Plain: quernPlainMark}}
@@ -495,14 +441,11 @@ var quernMark = &gpu.Kernel{Declared: compiled.Declaration{Name: "mark", Code: &
 // and flips it in a third.
 func LaunchMark(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint16], set, left, odd *gpu.Buffer[uint32]) error {
 	l, err := quernMark.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, set)
 	gpu.SliceArg(l, left)
 	gpu.SliceArg(l, odd)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernInsert = &gpu.Kernel{Declared: compiled.Declaration{Name: "insert", Code: &quernPTX, Host: quernHostInsert, Plain: quernPlainInsert}}
@@ -513,14 +456,11 @@ var quernInsert = &gpu.Kernel{Declared: compiled.Declaration{Name: "insert", Cod
 // and previous link the threads' indices in a list, newest first.
 func LaunchInsert(s *gpu.Stream, g gpu.Grid, keys, table *gpu.Buffer[uint32], newest, previous *gpu.Buffer[int32]) error {
 	l, err := quernInsert.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, table)
 	gpu.SliceArg(l, newest)
 	gpu.SliceArg(l, previous)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTake = &gpu.Kernel{Declared: compiled.Declaration{Name: "take", Code: &quernPTX, Host: quernHostTake, Plain: quernPlainTake}}
@@ -530,12 +470,9 @@ var quernTake = &gpu.Kernel{Declared: compiled.Declaration{Name: "take", Code: &
 // take decrements the stock; a thread gets an item if the stock was positive.
 func LaunchTake(s *gpu.Stream, g gpu.Grid, stock *gpu.Buffer[int32], got *gpu.Buffer[bool]) error {
 	l, err := quernTake.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, stock)
 	gpu.SliceArg(l, got)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRelay = &gpu.Kernel{Declared: compiled.Declaration{Name: "relay", Code: &quernPTX, Host: quernHostRelay, Plain: quernPlainRelay}}
@@ -546,14 +483,11 @@ var quernRelay = &gpu.Kernel{Declared: compiled.Declaration{Name: "relay", Code:
 // the sum of the block with the previous number, and publishes its own.
 func LaunchRelay(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[int64], ready, ticket *gpu.Buffer[uint32]) error {
 	l, err := quernRelay.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, sums)
 	gpu.SliceArg(l, ready)
 	gpu.SliceArg(l, ticket)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTotal = &gpu.Kernel{Declared: compiled.Declaration{Name: "total", Code: &quernPTX, Host: quernHostTotal, Plain: quernPlainTotal}}
@@ -563,14 +497,11 @@ var quernTotal = &gpu.Kernel{Declared: compiled.Declaration{Name: "total", Code:
 // total adds up x. The last block to finish adds up the sums of all blocks.
 func LaunchTotal(s *gpu.Stream, g gpu.Grid, x, partial *gpu.Buffer[float64], done *gpu.Buffer[uint32], out *gpu.Buffer[float64]) error {
 	l, err := quernTotal.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, done)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSpread = &gpu.Kernel{Declared: compiled.Declaration{Name: "spread", Code: &quernPTX, Host: quernHostSpread, Plain: quernPlainSpread}}
@@ -581,12 +512,9 @@ var quernSpread = &gpu.Kernel{Declared: compiled.Declaration{Name: "spread", Cod
 // it is unspecified.
 func LaunchSpread(s *gpu.Stream, g gpu.Grid, flag *gpu.Buffer[uint32], saw *gpu.Buffer[bool]) error {
 	l, err := quernSpread.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, flag)
 	gpu.SliceArg(l, saw)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "rows", Code: &quernPTX, Host: quernHostRows, Plain: quernPlainRows}}
@@ -597,12 +525,9 @@ var quernRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "rows", Code: &
 // the next one is in flight.
 func LaunchRows(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[float32]) error {
 	l, err := quernRows.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBlur = &gpu.Kernel{Declared: compiled.Declaration{Name: "blur", Code: &quernPTX, Host: quernHostBlur, Plain: quernPlainBlur}}
@@ -613,12 +538,9 @@ var quernBlur = &gpu.Kernel{Declared: compiled.Declaration{Name: "blur", Code: &
 // with a margin.
 func LaunchBlur(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[float32]) error {
 	l, err := quernBlur.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTimed = &gpu.Kernel{Declared: compiled.Declaration{Name: "timed", Code: &quernPTX, Host: quernHostTimed, Plain: quernPlainTimed}}
@@ -629,14 +551,11 @@ var quernTimed = &gpu.Kernel{Declared: compiled.Declaration{Name: "timed", Code:
 // nanoseconds.
 func LaunchTimed(s *gpu.Stream, g gpu.Grid, n int, x *gpu.Buffer[float32], cycles, nanoseconds *gpu.Buffer[int64]) error {
 	l, err := quernTimed.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, cycles)
 	gpu.SliceArg(l, nanoseconds)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernIncrement = &gpu.Kernel{Declared: compiled.Declaration{Name: "increment", Code: &quernPTX, Host: quernHostIncrement, Plain: quernPlainIncrement}}
@@ -647,11 +566,8 @@ var quernIncrement = &gpu.Kernel{Declared: compiled.Declaration{Name: "increment
 // four of them at once, which limits the registers per thread.
 func LaunchIncrement(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	l, err := quernIncrement.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMagnitudes = &gpu.Kernel{Declared: compiled.Declaration{Name: "magnitudes", Code: &quernPTX, Host: quernHostMagnitudes, Plain: quernPlainMagnitudes}}
@@ -661,13 +577,10 @@ var quernMagnitudes = &gpu.Kernel{Declared: compiled.Declaration{Name: "magnitud
 // magnitudes trades checks and the last bits of precision for speed.
 func LaunchMagnitudes(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[float32]) error {
 	l, err := quernMagnitudes.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernColumnSums = &gpu.Kernel{Declared: compiled.Declaration{Name: "columnSums", Code: &quernPTX, Host: quernHostColumnSums, Plain: quernPlainColumnSums}}
@@ -678,13 +591,10 @@ var quernColumnSums = &gpu.Kernel{Declared: compiled.Declaration{Name: "columnSu
 // second loop adds the remaining rows.
 func LaunchColumnSums(s *gpu.Stream, g gpu.Grid, width int, matrix, sums *gpu.Buffer[float32]) error {
 	l, err := quernColumnSums.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, width)
 	gpu.SliceArg(l, matrix)
 	gpu.SliceArg(l, sums)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPolynomials = &gpu.Kernel{Declared: compiled.Declaration{Name: "polynomials", Code: &quernPTX, Host: quernHostPolynomials, Plain: quernPlainPolynomials}}
@@ -695,12 +605,9 @@ var quernPolynomials = &gpu.Kernel{Declared: compiled.Declaration{Name: "polynom
 // inner loop becomes eight statements; the outer one stays a loop.
 func LaunchPolynomials(s *gpu.Stream, g gpu.Grid, coefficients [8]float32, x *gpu.Buffer[float32]) error {
 	l, err := quernPolynomials.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, coefficients)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTrace = &gpu.Kernel{Declared: compiled.Declaration{Name: "trace", Code: &quernPTX, Host: quernHostTrace, Plain: quernPlainTrace}}
@@ -710,12 +617,9 @@ var quernTrace = &gpu.Kernel{Declared: compiled.Declaration{Name: "trace", Code:
 // trace prints the elements that exceed the limit.
 func LaunchTrace(s *gpu.Stream, g gpu.Grid, limit float32, x *gpu.Buffer[float32]) error {
 	l, err := quernTrace.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, limit)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRoots = &gpu.Kernel{Declared: compiled.Declaration{Name: "roots", Code: &quernPTX, Host: quernHostRoots, Plain: quernPlainRoots}}
@@ -725,11 +629,8 @@ var quernRoots = &gpu.Kernel{Declared: compiled.Declaration{Name: "roots", Code:
 // roots replaces each element with its square root.
 func LaunchRoots(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64]) error {
 	l, err := quernRoots.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDecode = &gpu.Kernel{Declared: compiled.Declaration{Name: "decode", Code: &quernPTX, Host: quernHostDecode, Plain: quernPlainDecode}}
@@ -739,12 +640,9 @@ var quernDecode = &gpu.Kernel{Declared: compiled.Declaration{Name: "decode", Cod
 // decode turns digits into numbers.
 func LaunchDecode(s *gpu.Stream, g gpu.Grid, text *gpu.Buffer[uint8], values *gpu.Buffer[int32]) error {
 	l, err := quernDecode.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, text)
 	gpu.SliceArg(l, values)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPiHits = &gpu.Kernel{Declared: compiled.Declaration{Name: "piHits", Code: &quernPTX, Host: quernHostPiHits, Plain: quernPlainPiHits}}
@@ -755,13 +653,10 @@ var quernPiHits = &gpu.Kernel{Declared: compiled.Declaration{Name: "piHits", Cod
 // circle.
 func LaunchPiHits(s *gpu.Stream, g gpu.Grid, seed uint64, n int, hits *gpu.Buffer[int32]) error {
 	l, err := quernPiHits.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, seed)
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, hits)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernNoise = &gpu.Kernel{Declared: compiled.Declaration{Name: "noise", Code: &quernPTX, Host: quernHostNoise, Plain: quernPlainNoise}}
@@ -772,13 +667,10 @@ var quernNoise = &gpu.Kernel{Declared: compiled.Declaration{Name: "noise", Code:
 // index, not on the number of threads.
 func LaunchNoise(s *gpu.Stream, g gpu.Grid, seed uint64, sigma float32, signal *gpu.Buffer[float32]) error {
 	l, err := quernNoise.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, seed)
 	gpu.Arg(l, sigma)
 	gpu.SliceArg(l, signal)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShuffledKeys = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffledKeys", Code: &quernPTX, Host: quernHostShuffledKeys, Plain: quernPlainShuffledKeys}}
@@ -788,12 +680,9 @@ var quernShuffledKeys = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffl
 // shuffledKeys gives every element a random key, using the generator directly.
 func LaunchShuffledKeys(s *gpu.Stream, g gpu.Grid, key [2]uint32, keys *gpu.Buffer[uint32]) error {
 	l, err := quernShuffledKeys.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, key)
 	gpu.SliceArg(l, keys)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTensorProduct = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorProduct", Code: &quernPTX, Host: quernHostTensorProduct, Plain: quernPlainTensorProduct}}
@@ -805,15 +694,12 @@ var quernTensorProduct = &gpu.Kernel{Declared: compiled.Declaration{Name: "tenso
 // block are side by side. Tiles of a and b go through shared memory.
 func LaunchTensorProduct(s *gpu.Stream, g gpu.Grid, n, k int, a, b *gpu.Buffer[Eight], c *gpu.Buffer[float32]) error {
 	l, err := quernTensorProduct.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSimilarities = &gpu.Kernel{Declared: compiled.Declaration{Name: "similarities", Code: &quernPTX, Host: quernHostSimilarities, Plain: quernPlainSimilarities}}
@@ -825,12 +711,9 @@ var quernSimilarities = &gpu.Kernel{Declared: compiled.Declaration{Name: "simila
 // transpose of B.
 func LaunchSimilarities(s *gpu.Stream, g gpu.Grid, vectors *gpu.Buffer[[16]int8], c *gpu.Buffer[int32]) error {
 	l, err := quernSimilarities.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, vectors)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMoments = &gpu.Kernel{Declared: compiled.Declaration{Name: "moments", Code: &quernPTX, Host: quernHostMoments, Plain: quernPlainMoments}}
@@ -842,12 +725,9 @@ var quernMoments = &gpu.Kernel{Declared: compiled.Declaration{Name: "moments", C
 // transpose of A, and as B.
 func LaunchMoments(s *gpu.Stream, g gpu.Grid, samples *gpu.Buffer[[2][8]kernel.Float16], c *gpu.Buffer[float32]) error {
 	l, err := quernMoments.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, samples)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSmallProduct = &gpu.Kernel{Declared: compiled.Declaration{Name: "smallProduct", Code: &quernPTX, Host: quernHostSmallProduct, Plain: quernPlainSmallProduct}}
@@ -858,13 +738,10 @@ var quernSmallProduct = &gpu.Kernel{Declared: compiled.Declaration{Name: "smallP
 // memory, in TF32.
 func LaunchSmallProduct(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float32]) error {
 	l, err := quernSmallProduct.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGroupTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupTiles", Code: &quernPTX, Host: quernHostGroupTiles, Plain: quernPlainGroupTiles}}
@@ -875,9 +752,6 @@ var quernGroupTiles = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupTil
 // Each block computes 128 rows and 64 columns of c.
 func LaunchGroupTiles(s *gpu.Stream, g gpu.Grid, m, n, k int, maps *gpu.Buffer[kernel.TileMap], a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32]) error {
 	l, err := quernGroupTiles.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -885,7 +759,7 @@ func LaunchGroupTiles(s *gpu.Stream, g gpu.Grid, m, n, k int, maps *gpu.Buffer[k
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernZoom = &gpu.Kernel{Declared: compiled.Declaration{Name: "zoom", Code: &quernPTX, Host: quernHostZoom, Plain: quernPlainZoom}}
@@ -895,15 +769,12 @@ var quernZoom = &gpu.Kernel{Declared: compiled.Declaration{Name: "zoom", Code: &
 // zoom magnifies the center of an image.
 func LaunchZoom(s *gpu.Stream, g gpu.Grid, factor float32, image *gpu.Texture2D[float32], w, h int, out *gpu.Buffer[float32]) error {
 	l, err := quernZoom.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, factor)
 	gpu.TextureArg(l, image)
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernEdges = &gpu.Kernel{Declared: compiled.Declaration{Name: "edges", Code: &quernPTX, Host: quernHostEdges, Plain: quernPlainEdges}}
@@ -913,12 +784,9 @@ var quernEdges = &gpu.Kernel{Declared: compiled.Declaration{Name: "edges", Code:
 // edges subtracts the left neighbor from the right one, even beyond the image.
 func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *gpu.Buffer[float32]) error {
 	l, err := quernEdges.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.TextureArg(l, image)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAddHalves = &gpu.Kernel{Declared: compiled.Declaration{Name: "addHalves", Code: &quernPTX, Host: quernHostAddHalves, Plain: quernPlainAddHalves}}
@@ -928,12 +796,9 @@ var quernAddHalves = &gpu.Kernel{Declared: compiled.Declaration{Name: "addHalves
 // addHalves adds 16-bit floats. Each sum is rounded once.
 func LaunchAddHalves(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Float16]) error {
 	l, err := quernAddHalves.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernNorm = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm", Code: &quernPTX, Host: quernHostNorm, Plain: quernPlainNorm}}
@@ -943,12 +808,9 @@ var quernNorm = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm", Code: &
 // norm accumulates many products in float32 and rounds the result.
 func LaunchNorm(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[64]kernel.BFloat16], out *gpu.Buffer[kernel.BFloat16]) error {
 	l, err := quernNorm.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, rows)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLimitHalves = &gpu.Kernel{Declared: compiled.Declaration{Name: "limitHalves", Code: &quernPTX, Host: quernHostLimitHalves, Plain: quernPlainLimitHalves}}
@@ -958,12 +820,9 @@ var quernLimitHalves = &gpu.Kernel{Declared: compiled.Declaration{Name: "limitHa
 // limitHalves compares with methods, because Go's operators do not apply.
 func LaunchLimitHalves(s *gpu.Stream, g gpu.Grid, limit kernel.Float16, x *gpu.Buffer[kernel.Float16]) error {
 	l, err := quernLimitHalves.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, limit)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernScaleAny_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scaleAny[float32]", Code: &quernPTX, Host: quernHostScaleAny_float32, Plain: quernPlainScaleAny_float32}}
@@ -984,12 +843,9 @@ func LaunchScaleAny[T float32 | kernel.Float16 | kernel.BFloat16](s *gpu.Stream,
 		k = quernScaleAny_kernel_BFloat16
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernJulia = &gpu.Kernel{Declared: compiled.Declaration{Name: "julia", Code: &quernPTX, Host: quernHostJulia, Plain: quernPlainJulia}}
@@ -999,13 +855,10 @@ var quernJulia = &gpu.Kernel{Declared: compiled.Declaration{Name: "julia", Code:
 // julia counts how long z*z + c stays near 0.
 func LaunchJulia(s *gpu.Stream, g gpu.Grid, c complex128, z *gpu.Buffer[complex128], steps *gpu.Buffer[int32]) error {
 	l, err := quernJulia.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, c)
 	gpu.SliceArg(l, z)
 	gpu.SliceArg(l, steps)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernImpedance = &gpu.Kernel{Declared: compiled.Declaration{Name: "impedance", Code: &quernPTX, Host: quernHostImpedance, Plain: quernPlainImpedance}}
@@ -1015,12 +868,9 @@ var quernImpedance = &gpu.Kernel{Declared: compiled.Declaration{Name: "impedance
 // impedance divides complex numbers, with Go's rules for zeros and infinities.
 func LaunchImpedance(s *gpu.Stream, g gpu.Grid, omega float32, z *gpu.Buffer[complex64]) error {
 	l, err := quernImpedance.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, omega)
 	gpu.SliceArg(l, z)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPush = &gpu.Kernel{Declared: compiled.Declaration{Name: "push", Code: &quernPTX, Host: quernHostPush, Plain: quernPlainPush}}
@@ -1030,13 +880,10 @@ var quernPush = &gpu.Kernel{Declared: compiled.Declaration{Name: "push", Code: &
 // push moves particles. It accesses each slice 16 bytes at a time.
 func LaunchPush(s *gpu.Stream, g gpu.Grid, dt float32, position, velocity *gpu.Buffer[kernel.Vec4[float32]]) error {
 	l, err := quernPush.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, dt)
 	gpu.SliceArg(l, position)
 	gpu.SliceArg(l, velocity)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShade = &gpu.Kernel{Declared: compiled.Declaration{Name: "shade", Code: &quernPTX, Host: quernHostShade, Plain: quernPlainShade}}
@@ -1046,13 +893,10 @@ var quernShade = &gpu.Kernel{Declared: compiled.Declaration{Name: "shade", Code:
 // shade computes the light on surfaces with the given normals.
 func LaunchShade(s *gpu.Stream, g gpu.Grid, light kernel.Vec3[float32], normals *gpu.Buffer[kernel.Vec3[float32]], out *gpu.Buffer[float32]) error {
 	l, err := quernShade.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, light)
 	gpu.SliceArg(l, normals)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWidest = &gpu.Kernel{Declared: compiled.Declaration{Name: "widest", Code: &quernPTX, Host: quernHostWidest, Plain: quernPlainWidest}}
@@ -1062,12 +906,9 @@ var quernWidest = &gpu.Kernel{Declared: compiled.Declaration{Name: "widest", Cod
 // widest finds the widest range of each row.
 func LaunchWidest(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[4]sample], out *gpu.Buffer[sample]) error {
 	l, err := quernWidest.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, rows)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFilter = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter", Code: &quernPTX, Host: quernHostFilter, Plain: quernPlainFilter}}
@@ -1077,13 +918,10 @@ var quernFilter = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter", Cod
 // filter smooths the input and weights it by level.
 func LaunchFilter(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernFilter.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, radius)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernQuantize = &gpu.Kernel{Declared: compiled.Declaration{Name: "quantize", Code: &quernPTX, Host: quernHostQuantize, Plain: quernPlainQuantize}}
@@ -1093,13 +931,10 @@ var quernQuantize = &gpu.Kernel{Declared: compiled.Declaration{Name: "quantize",
 // quantize stores numbers in 8 bits, divided by a scale.
 func LaunchQuantize(s *gpu.Stream, g gpu.Grid, scale float32, x *gpu.Buffer[float32], out *gpu.Buffer[kernel.Float8E4M3]) error {
 	l, err := quernQuantize.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, scale)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWarpSums = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpSums", Code: &quernPTX, Host: quernHostWarpSums, Plain: quernPlainWarpSums}}
@@ -1109,13 +944,10 @@ var quernWarpSums = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpSums",
 // warpSums gives every thread the sum over its warp, and the sum up to itself.
 func LaunchWarpSums(s *gpu.Stream, g gpu.Grid, x, all, upTo *gpu.Buffer[float32]) error {
 	l, err := quernWarpSums.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, all)
 	gpu.SliceArg(l, upTo)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBlockSum = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockSum", Code: &quernPTX, Host: quernHostBlockSum, Plain: quernPlainBlockSum}}
@@ -1126,12 +958,9 @@ var quernBlockSum = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockSum",
 // then the first warp reduces the sums of all warps.
 func LaunchBlockSum(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32]) error {
 	l, err := quernBlockSum.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, sum)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCompact = &gpu.Kernel{Declared: compiled.Declaration{Name: "compact", Code: &quernPTX, Host: quernHostCompact, Plain: quernPlainCompact}}
@@ -1142,13 +971,10 @@ var quernCompact = &gpu.Kernel{Declared: compiled.Declaration{Name: "compact", C
 // number to count[0]. Each warp reserves space with one atomic operation.
 func LaunchCompact(s *gpu.Stream, g gpu.Grid, x, out, count *gpu.Buffer[int32]) error {
 	l, err := quernCompact.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
 	gpu.SliceArg(l, count)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShuffles = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffles", Code: &quernPTX, Host: quernHostShuffles, Plain: quernPlainShuffles}}
@@ -1158,12 +984,9 @@ var quernShuffles = &gpu.Kernel{Declared: compiled.Declaration{Name: "shuffles",
 // shuffles exchanges values within each warp.
 func LaunchShuffles(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[int32]) error {
 	l, err := quernShuffles.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAgreements = &gpu.Kernel{Declared: compiled.Declaration{Name: "agreements", Code: &quernPTX, Host: quernHostAgreements, Plain: quernPlainAgreements}}
@@ -1174,14 +997,11 @@ var quernAgreements = &gpu.Kernel{Declared: compiled.Declaration{Name: "agreemen
 // have a single key and which have some zero keys.
 func LaunchAgreements(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint32], count *gpu.Buffer[int32], single, zero *gpu.Buffer[bool]) error {
 	l, err := quernAgreements.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, count)
 	gpu.SliceArg(l, single)
 	gpu.SliceArg(l, zero)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "bounds", Code: &quernPTX, Host: quernHostBounds, Plain: quernPlainBounds}}
@@ -1191,12 +1011,9 @@ var quernBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "bounds", Cod
 // bounds uses the other reductions and the exclusive scan.
 func LaunchBounds(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[uint32]) error {
 	l, err := quernBounds.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernReversed = &gpu.Kernel{Declared: compiled.Declaration{Name: "reversed", Code: &quernPTX, Host: quernHostReversed, Plain: quernPlainReversed}}
@@ -1206,11 +1023,8 @@ var quernReversed = &gpu.Kernel{Declared: compiled.Declaration{Name: "reversed",
 // reversed reverses each warp's elements through shared memory.
 func LaunchReversed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	l, err := quernReversed.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSummariseActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "summariseActor", Code: &quernPTX, Host: ring.Loop(quernHostSummarise), Plain: ring.Loop(quernPlainSummarise)}}
@@ -1246,32 +1060,30 @@ var quernOpLonger = algo.CombineKernels{ReduceParts: quernLongerReduceParts, Red
 // longer returns the longer of two vectors.
 var OpLonger = algo.Combine[kernel.Vec2[float32]]{Kernels: &quernOpLonger}
 
+type quernStruct1 = struct {
+	N uint32
+	V kernel.Vec2[float32]
+}
+
 func quernPlainDots(r *host2.Run) {
 	v0, v1, v2 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2)
 	host2.Plain(r, func(t_ kernel.Thread) { quern_dots(t_, v0, v1, v2) })
 }
 
 func quernHostDots(r *host2.Run) {
-	a := host2.Slice[uint32](r, 0)
-	b := host2.Slice[uint32](r, 1)
-	out := host2.Slice[uint32](r, 2)
+	a, b, out := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Dots(r, base, out, a, b, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Dots(r, base, out, a, b, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Dots(r *host2.Run, base int, out []uint32, a []uint32, b []uint32, width int) {
+func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, width)
 		if count <= 0 {
@@ -1300,7 +1112,7 @@ func quernRow1Dots(r *host2.Run, base int, out []uint32, a []uint32, b []uint32,
 			/*line assembly.go:21*/ sum := dot4(t1, t2, 0)
 			/*line assembly.go:21*/ out[i] = sum
 		}
-	} /*line quern_gen.go:1303:1*/
+	} /*line quern_gen.go:1115:1*/
 }
 
 func quernPlainAdler(r *host2.Run) {
@@ -1309,26 +1121,19 @@ func quernPlainAdler(r *host2.Run) {
 }
 
 func quernHostAdler(r *host2.Run) {
-	width := host2.Value[int](r, 0)
-	data := host2.Slice[uint8](r, 1)
-	sums := host2.Slice[uint32](r, 2)
+	width, data, sums := host2.Value[int](r, 0), host2.Slice[uint8](r, 1), host2.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Adler(r, base, sums, data, width, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Adler(r, base, sums, data, width, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width int, width2 int) {
+func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(sums)-base, width2)
 		if count <= 0 {
@@ -1345,7 +1150,7 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width i
 				var a uint32 = 1
 				var b uint32
 				/*line basics.go:19*/ t3 := data[t1:t2]
-				/*line basics.go:20:10000*/ for i := 0; i < len(t3); i++ {
+				/*line :20:500*/ for i := 0; i < len(t3); i++ {
 					/*line basics.go:19*/ v := t3[i]
 					a = (a + uint32(v)) % 65521
 					b = (b + a) % 65521
@@ -1366,13 +1171,13 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width i
 		var a uint32 = 1
 		var b uint32
 		/*line basics.go:19*/ t3 := data[t1:t2]
-		/*line basics.go:20:10000*/ for i := 0; i < len(t3); i++ {
+		/*line :20:500*/ for i := 0; i < len(t3); i++ {
 			/*line basics.go:19*/ v := t3[i]
 			a = (a + uint32(v)) % 65521
 			b = (b + a) % 65521
 		}
 		sums[row] = b<<16 | a
-	} /*line quern_gen.go:1375:1*/
+	} /*line quern_gen.go:1180:1*/
 }
 
 func quernPlainPopulation(r *host2.Run) {
@@ -1381,26 +1186,19 @@ func quernPlainPopulation(r *host2.Run) {
 }
 
 func quernHostPopulation(r *host2.Run) {
-	words := host2.Slice[uint64](r, 0)
-	ones := host2.Slice[int](r, 1)
-	highest := host2.Slice[int](r, 2)
+	words, ones, highest := host2.Slice[uint64](r, 0), host2.Slice[int](r, 1), host2.Slice[int](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Population(r, base, words, ones, highest, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Population(r, base, words, ones, highest, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Population(r *host2.Run, base int, words []uint64, ones []int, highest []int, width int) {
+func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest []int, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(words)-base, width)
 		if count <= 0 {
@@ -1432,7 +1230,7 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones []int, hig
 			/*line basics.go:31*/ ones[i] = t5
 			/*line basics.go:31*/ highest[i] = t6
 		}
-	} /*line quern_gen.go:1435:1*/
+	} /*line quern_gen.go:1233:1*/
 }
 
 func quernPlainMidpoints(r *host2.Run) {
@@ -1441,26 +1239,19 @@ func quernPlainMidpoints(r *host2.Run) {
 }
 
 func quernHostMidpoints(r *host2.Run) {
-	a := host2.Slice[float64](r, 0)
-	b := host2.Slice[float64](r, 1)
-	middle := host2.Slice[float64](r, 2)
+	a, b, middle := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[float64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Midpoints(r, base, middle, a, b, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Midpoints(r, base, middle, a, b, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Midpoints(r *host2.Run, base int, middle []float64, a []float64, b []float64, width int) {
+func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(middle)-base, width)
 		if count <= 0 {
@@ -1482,7 +1273,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle []float64, a []float64, b
 		/*line basics.go:39*/ if i < len(middle) {
 			middle[i] = float64(0.5*a[i]) + float64(0.5*b[i])
 		}
-	} /*line quern_gen.go:1485:1*/
+	} /*line quern_gen.go:1276:1*/
 }
 
 func quernPlainReverseBlocks(r *host2.Run) {
@@ -1496,18 +1287,8 @@ func quernHostReverseBlocks(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ReverseBlocks(r, base, x, tile)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2ReverseBlocks(r, base, x, tile)
-			}
-		}
+		quernRow1ReverseBlocks(r, base, x, tile)
+		quernRow2ReverseBlocks(r, base, x, tile)
 	}
 }
 
@@ -1531,7 +1312,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		/*line basics.go:51*/ if i < len(x) {
 			tile[threadX] = x[i]
 		}
-	} /*line quern_gen.go:1534:1*/
+	} /*line quern_gen.go:1315:1*/
 }
 
 //go:noinline
@@ -1556,7 +1337,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		/*line basics.go:55*/ if i < len(x) {
 			x[i] = tile[255-threadX]
 		}
-	} /*line quern_gen.go:1559:1*/
+	} /*line quern_gen.go:1340:1*/
 }
 
 func quernPlainDiffuse(r *host2.Run) {
@@ -1565,12 +1346,8 @@ func quernPlainDiffuse(r *host2.Run) {
 }
 
 func quernHostDiffuse(r *host2.Run) {
-	steps := host2.Value[int](r, 0)
-	x := host2.Slice[float32](r, 1)
-	y := host2.Slice[float32](r, 2)
+	steps, x, y := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	var i int
 	size := gridX * dimX
@@ -1580,45 +1357,37 @@ func quernHostDiffuse(r *host2.Run) {
 		base := blockX * dimX
 		/*line cluster.go:10*/ i = 0
 		for ; i < steps; i++ {
-			if r.Halted() {
-				/*line cluster.go:10*/ r.Halt()
+			/*line cluster.go:10*/ r.CheckHalt()
+			for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				quernRow1Diffuse(r, base, size, n, y, x, dimX)
 			}
-			for threadZ := range dimZ {
-				for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Diffuse(r, base, size, n, y, x, dimX)
-				}
+			r.SyncGrid()
+			/*line :15:500*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				quernRow2Diffuse(r, base, size, n, x, y, dimX)
 			}
-			/*line cluster.go:14*/ r.SyncGrid()
-			/*line cluster.go:15:20000*/ for threadZ := range dimZ {
-				/*line cluster.go:16*/ for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Diffuse(r, base, size, n, x, y, dimX)
-				}
-			}
-			/*line cluster.go:18:20000*/ r.SyncGrid()
+			r.SyncGrid()
 		}
-	} /*line quern_gen.go:1601:1*/
+	} /*line quern_gen.go:1370:1*/
 }
 
 //go:noinline
-func quernRow1Diffuse(r *host2.Run, base int, size int, n int, y []float32, x []float32, dimX int) {
+func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line cluster.go:11*/ for i2 := base + threadX; i2 < n; i2 += size {
 			y[i2] = (x[max(i2-1, 0)] + 2*x[i2] + x[min(i2+1, n-1)]) / 4
 		}
-	} /*line quern_gen.go:1611:1*/
+	} /*line quern_gen.go:1380:1*/
 }
 
 //go:noinline
-func quernRow2Diffuse(r *host2.Run, base int, size int, n int, x []float32, y []float32, dimX int) {
+func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line cluster.go:15:20000*/ for i3 := base + threadX; i3 < n; i3 += size {
+		/*line cluster.go:15:500*/ for i3 := base + threadX; i3 < n; i3 += size {
 			x[i3] = y[i3]
 		}
-	} /*line quern_gen.go:1621:1*/
+	} /*line quern_gen.go:1390:1*/
 }
 
 func quernPlainClusterHistogram(r *host2.Run) {
@@ -1627,8 +1396,7 @@ func quernPlainClusterHistogram(r *host2.Run) {
 }
 
 func quernHostClusterHistogram(r *host2.Run) {
-	data := host2.Slice[uint8](r, 0)
-	counts := host2.Slice[int32](r, 1)
+	data, counts := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	gridX := r.GridDim.X
 	half := host2.Shared[[128]int32](r, 0)
 	var iFirst int
@@ -1645,50 +1413,31 @@ func quernHostClusterHistogram(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := (0 + blockX%2) * 128
-		for range 1 {
-			for range 1 {
-				quernRow1ClusterHistogram(r, half)
-			}
-		}
+		quernRow1ClusterHistogram(r, half)
 		/*line cluster.go:29*/ r.SyncCluster()
 		iFirst = blockX * 128
 		for ; 0 < size && size < 1099511627776 && 0 <= len(data) && iFirst < size2; iFirst += size3 {
 			at = iFirst + size4
 			at2 = iFirst + size5
 			at3 = iFirst + size6
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2ClusterHistogram(r, data, iFirst, half, at, at2, at3)
-				}
-			}
+			quernRow2ClusterHistogram(r, data, iFirst, half, at, at2, at3)
 		}
-		/*line cluster.go:42:20000*/ iFirst2 = max(iFirst, blockX*128)
-		/*line cluster.go:43*/ for ; iFirst2 < len(data); iFirst2 += size {
-			for threadZ := range 1 {
-				/*line cluster.go:45:20000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow3ClusterHistogram(r, iFirst2, data, half)
-				}
-			}
+		/*line :37:500*/ iFirst2 = max(iFirst, blockX*128)
+		/*line cluster.go:38*/ for ; iFirst2 < len(data); iFirst2 += size {
+			quernRow3ClusterHistogram(r, iFirst2, data, half)
 		}
 		/*line cluster.go:34*/ r.SyncCluster()
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow4ClusterHistogram(r, base, counts, half)
-			}
-		}
-	} /*line quern_gen.go:1682:1*/
+		quernRow4ClusterHistogram(r, base, counts, half)
+	} /*line quern_gen.go:1431:1*/
 }
 
 //go:noinline
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
-	/*line cluster.go:28*/ clear(half[0:128]) /*line quern_gen.go:1687:1*/
+	/*line cluster.go:28*/ clear(half[0:128]) /*line quern_gen.go:1436:1*/
 }
 
 //go:noinline
-func quernRow2ClusterHistogram(r *host2.Run, data []uint8, iFirst int, half *[128]int32, at int, at2 int, at3 int) {
+func quernRow2ClusterHistogram(r *host2.Run, data []uint8, iFirst int, half *[128]int32, at, at2, at3 int) {
 	if iFirst >= 0 && 128 <= len(data)-iFirst && at >= 0 && 128 <= len(data)-at && at2 >= 0 && 128 <= len(data)-at2 && at3 >= 0 && 128 <= len(data)-at3 {
 		row := (*[128]uint8)(data[iFirst:])
 		row2 := (*[128]uint8)(data[at:])
@@ -1725,7 +1474,7 @@ func quernRow2ClusterHistogram(r *host2.Run, data []uint8, iFirst int, half *[12
 		/*line cluster.go:31*/ bin4 := int(data[at3+threadX])
 		t24 := host2.ClusterShared(r, half, bin4/128)
 		/*line cluster.go:32*/ atomic.AddInt32(&t24[bin4%128], 1)
-	} /*line quern_gen.go:1728:1*/
+	} /*line quern_gen.go:1477:1*/
 }
 
 //go:noinline
@@ -1746,14 +1495,14 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 			return
 		}
 	}
-	/*line cluster.go:37:20000*/ for threadX := range 128 {
+	/*line :37:500*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		/*line cluster.go:30:20000*/ if iFirst2+threadX < len(data) {
+		/*line :30:500*/ if iFirst2+threadX < len(data) {
 			bin5 := int(data[iFirst2+threadX])
 			t25 := host2.ClusterShared(r, half, bin5/128)
 			/*line cluster.go:32*/ atomic.AddInt32(&t25[bin5%128], 1)
 		}
-	} /*line quern_gen.go:1756:1*/
+	} /*line quern_gen.go:1505:1*/
 }
 
 //go:noinline
@@ -1762,7 +1511,7 @@ func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[12
 		r.ThreadIdx.X = threadX
 		bin6 := base + threadX
 		/*line cluster.go:36*/ atomic.AddInt32(&counts[bin6%256], half[threadX])
-	} /*line quern_gen.go:1765:1*/
+	} /*line quern_gen.go:1514:1*/
 }
 
 func quernPlainClampAll[T float32 | int32](r *host2.Run) {
@@ -1771,26 +1520,19 @@ func quernPlainClampAll[T float32 | int32](r *host2.Run) {
 }
 
 func quernHostClampAll[T float32 | int32](r *host2.Run) {
-	lo := host2.Value[T](r, 0)
-	hi := host2.Value[T](r, 1)
-	x := host2.Slice[T](r, 2)
+	lo, hi, x := host2.Value[T](r, 0), host2.Value[T](r, 1), host2.Slice[T](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ClampAll[T](r, base, x, lo, hi, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ClampAll[T](r, base, x, lo, hi, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ClampAll[T float32 | int32](r *host2.Run, base int, x []T, lo T, hi T, width int) {
+func quernRow1ClampAll[T float32 | int32](r *host2.Run, base int, x []T, lo, hi T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -1804,13 +1546,13 @@ func quernRow1ClampAll[T float32 | int32](r *host2.Run, base int, x []T, lo T, h
 			return
 		}
 	}
-	/*line functions.go:24:30000*/ for threadX := range width {
+	/*line :24:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line functions.go:18:30000*/ if i < len(x) {
+		/*line :18:500*/ if i < len(x) {
 			x[i] = min(max(x[i], lo), hi)
 		}
-	} /*line quern_gen.go:1813:1*/
+	} /*line quern_gen.go:1555:1*/
 }
 
 func quernPlainClampAll_meters(r *host2.Run) {
@@ -1819,26 +1561,19 @@ func quernPlainClampAll_meters(r *host2.Run) {
 }
 
 func quernHostClampAll_meters(r *host2.Run) {
-	lo := host2.Value[meters](r, 0)
-	hi := host2.Value[meters](r, 1)
-	x := host2.Slice[meters](r, 2)
+	lo, hi, x := host2.Value[meters](r, 0), host2.Value[meters](r, 1), host2.Slice[meters](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ClampAll_meters(r, base, x, lo, hi, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ClampAll_meters(r, base, x, lo, hi, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo meters, hi meters, width int) {
+func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -1852,13 +1587,13 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo meters, hi 
 			return
 		}
 	}
-	/*line functions.go:24:30000*/ for threadX := range width {
+	/*line :24:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line functions.go:18:30000*/ if i < len(x) {
+		/*line :18:500*/ if i < len(x) {
 			x[i] = min(max(x[i], lo), hi)
 		}
-	} /*line quern_gen.go:1861:1*/
+	} /*line quern_gen.go:1596:1*/
 }
 
 func quernPlainConvertAll[T float32 | float64, U int16 | int32](r *host2.Run) {
@@ -1867,26 +1602,19 @@ func quernPlainConvertAll[T float32 | float64, U int16 | int32](r *host2.Run) {
 }
 
 func quernHostConvertAll[T float32 | float64, U int16 | int32](r *host2.Run) {
-	scale := host2.Value[T](r, 0)
-	from := host2.Slice[T](r, 1)
-	to := host2.Slice[U](r, 2)
+	scale, from, to := host2.Value[T](r, 0), host2.Slice[T](r, 1), host2.Slice[U](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ConvertAll[T, U](r, base, to, scale, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ConvertAll[U, T](r, base, to, scale, from, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ConvertAll[T float32 | float64, U int16 | int32](r *host2.Run, base int, to []U, scale T, from []T, width int) {
+func quernRow1ConvertAll[T int16 | int32, U float32 | float64](r *host2.Run, base int, to []T, scale U, from []U, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(to)-base, width)
 		if count <= 0 {
@@ -1896,18 +1624,18 @@ func quernRow1ConvertAll[T float32 | float64, U int16 | int32](r *host2.Run, bas
 			row := to[base:][:count]
 			row2 := from[base:][:count]
 			for threadX := range count {
-				/*line functions.go:28*/ row[threadX] = host2.Narrow[U](scale * row2[threadX])
+				/*line functions.go:28*/ row[threadX] = host2.Narrow[T](scale * row2[threadX])
 			}
-			/*line functions.go:30:30000*/ return
+			/*line :30:1000*/ return
 		}
 	}
 	/*line functions.go:33*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line functions.go:27:30000*/ if i < len(to) {
-			to[i] = host2.Narrow[U](scale * from[i])
+		/*line :27:500*/ if i < len(to) {
+			to[i] = host2.Narrow[T](scale * from[i])
 		}
-	} /*line quern_gen.go:1910:1*/
+	} /*line quern_gen.go:1638:1*/
 }
 
 func quernPlainExtremes(r *host2.Run) {
@@ -1916,27 +1644,19 @@ func quernPlainExtremes(r *host2.Run) {
 }
 
 func quernHostExtremes(r *host2.Run) {
-	width := host2.Value[int](r, 0)
-	x := host2.Slice[int32](r, 1)
-	most := host2.Slice[int32](r, 2)
-	negatives := host2.Slice[int32](r, 3)
+	width, x, most, negatives := host2.Value[int](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Extremes(r, base, most, x, width, negatives, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Extremes(r, base, most, x, width, negatives, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width int, negatives []int32, width2 int) {
+func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negatives []int32, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(most)-base, width2)
 		if count2 <= 0 {
@@ -1952,20 +1672,20 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 				t2 := (row + 1) * width
 				/*line functions.go:49*/ values := x[t1:t2]
 				first := values[0]
-				/*line functions.go:34:30000*/ for i := 0; i < len(values); i++ {
+				/*line :34:500*/ for i := 0; i < len(values); i++ {
 					/*line functions.go:34*/ v := values[i]
 					/*line functions.go:50*/ first = max(first, v)
 				}
 				row2[threadX] = first
 //line functions.go:51
 				var count int32
-				/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
+				/*line :34:500*/ for i2 := 0; i2 < len(values); i2++ {
 					/*line functions.go:34*/ v2 := values[i2]
 					/*line functions.go:53*/ if v2 < 0 {
 						count++
 					}
 				}
-				/*line functions.go:58:30000*/ row3[threadX] = count
+				/*line :58:500*/ row3[threadX] = count
 			}
 			/*line functions.go:60*/ return
 		}
@@ -1980,20 +1700,20 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 		}
 		values := x[t1:t2]
 		first := values[0]
-		/*line functions.go:34:30000*/ for i := 0; i < len(values); i++ {
+		/*line :34:500*/ for i := 0; i < len(values); i++ {
 			/*line functions.go:34*/ v := values[i]
 			/*line functions.go:50*/ first = max(first, v)
 		}
 		/*line functions.go:50*/ most[row] = first
 		var count int32
-		/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
+		/*line :34:500*/ for i2 := 0; i2 < len(values); i2++ {
 			/*line functions.go:34*/ v2 := values[i2]
 			/*line functions.go:53*/ if v2 < 0 {
 				count++
 			}
 		}
-		/*line functions.go:58:30000*/ negatives[row] = count
-	} /*line quern_gen.go:1996:1*/
+		/*line :58:500*/ negatives[row] = count
+	} /*line quern_gen.go:1716:1*/
 }
 
 func quernPlainReturnedFunctions(r *host2.Run) {
@@ -2004,16 +1724,11 @@ func quernPlainReturnedFunctions(r *host2.Run) {
 func quernHostReturnedFunctions(r *host2.Run) {
 	x := host2.Slice[float32](r, 0)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ReturnedFunctions(r, base, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ReturnedFunctions(r, base, x, width)
 		}
 	}
 }
@@ -2061,7 +1776,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 			y2 *= x3
 			/*line functions.go:78*/ x[i] = y + y2
 		}
-	} /*line quern_gen.go:2064:1*/
+	} /*line quern_gen.go:1779:1*/
 }
 
 func quernPlainMethodValues(r *host2.Run) {
@@ -2072,16 +1787,11 @@ func quernPlainMethodValues(r *host2.Run) {
 func quernHostMethodValues(r *host2.Run) {
 	x := host2.Slice[meters](r, 0)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MethodValues(r, base, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1MethodValues(r, base, x, width)
 		}
 	}
 }
@@ -2112,7 +1822,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
 			/*line functions.go:88*/ result0 := t1.feet()
 			/*line functions.go:88*/ x[i] = result0
 		}
-	} /*line quern_gen.go:2115:1*/
+	} /*line quern_gen.go:1825:1*/
 }
 
 func quernPlainPositions(r *host2.Run) {
@@ -2121,26 +1831,19 @@ func quernPlainPositions(r *host2.Run) {
 }
 
 func quernHostPositions(r *host2.Run) {
-	sorted := host2.Slice[float32](r, 0)
-	x := host2.Slice[float32](r, 1)
-	at := host2.Slice[int32](r, 2)
+	sorted, x, at := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Positions(r, base, x, sorted, at, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Positions(r, base, x, sorted, at, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Positions(r *host2.Run, base int, x []float32, sorted []float32, at []int32, width int) {
+func quernRow1Positions(r *host2.Run, base int, x, sorted []float32, at []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -2154,10 +1857,8 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, sorted []float32, a
 				/*line functions.go:97*/ j := len(sorted)
 				/*line sort/search.go:61*/ i2 := 0
 				for i2 < j {
-					/*line sort/search.go:63:40000*/ if r.Halted() {
-						/*line sort/search.go:62*/ r.Halt()
-					}
-					/*line sort/search.go:63:40000*/ h := int(uint(i2+j) >> 1)
+					/*line sort/search.go:62*/ r.CheckHalt()
+					h := int(uint(i2+j) >> 1)
 					/*line functions.go:97*/ result := sorted[h] >= row[threadX]
 					/*line sort/search.go:65*/ if !result {
 						i2 = h + 1
@@ -2177,10 +1878,8 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, sorted []float32, a
 			j := len(sorted)
 			/*line sort/search.go:61*/ i2 := 0
 			for i2 < j {
-				/*line sort/search.go:63:40000*/ if r.Halted() {
-					/*line sort/search.go:62*/ r.Halt()
-				}
-				/*line sort/search.go:63:40000*/ h := int(uint(i2+j) >> 1)
+				/*line sort/search.go:62*/ r.CheckHalt()
+				h := int(uint(i2+j) >> 1)
 				/*line functions.go:97*/ result := sorted[h] >= x[i]
 				/*line sort/search.go:65*/ if !result {
 					i2 = h + 1
@@ -2190,7 +1889,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, sorted []float32, a
 			}
 			/*line functions.go:97*/ at[i] = int32(i2)
 		}
-	} /*line quern_gen.go:2193:1*/
+	} /*line quern_gen.go:1892:1*/
 }
 
 func quernPlainBoxBlur(r *host2.Run) {
@@ -2199,35 +1898,28 @@ func quernPlainBoxBlur(r *host2.Run) {
 }
 
 func quernHostBoxBlur(r *host2.Run) {
-	radius := host2.Value[int](r, 0)
-	in := host2.Slice[float32](r, 1)
-	out := host2.Slice[float32](r, 2)
+	radius, in, out := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	sums := host2.Scratch[float32](r, 0, max(1024, r.BlockDim.X))
 	value := float32(2*radius + 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		base2 := blockX*dimX + radius
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BoxBlur(r, sums, width, base, radius, in, base2)
-				for j := -radius; j <= radius; j++ {
-					start := base + j
-					quernRow2BoxBlur(r, sums, width, base, radius, in, j, base2, start)
-				}
-				quernRow3BoxBlur(r, sums, width, base, radius, in, out, value, base2)
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1BoxBlur(r, sums, width, base, radius, in, base2)
+			for j := -radius; j <= radius; j++ {
+				start := base + j
+				quernRow2BoxBlur(r, sums, width, base, radius, in, j, base2, start)
 			}
+			quernRow3BoxBlur(r, sums, width, base, radius, in, out, value, base2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BoxBlur(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, base2 int) {
-	sumRow := sums[:][:width]
+func quernRow1BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in []float32, base2 int) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX := max(radius-base, 0)
 		count := min(len(in)-base2, width) - firstX
@@ -2245,12 +1937,12 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			sum = 0
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2248:1*/
+	} /*line quern_gen.go:1940:1*/
 }
 
 //go:noinline
-func quernRow2BoxBlur(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, j int, base2 int, start int) {
-	sumRow := sums[:][:width]
+func quernRow2BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in []float32, j, base2, start int) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX2 := max(radius-base, 0)
 		count2 := min(len(in)-base2, width) - firstX2
@@ -2276,12 +1968,12 @@ func quernRow2BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			/*line functions.go:112*/ sum += in[i+j]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2279:1*/
+	} /*line quern_gen.go:1971:1*/
 }
 
 //go:noinline
-func quernRow3BoxBlur(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, out []float32, value float32, base2 int) {
-	sumRow := sums[:][:width]
+func quernRow3BoxBlur(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, value float32, base2 int) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX3 := max(radius-base, 0)
 		count3 := min(len(in)-base2, width) - firstX3
@@ -2305,15 +1997,12 @@ func quernRow3BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 		if i >= radius && i+radius < len(in) {
 			/*line functions.go:114*/ out[i] = sum / value
 		}
-	} /*line quern_gen.go:2308:1*/
+	} /*line quern_gen.go:2000:1*/
 }
 
 func quernHostBoxBlur_radius_1(r *host2.Run) {
-	in := host2.Slice[float32](r, 1)
-	out := host2.Slice[float32](r, 2)
+	in, out := host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	radius2 := 1
 	value := float32(2*radius2 + 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2322,17 +2011,14 @@ func quernHostBoxBlur_radius_1(r *host2.Run) {
 		base2 := blockX*dimX + radius2
 		base3 := blockX*dimX + -1
 		base4 := blockX*dimX + 1
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BoxBlur_radius_1(r, base, radius2, in, out, value, width, base2, base3, base4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1BoxBlur_radius_1(r, base, radius2, in, out, value, width, base2, base3, base4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_1(r *host2.Run, base int, radius2 int, in []float32, out []float32, value float32, width int, base2 int, base3 int, base4 int) {
+func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float32, value float32, width, base2, base3, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && radius2 >= -1<<61 && radius2 <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX := max(radius2-base, 0)
 		count := min(len(in)-base2, width) - firstX
@@ -2366,15 +2052,12 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i]
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2369:1*/
+	} /*line quern_gen.go:2055:1*/
 }
 
 func quernHostBoxBlur_radius_2(r *host2.Run) {
-	in := host2.Slice[float32](r, 1)
-	out := host2.Slice[float32](r, 2)
+	in, out := host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	radius2 := 2
 	value := float32(2*radius2 + 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2385,17 +2068,14 @@ func quernHostBoxBlur_radius_2(r *host2.Run) {
 		base4 := blockX*dimX + -1
 		base5 := blockX*dimX + 1
 		base6 := blockX*dimX + 2
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BoxBlur_radius_2(r, base, radius2, in, out, value, width, base2, base3, base4, base5, base6)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1BoxBlur_radius_2(r, base, radius2, in, out, value, width, base2, base3, base4, base5, base6)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_2(r *host2.Run, base int, radius2 int, in []float32, out []float32, value float32, width int, base2 int, base3 int, base4 int, base5 int, base6 int) {
+func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float32, value float32, width, base2, base3, base4, base5, base6 int) {
 	if base >= -1<<61 && base <= 1<<61 && radius2 >= -1<<61 && radius2 <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX := max(radius2-base, 0)
 		count := min(len(in)-base2, width) - firstX
@@ -2435,15 +2115,12 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2438:1*/
+	} /*line quern_gen.go:2118:1*/
 }
 
 func quernHostBoxBlur_radius_3(r *host2.Run) {
-	in := host2.Slice[float32](r, 1)
-	out := host2.Slice[float32](r, 2)
+	in, out := host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	radius2 := 3
 	value := float32(2*radius2 + 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2456,17 +2133,14 @@ func quernHostBoxBlur_radius_3(r *host2.Run) {
 		base6 := blockX*dimX + 1
 		base7 := blockX*dimX + 2
 		base8 := blockX*dimX + 3
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BoxBlur_radius_3(r, base, radius2, in, out, value, width, base2, base3, base4, base5, base6, base7, base8)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1BoxBlur_radius_3(r, base, radius2, in, out, value, width, base2, base3, base4, base5, base6, base7, base8)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_3(r *host2.Run, base int, radius2 int, in []float32, out []float32, value float32, width int, base2 int, base3 int, base4 int, base5 int, base6 int, base7 int, base8 int) {
+func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float32, value float32, width, base2, base3, base4, base5, base6, base7, base8 int) {
 	if base >= -1<<61 && base <= 1<<61 && radius2 >= -1<<61 && radius2 <= 1<<61 && base2 >= -1<<61 && base2 <= 1<<61 {
 		firstX := max(radius2-base, 0)
 		count := min(len(in)-base2, width) - firstX
@@ -2512,7 +2186,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:112*/ sum += in[i+3]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2515:1*/
+	} /*line quern_gen.go:2189:1*/
 }
 
 func quernPlainScale(r *host2.Run) {
@@ -2521,19 +2195,13 @@ func quernPlainScale(r *host2.Run) {
 }
 
 func quernHostScale(r *host2.Run) {
-	a := host2.Value[float32](r, 0)
-	x := host2.Slice[float32](r, 1)
+	a, x := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scale(r, base, x, a, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Scale(r, base, x, a, width)
 		}
 	}
 }
@@ -2550,16 +2218,16 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, width int) {
 			for threadX := range count {
 				/*line kernels.go:10*/ row[threadX] *= a
 			}
-			/*line kernels.go:12:50000*/ return
+			return
 		}
 	}
-	/*line kernels.go:15:50000*/ for threadX := range width {
+	/*line :15:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line kernels.go:9*/ if i < len(x) {
 			x[i] *= a
 		}
-	} /*line quern_gen.go:2562:1*/
+	} /*line quern_gen.go:2230:1*/
 }
 
 func quernPlainTranspose(r *host2.Run) {
@@ -2568,10 +2236,7 @@ func quernPlainTranspose(r *host2.Run) {
 }
 
 func quernHostTranspose(r *host2.Run) {
-	w := host2.Value[int](r, 0)
-	h := host2.Value[int](r, 1)
-	in := host2.Slice[float32](r, 2)
-	out := host2.Slice[float32](r, 3)
+	w, h, in, out := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[float32](r, 2), host2.Slice[float32](r, 3)
 	tile := host2.Shared[[32][33]float32](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -2584,44 +2249,40 @@ func quernHostTranspose(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Transpose(r *host2.Run, base int, base2 int, w int, h int, tile *[32][33]float32, in []float32) {
-	for threadZ := range 1 {
-		for threadY := range 32 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start := base2 + threadY
-			{
-				row := (*[32]float32)(tile[threadY][0:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					/*line memory.go:15*/ x := base + threadX
-					y := start
-					/*line memory.go:16:60000*/ if x < w && y < h {
-						row[threadX] = in[y*w+x]
-					}
+func quernRow1Transpose(r *host2.Run, base, base2, w, h int, tile *[32][33]float32, in []float32) {
+	for threadY := range 32 {
+		r.ThreadIdx.Y = threadY
+		start := base2 + threadY
+		{
+			row := (*[32]float32)(tile[threadY][0:])
+			for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				/*line memory.go:15*/ x := base + threadX
+				y := start
+				/*line memory.go:16*/ if x < w && y < h {
+					row[threadX] = in[y*w+x]
 				}
 			}
 		}
-	} /*line quern_gen.go:2604:1*/
+	} /*line quern_gen.go:2267:1*/
 }
 
 //go:noinline
-func quernRow2Transpose(r *host2.Run, base2 int, base int, h int, w int, out []float32, tile *[32][33]float32) {
-	for threadZ := range 1 {
-		for threadY := range 32 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start2 := base + threadY
-			{
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					/*line memory.go:20*/ x := base2 + threadX
-					y := start2
-					/*line memory.go:21:60000*/ if x < h && y < w {
-						out[y*h+x] = tile[threadX][threadY]
-					}
+func quernRow2Transpose(r *host2.Run, base2, base, h, w int, out []float32, tile *[32][33]float32) {
+	for threadY := range 32 {
+		r.ThreadIdx.Y = threadY
+		start2 := base + threadY
+		{
+			for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				/*line memory.go:20*/ x := base2 + threadX
+				y := start2
+				/*line :21:500*/ if x < h && y < w {
+					out[y*h+x] = tile[threadX][threadY]
 				}
 			}
 		}
-	} /*line quern_gen.go:2624:1*/
+	} /*line quern_gen.go:2285:1*/
 }
 
 func quernPlainHistogram(r *host2.Run) {
@@ -2630,11 +2291,8 @@ func quernPlainHistogram(r *host2.Run) {
 }
 
 func quernHostHistogram(r *host2.Run) {
-	x := host2.Slice[uint8](r, 0)
-	out := host2.Slice[uint32](r, 1)
+	x, out := host2.Slice[uint8](r, 0), host2.Slice[uint32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	bins := host2.Dynamic[uint32](r, 0)
 	var iFirst int
@@ -2650,44 +2308,32 @@ func quernHostHistogram(r *host2.Run) {
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Histogram(r, dimX, bins)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Histogram(r, dimX, bins)
 		}
-		/*line memory.go:36:60000*/ iFirst = blockX * dimX
-		/*line memory.go:37:60000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
+		/*line memory.go:36:500*/ iFirst = blockX * dimX
+		/*line :37:1000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
 			at = iFirst + size4
 			at2 = iFirst + size5
 			at3 = iFirst + size6
 			count := dimX
 			same := iFirst >= 0 && count <= len(x)-iFirst && at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3
-			/*line memory.go:43:60000*/ for threadZ := range dimZ {
-				/*line memory.go:44:60000*/ for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Histogram(r, bins, x, iFirst, at, at2, at3, dimX, count, same)
-				}
+			/*line memory.go:43*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				quernRow2Histogram(r, bins, x, iFirst, at, at2, at3, dimX, count, same)
 			}
 		}
-		/*line memory.go:50:60000*/ iFirst2 = max(iFirst, blockX*dimX)
-		/*line memory.go:51:60000*/ for ; iFirst2 < len(x); iFirst2 += size {
+		iFirst2 = max(iFirst, blockX*dimX)
+		for ; iFirst2 < len(x); iFirst2 += size {
 			count2 := min(dimX, len(x)-iFirst2)
 			same2 := iFirst2 >= 0 && count2 <= len(x)-iFirst2
-			/*line memory.go:54*/ for threadZ := range dimZ {
-				/*line memory.go:55:60000*/ for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2)
-				}
+			/*line :51:500*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2)
 			}
 		}
-		/*line memory.go:61:60000*/ for threadZ := range dimZ {
-			/*line memory.go:62:60000*/ for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow4Histogram(r, dimX, bins, out)
-			}
+		/*line :55:500*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow4Histogram(r, dimX, bins, out)
 		}
-	} /*line quern_gen.go:2690:1*/
+	} /*line quern_gen.go:2336:1*/
 }
 
 //go:noinline
@@ -2697,11 +2343,11 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 		/*line memory.go:32*/ for i := threadX; i < len(bins); i += dimX {
 			bins[i] = 0
 		}
-	} /*line quern_gen.go:2700:1*/
+	} /*line quern_gen.go:2346:1*/
 }
 
 //go:noinline
-func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, iFirst int, at int, at2 int, at3 int, dimX int, count int, same bool) {
+func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, iFirst, at, at2, at3, dimX, count int, same bool) {
 	if same {
 		row := x[iFirst:][:count]
 		row2 := x[at:][:count]
@@ -2714,7 +2360,7 @@ func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, iFirst int, at i
 			/*line memory.go:37*/ bins[host2.Rem(int(row3[threadX]), len(bins))] += 1
 			/*line memory.go:37*/ bins[host2.Rem(int(row4[threadX]), len(bins))] += 1
 		}
-		/*line memory.go:39:60000*/ return
+		/*line :39:500*/ return
 	}
 	/*line memory.go:41*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2722,11 +2368,11 @@ func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, iFirst int, at i
 		/*line memory.go:37*/ bins[host2.Rem(int(x[at+threadX]), len(bins))] += 1
 		/*line memory.go:37*/ bins[host2.Rem(int(x[at2+threadX]), len(bins))] += 1
 		/*line memory.go:37*/ bins[host2.Rem(int(x[at3+threadX]), len(bins))] += 1
-	} /*line quern_gen.go:2725:1*/
+	} /*line quern_gen.go:2371:1*/
 }
 
 //go:noinline
-func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dimX int, count2 int, same2 bool) {
+func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dimX, count2 int, same2 bool) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		if count2 <= 0 {
 			return
@@ -2737,25 +2383,25 @@ func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dim
 				r.ThreadIdx.X = threadX
 				/*line memory.go:37*/ bins[host2.Rem(int(row5[threadX]), len(bins))] += 1
 			}
-			/*line memory.go:39:60000*/ return
+			/*line :39:500*/ return
 		}
 	}
-	/*line memory.go:42:60000*/ for threadX := range dimX {
+	/*line :42:500*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line memory.go:36:60000*/ if iFirst2+threadX < len(x) {
+		/*line :36:500*/ if iFirst2+threadX < len(x) {
 			bins[host2.Rem(int(x[iFirst2+threadX]), len(bins))] += 1
 		}
-	} /*line quern_gen.go:2748:1*/
+	} /*line quern_gen.go:2394:1*/
 }
 
 //go:noinline
-func quernRow4Histogram(r *host2.Run, dimX int, bins []uint32, out []uint32) {
+func quernRow4Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line memory.go:40:60000*/ for i2 := threadX; i2 < len(bins); i2 += dimX {
+		/*line memory.go:40:500*/ for i2 := threadX; i2 < len(bins); i2 += dimX {
 			atomic.AddUint32(&out[i2], bins[i2])
 		}
-	} /*line quern_gen.go:2758:1*/
+	} /*line quern_gen.go:2404:1*/
 }
 
 func quernPlainExtent(r *host2.Run) {
@@ -2764,26 +2410,19 @@ func quernPlainExtent(r *host2.Run) {
 }
 
 func quernHostExtent(r *host2.Run) {
-	x := host2.Slice[float32](r, 0)
-	low := host2.Slice[float32](r, 1)
-	high := host2.Slice[float32](r, 2)
+	x, low, high := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Extent(r, base, x, low, high, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Extent(r, base, x, low, high, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Extent(r *host2.Run, base int, x []float32, low []float32, high []float32, width int) {
+func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -2795,17 +2434,17 @@ func quernRow1Extent(r *host2.Run, base int, x []float32, low []float32, high []
 				/*line memory.go:50*/ kernel.AtomicMin(&low[0], row[threadX])
 				kernel.AtomicMax(&high[0], row[threadX])
 			}
-			/*line memory.go:53:60000*/ return
+			/*line :53:500*/ return
 		}
 	}
-	/*line memory.go:56:60000*/ for threadX := range width {
+	/*line :56:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line memory.go:49:60000*/ if i < len(x) {
+		/*line :49:500*/ if i < len(x) {
 			kernel.AtomicMin(&low[0], x[i])
 			kernel.AtomicMax(&high[0], x[i])
 		}
-	} /*line quern_gen.go:2808:1*/
+	} /*line quern_gen.go:2447:1*/
 }
 
 func quernPlainMark(r *host2.Run) {
@@ -2814,28 +2453,20 @@ func quernPlainMark(r *host2.Run) {
 }
 
 func quernHostMark(r *host2.Run) {
-	x := host2.Slice[uint16](r, 0)
-	set := host2.Slice[uint32](r, 1)
-	left := host2.Slice[uint32](r, 2)
-	odd := host2.Slice[uint32](r, 3)
+	x, set, left, odd := host2.Slice[uint16](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	c := uint32(1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Mark(r, base, x, c, set, left, odd, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Mark(r, base, x, c, set, left, odd, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set []uint32, left []uint32, odd []uint32, width int) {
+func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd []uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, width)
 		if count <= 0 {
@@ -2857,14 +2488,14 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set []uint32, l
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line memory.go:60:60000*/ if i < len(x) {
+		/*line :60:500*/ if i < len(x) {
 			word := x[i] / 32
 			/*line memory.go:61*/ bit := c << (x[i] % 32)
 			kernel.AtomicOr(&set[word], bit)
 			kernel.AtomicAnd(&left[word], ^bit)
 			kernel.AtomicXor(&odd[word], bit)
 		}
-	} /*line quern_gen.go:2867:1*/
+	} /*line quern_gen.go:2498:1*/
 }
 
 func quernPlainInsert(r *host2.Run) {
@@ -2873,28 +2504,20 @@ func quernPlainInsert(r *host2.Run) {
 }
 
 func quernHostInsert(r *host2.Run) {
-	keys := host2.Slice[uint32](r, 0)
-	table := host2.Slice[uint32](r, 1)
-	newest := host2.Slice[int32](r, 2)
-	previous := host2.Slice[int32](r, 3)
+	keys, table, newest, previous := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := uint32(len(table))
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Insert(r, base, keys, n, table, newest, previous, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Insert(r, base, keys, n, table, newest, previous, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []uint32, newest []int32, previous []int32, width int) {
+func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []uint32, newest, previous []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(keys)-base, width)
 		if count <= 0 {
@@ -2907,11 +2530,9 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				/*line memory.go:79*/ for at := row[threadX] * 2654435769 % n; ; {
-					/*line memory.go:80:60000*/ if r.Halted() {
-						/*line memory.go:79*/ r.Halt()
-					}
-					/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
-					/*line memory.go:81*/ if old == 0 || old == row[threadX] {
+					/*line memory.go:79*/ r.CheckHalt()
+					old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
+					if old == 0 || old == row[threadX] {
 						break
 					}
 					at = (at + 1) % n
@@ -2929,18 +2550,16 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 			continue
 		}
 		/*line memory.go:79*/ for at := keys[i] * 2654435769 % n; ; {
-			/*line memory.go:80:60000*/ if r.Halted() {
-				/*line memory.go:79*/ r.Halt()
-			}
-			/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
-			/*line memory.go:81*/ if old == 0 || old == keys[i] {
+			/*line memory.go:79*/ r.CheckHalt()
+			old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
+			if old == 0 || old == keys[i] {
 				break
 			}
 			at = (at + 1) % n
 		}
 		old2 := kernel.AtomicExchange(&newest[0], int32(i))
 		/*line memory.go:86*/ previous[i] = old2
-	} /*line quern_gen.go:2943:1*/
+	} /*line quern_gen.go:2562:1*/
 }
 
 func quernPlainTake(r *host2.Run) {
@@ -2949,19 +2568,13 @@ func quernPlainTake(r *host2.Run) {
 }
 
 func quernHostTake(r *host2.Run) {
-	stock := host2.Slice[int32](r, 0)
-	got := host2.Slice[bool](r, 1)
+	stock, got := host2.Slice[int32](r, 0), host2.Slice[bool](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Take(r, base, got, stock, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Take(r, base, got, stock, width)
 		}
 	}
 }
@@ -2979,7 +2592,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 				/*line memory.go:94*/ old := kernel.AtomicSub(&stock[0], 1)
 				row[threadX] = old > 0
 			}
-			/*line memory.go:97:60000*/ return
+			/*line :97:500*/ return
 		}
 	}
 	/*line memory.go:100*/ for threadX := range width {
@@ -2989,7 +2602,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 			old := kernel.AtomicSub(&stock[0], 1)
 			/*line memory.go:94*/ got[i] = old > 0
 		}
-	} /*line quern_gen.go:2992:1*/
+	} /*line quern_gen.go:2605:1*/
 }
 
 func quernPlainRelay(r *host2.Run) {
@@ -2998,27 +2611,19 @@ func quernPlainRelay(r *host2.Run) {
 }
 
 func quernHostRelay(r *host2.Run) {
-	x := host2.Slice[int64](r, 0)
-	sums := host2.Slice[int64](r, 1)
-	ready := host2.Slice[uint32](r, 2)
-	ticket := host2.Slice[uint32](r, 3)
+	x, sums, ready, ticket := host2.Slice[int64](r, 0), host2.Slice[int64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	c := uint32(1)
 	for r.Next() {
 		count := min(dimX, 1)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Relay(r, ticket, c, x, ready, sums, dimX, count)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Relay(r, ticket, c, x, ready, sums, dimX, count)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX int, count int) {
+func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX, count int) {
 	if count <= 0 {
 		return
 	}
@@ -3031,22 +2636,20 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 			if n > 0 {
 				var loaded uint32
 				/*line memory.go:109*/ for {
-					/*line memory.go:110:60000*/ if r.Halted() {
-						/*line memory.go:109*/ r.Halt()
-					}
+					/*line memory.go:109*/ r.CheckHalt()
 					/*line memory.go:109*/ loaded = host2.Load(r, &ready[n-1])
-					/*line memory.go:110:60000*/ if !(loaded == 0) {
+					/*line :110:500*/ if !(loaded == 0) {
 						break
 					}
 				}
 				/*line memory.go:111*/ sum += sums[n-1]
 			}
-			/*line memory.go:113:60000*/ sums[n] = sum
+			/*line :113:500*/ sums[n] = sum
 			kernel.StoreRelease(&ready[n], 1)
 		}
-		/*line memory.go:116:60000*/ return
+		/*line :116:500*/ return
 	}
-	/*line memory.go:118:60000*/ for threadX := range dimX {
+	/*line :118:500*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line memory.go:103*/ if threadX > 0 {
 			continue
@@ -3057,19 +2660,17 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 		if n > 0 {
 			var loaded uint32
 			/*line memory.go:109*/ for {
-				/*line memory.go:110:60000*/ if r.Halted() {
-					/*line memory.go:109*/ r.Halt()
-				}
+				/*line memory.go:109*/ r.CheckHalt()
 				/*line memory.go:109*/ loaded = host2.Load(r, &ready[n-1])
-				/*line memory.go:110:60000*/ if !(loaded == 0) {
+				/*line :110:500*/ if !(loaded == 0) {
 					break
 				}
 			}
 			/*line memory.go:111*/ sum += sums[n-1]
 		}
-		/*line memory.go:113:60000*/ sums[n] = sum
+		/*line :113:500*/ sums[n] = sum
 		kernel.StoreRelease(&ready[n], 1)
-	} /*line quern_gen.go:3072:1*/
+	} /*line quern_gen.go:2673:1*/
 }
 
 func quernPlainTotal(r *host2.Run) {
@@ -3078,10 +2679,7 @@ func quernPlainTotal(r *host2.Run) {
 }
 
 func quernHostTotal(r *host2.Run) {
-	x := host2.Slice[float64](r, 0)
-	partial := host2.Slice[float64](r, 1)
-	done := host2.Slice[uint32](r, 2)
-	out := host2.Slice[float64](r, 3)
+	x, partial, done, out := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[float64](r, 3)
 	gridX := r.GridDim.X
 	var kFirst int
 	sum := host2.Shared[[128]float64](r, 0)
@@ -3100,53 +2698,29 @@ func quernHostTotal(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line memory.go:125*/ kFirst = blockX * 128
-		for range 1 {
-			for range 1 {
-				quernRow1Total(r, sum)
-			}
-		}
+		quernRow1Total(r, sum)
 		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && kFirst < size2; kFirst += size3 {
 			at = kFirst + size4
 			at2 = kFirst + size5
 			at3 = kFirst + size6
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Total(r, sum, x, kFirst, at, at2, at3)
-				}
-			}
+			quernRow2Total(r, sum, x, kFirst, at, at2, at3)
 		}
 		kFirst2 = max(kFirst, blockX*128)
 		for ; kFirst2 < len(x); kFirst2 += size {
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow3Total(r, kFirst2, x, sum)
-				}
-			}
+			quernRow3Total(r, kFirst2, x, sum)
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow4Total(r, sum, partial, blockX, done, c, last, gridX)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow5Total(r, last, gridX, partial, out)
-			}
-		}
-	} /*line quern_gen.go:3140:1*/
+		quernRow4Total(r, sum, partial, blockX, done, c, last, gridX)
+		quernRow5Total(r, last, gridX, partial, out)
+	} /*line quern_gen.go:2714:1*/
 }
 
 //go:noinline
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
-	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3145:1*/
+	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:2719:1*/
 }
 
 //go:noinline
-func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, kFirst int, at int, at2 int, at3 int) {
+func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, kFirst, at, at2, at3 int) {
 	if kFirst >= 0 && 128 <= len(x)-kFirst && at >= 0 && 128 <= len(x)-at && at2 >= 0 && 128 <= len(x)-at2 && at3 >= 0 && 128 <= len(x)-at3 {
 		row := (*[128]float64)(x[kFirst:])
 		row2 := (*[128]float64)(x[at:])
@@ -3166,7 +2740,7 @@ func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, kFirst int, at
 		/*line memory.go:126*/ sum[threadX] += x[at+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at2+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at3+threadX]
-	} /*line quern_gen.go:3169:1*/
+	} /*line quern_gen.go:2743:1*/
 }
 
 //go:noinline
@@ -3190,7 +2764,7 @@ func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 		/*line memory.go:125*/ if kFirst2+threadX < len(x) {
 			sum[threadX] += x[kFirst2+threadX]
 		}
-	} /*line quern_gen.go:3193:1*/
+	} /*line quern_gen.go:2767:1*/
 }
 
 //go:noinline
@@ -3232,11 +2806,11 @@ func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 			*last = old == uint32(gridX-1)
 			/*line memory.go:137*/ kernel.Fence()
 		}
-	} /*line quern_gen.go:3235:1*/
+	} /*line quern_gen.go:2809:1*/
 }
 
 //go:noinline
-func quernRow5Total(r *host2.Run, last *bool, gridX int, partial []float64, out []float64) {
+func quernRow5Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		/*line memory.go:140*/ if *last && threadX == 0 {
@@ -3246,7 +2820,7 @@ func quernRow5Total(r *host2.Run, last *bool, gridX int, partial []float64, out 
 			}
 			out[0] = s2
 		}
-	} /*line quern_gen.go:3249:1*/
+	} /*line quern_gen.go:2823:1*/
 }
 
 func quernPlainSpread(r *host2.Run) {
@@ -3255,27 +2829,21 @@ func quernPlainSpread(r *host2.Run) {
 }
 
 func quernHostSpread(r *host2.Run) {
-	flag := host2.Slice[uint32](r, 0)
-	saw := host2.Slice[bool](r, 1)
+	flag, saw := host2.Slice[uint32](r, 0), host2.Slice[bool](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		count := min(dimX, len(saw)-base)
 		same := 0 < len(flag) && base >= 0 && count <= len(saw)-base
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Spread(r, base, saw, blockX, flag, dimX, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Spread(r, base, saw, blockX, flag, dimX, count, same)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint32, dimX int, count int, same bool) {
+func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint32, dimX, count int, same bool) {
 	if base >= -1<<61 && base <= 1<<61 {
 		if count <= 0 {
 			return
@@ -3302,7 +2870,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 			loaded := host2.Load(r, &flag[0])
 			/*line memory.go:158*/ saw[i] = loaded == 1
 		}
-	} /*line quern_gen.go:3305:1*/
+	} /*line quern_gen.go:2873:1*/
 }
 
 func quernPlainRows(r *host2.Run) {
@@ -3311,8 +2879,7 @@ func quernPlainRows(r *host2.Run) {
 }
 
 func quernHostRows(r *host2.Run) {
-	a := host2.Slice[float32](r, 0)
-	out := host2.Slice[float32](r, 1)
+	a, out := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	gridX := r.GridDim.X
 	var stage int
 	var y int
@@ -3324,38 +2891,21 @@ func quernHostRows(r *host2.Run) {
 		base := blockX * 256
 		/*line memory.go:173*/ stage = 0
 		y = blockX
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rows(r, blockX, n, row, a, base)
-			}
-		}
+		quernRow1Rows(r, blockX, n, row, a, base)
 		for ; y < n; y += gridX {
-			if r.Halted() {
-				/*line memory.go:174*/ r.Halt()
-			}
-			/*line memory.go:175*/ next = y + gridX
+			/*line memory.go:174*/ r.CheckHalt()
+			next = y + gridX
 			t8 := 1 - stage
 			start := next * 256
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Rows(r, next, n, row, t8, a, start)
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow3Rows(r, row, stage, out, y)
-				}
-			}
+			quernRow2Rows(r, next, n, row, t8, a, start)
+			quernRow3Rows(r, row, stage, out, y)
 			/*line memory.go:189*/ stage = 1 - stage
 		}
-	} /*line quern_gen.go:3354:1*/
+	} /*line quern_gen.go:2904:1*/
 }
 
 //go:noinline
-func quernRow1Rows(r *host2.Run, blockX int, n int, row *[2][256]float32, a []float32, base int) {
+func quernRow1Rows(r *host2.Run, blockX, n int, row *[2][256]float32, a []float32, base int) {
 	if !(blockX < n) {
 		return
 	}
@@ -3367,11 +2917,11 @@ func quernRow1Rows(r *host2.Run, blockX int, n int, row *[2][256]float32, a []fl
 		/*line memory.go:170*/ t6 := a[t5:]
 //line memory.go:170
 		*(*[4]float32)(t4) = *(*[4]float32)(t6)
-	} /*line quern_gen.go:3370:1*/
+	} /*line quern_gen.go:2920:1*/
 }
 
 //go:noinline
-func quernRow2Rows(r *host2.Run, next int, n int, row *[2][256]float32, t8 int, a []float32, start int) {
+func quernRow2Rows(r *host2.Run, next, n int, row *[2][256]float32, t8 int, a []float32, start int) {
 	if !(next < n) {
 		return
 	}
@@ -3399,7 +2949,7 @@ func quernRow2Rows(r *host2.Run, next int, n int, row *[2][256]float32, t8 int, 
 //line memory.go:176
 			*(*[4]float32)(t10) = *(*[4]float32)(t12)
 		}
-	} /*line quern_gen.go:3402:1*/
+	} /*line quern_gen.go:2952:1*/
 }
 
 //go:noinline
@@ -3437,7 +2987,7 @@ func quernRow3Rows(r *host2.Run, row *[2][256]float32, stage int, out []float32,
 			}
 			out[y] = sum
 		}
-	} /*line quern_gen.go:3440:1*/
+	} /*line quern_gen.go:2990:1*/
 }
 
 func quernPlainBlur(r *host2.Run) {
@@ -3446,8 +2996,7 @@ func quernPlainBlur(r *host2.Run) {
 }
 
 func quernHostBlur(r *host2.Run) {
-	x := host2.Slice[float32](r, 0)
-	out := host2.Slice[float32](r, 1)
+	x, out := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	var t3 []float32
 	part := host2.Shared[[264]float32](r, 1)
 	for r.Next() {
@@ -3460,22 +3009,17 @@ func quernHostBlur(r *host2.Run) {
 		/*line memory.go:201*/ t3 = part[:]
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				r.ThreadIdx.Z, r.ThreadIdx.Y = threadZ, threadY
 				same := threadY == 0 && threadZ == 0
 				quernRow1Blur(r, same, t3, x, first, threadY, threadZ)
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Blur(r, base, x, out, part, first, base2, base3, base4)
-			}
-		}
-	} /*line quern_gen.go:3474:1*/
+		quernRow2Blur(r, base, x, out, part, first, base2, base3, base4)
+	} /*line quern_gen.go:3018:1*/
 }
 
 //go:noinline
-func quernRow1Blur(r *host2.Run, same bool, t3 []float32, x []float32, first int, threadY int, threadZ int) {
+func quernRow1Blur(r *host2.Run, same bool, t3, x []float32, first, threadY, threadZ int) {
 	if !(threadY == 0 && threadZ == 0) {
 		return
 	}
@@ -3488,11 +3032,11 @@ func quernRow1Blur(r *host2.Run, same bool, t3 []float32, x []float32, first int
 		threadX := firstX + lane
 		r.ThreadIdx.X = threadX
 		/*line memory.go:201*/ copy(t3, x[first:])
-	} /*line quern_gen.go:3491:1*/
+	} /*line quern_gen.go:3035:1*/
 }
 
 //go:noinline
-func quernRow2Blur(r *host2.Run, base int, x []float32, out []float32, part *[264]float32, first int, base2 int, base3 int, base4 int) {
+func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && len(x)-1 >= -1<<61 && len(x)-1 <= 1<<61 {
 		firstX2 := max(1-base, 0)
 		count2 := min(len(x)-1-base, 256) - firstX2
@@ -3517,7 +3061,7 @@ func quernRow2Blur(r *host2.Run, base int, x []float32, out []float32, part *[26
 		/*line memory.go:203*/ if i > 0 && i < len(x)-1 {
 			/*line memory.go:205*/ out[i] = (part[at-1] + part[at] + part[at+1]) / 3
 		}
-	} /*line quern_gen.go:3520:1*/
+	} /*line quern_gen.go:3064:1*/
 }
 
 func quernPlainTimed(r *host2.Run) {
@@ -3526,29 +3070,21 @@ func quernPlainTimed(r *host2.Run) {
 }
 
 func quernHostTimed(r *host2.Run) {
-	n := host2.Value[int](r, 0)
-	x := host2.Slice[float32](r, 1)
-	cycles := host2.Slice[int64](r, 2)
-	nanoseconds := host2.Slice[int64](r, 3)
+	n, x, cycles, nanoseconds := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[int64](r, 2), host2.Slice[int64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		count := dimX
 		same := base >= 0 && count <= len(x)-base && count <= len(cycles)-base && count <= len(nanoseconds)-base
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Timed(r, x, base, n, cycles, nanoseconds, dimX, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Timed(r, x, base, n, cycles, nanoseconds, dimX, count, same)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, nanoseconds []int64, dimX int, count int, same bool) {
+func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds []int64, dimX, count int, same bool) {
 	if same {
 		row := x[base:][:count]
 		row2 := cycles[base:][:count]
@@ -3558,10 +3094,8 @@ func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, 
 			/*line memory.go:215*/ begin := kernel.GlobalTimer()
 			v := row[threadX]
 			for i2 := 0; i2 < n; i2++ {
-				if r.Halted() {
-					/*line memory.go:217*/ r.Halt()
-				}
-				/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1 - 0)))
+				/*line memory.go:217*/ r.CheckHalt()
+				v = float32(math.Sqrt(float64(v + 1 - 0)))
 			}
 			row[threadX] = v
 			now := kernel.Clock()
@@ -3578,17 +3112,15 @@ func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, 
 		/*line memory.go:215*/ begin := kernel.GlobalTimer()
 		v := x[i]
 		for i2 := 0; i2 < n; i2++ {
-			if r.Halted() {
-				/*line memory.go:217*/ r.Halt()
-			}
-			/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1 - 0)))
+			/*line memory.go:217*/ r.CheckHalt()
+			v = float32(math.Sqrt(float64(v + 1 - 0)))
 		}
 		x[i] = v
 		now := kernel.Clock()
 		/*line memory.go:221*/ cycles[i] = now - start
 		now2 := kernel.GlobalTimer()
 		/*line memory.go:222*/ nanoseconds[i] = now2 - begin
-	} /*line quern_gen.go:3591:1*/
+	} /*line quern_gen.go:3123:1*/
 }
 
 func quernPlainIncrement(r *host2.Run) {
@@ -3601,12 +3133,7 @@ func quernHostIncrement(r *host2.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Increment(r, base, x, width)
-			}
-		}
+		quernRow1Increment(r, base, x, width)
 	}
 }
 
@@ -3622,16 +3149,16 @@ func quernRow1Increment(r *host2.Run, base int, x []int32, width int) {
 			for threadX := range count {
 				/*line options.go:11*/ row[threadX]++
 			}
-			/*line options.go:13:70000*/ return
+			return
 		}
 	}
-	/*line options.go:16:70000*/ for threadX := range width {
+	/*line :16:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line options.go:10*/ if i < len(x) {
 			x[i]++
 		}
-	} /*line quern_gen.go:3634:1*/
+	} /*line quern_gen.go:3161:1*/
 }
 
 func quernPlainMagnitudes(r *host2.Run) {
@@ -3640,26 +3167,19 @@ func quernPlainMagnitudes(r *host2.Run) {
 }
 
 func quernHostMagnitudes(r *host2.Run) {
-	x := host2.Slice[float32](r, 0)
-	y := host2.Slice[float32](r, 1)
-	out := host2.Slice[float32](r, 2)
+	x, y, out := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Magnitudes(r, base, out, x, y, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Magnitudes(r, base, out, x, y, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Magnitudes(r *host2.Run, base int, out []float32, x []float32, y []float32, width int) {
+func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, width)
 		if count <= 0 {
@@ -3675,13 +3195,13 @@ func quernRow1Magnitudes(r *host2.Run, base int, out []float32, x []float32, y [
 			return
 		}
 	}
-	/*line options.go:25:70000*/ for threadX := range width {
+	/*line :25:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line options.go:19*/ if i < len(out) {
 			out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i] - 0)))
 		}
-	} /*line quern_gen.go:3684:1*/
+	} /*line quern_gen.go:3204:1*/
 }
 
 func quernPlainColumnSums(r *host2.Run) {
@@ -3690,26 +3210,19 @@ func quernPlainColumnSums(r *host2.Run) {
 }
 
 func quernHostColumnSums(r *host2.Run) {
-	width := host2.Value[int](r, 0)
-	matrix := host2.Slice[float32](r, 1)
-	sums := host2.Slice[float32](r, 2)
+	width, matrix, sums := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ColumnSums(r, base, width, matrix, sums, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ColumnSums(r, base, width, matrix, sums, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ColumnSums(r *host2.Run, base int, width int, matrix []float32, sums []float32, width2 int) {
+func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 && width >= -1<<61 && width <= 1<<61 {
 		count := min(width-base, width2)
 		if count <= 0 {
@@ -3722,31 +3235,27 @@ func quernRow1ColumnSums(r *host2.Run, base int, width int, matrix []float32, su
 				col := base + threadX
 //line options.go:30
 				var sum float32
-				/*line options.go:32:70000*/ for i := col; i < len(matrix); i += width {
-					/*line options.go:33:70000*/ if r.Halted() {
-						/*line options.go:32*/ r.Halt()
-					}
-					/*line options.go:33:70000*/ sum += matrix[i]
+				/*line :32:500*/ for i := col; i < len(matrix); i += width {
+					/*line options.go:32*/ r.CheckHalt()
+					sum += matrix[i]
 				}
-				/*line options.go:35:70000*/ row[threadX] = sum
+				row[threadX] = sum
 			}
-			/*line options.go:37:70000*/ return
+			/*line :37:1500*/ return
 		}
 	}
-	/*line options.go:40:70000*/ for threadX := range width2 {
+	/*line :40:1000*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		col := base + threadX
-		/*line options.go:29:70000*/ if col < width {
+		/*line options.go:29*/ if col < width {
 			var sum float32
-			/*line options.go:32:70000*/ for i := col; i < len(matrix); i += width {
-				/*line options.go:33:70000*/ if r.Halted() {
-					/*line options.go:32*/ r.Halt()
-				}
-				/*line options.go:33:70000*/ sum += matrix[i]
+			/*line :32:500*/ for i := col; i < len(matrix); i += width {
+				/*line options.go:32*/ r.CheckHalt()
+				sum += matrix[i]
 			}
-			/*line options.go:35:70000*/ sums[col] = sum
+			sums[col] = sum
 		}
-	} /*line quern_gen.go:3749:1*/
+	} /*line quern_gen.go:3258:1*/
 }
 
 func quernPlainPolynomials(r *host2.Run) {
@@ -3755,11 +3264,8 @@ func quernPlainPolynomials(r *host2.Run) {
 }
 
 func quernHostPolynomials(r *host2.Run) {
-	coefficients := host2.Value[[8]float32](r, 0)
-	x := host2.Slice[float32](r, 1)
+	coefficients, x := host2.Value[[8]float32](r, 0), host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	var iFirst int
 	size := gridX * dimX
@@ -3774,21 +3280,18 @@ func quernHostPolynomials(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line options.go:45*/ iFirst = blockX * dimX
-		/*line options.go:46:70000*/ for ; iFirst < len(x); iFirst += size {
+		/*line :46:500*/ for ; iFirst < len(x); iFirst += size {
 			count := min(dimX, len(x)-iFirst)
 			same := iFirst >= 0 && count <= len(x)-iFirst
-			/*line options.go:49:70000*/ for threadZ := range dimZ {
-				/*line options.go:50:70000*/ for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same)
-				}
+			/*line :49:1000*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same)
 			}
 		}
-	} /*line quern_gen.go:3787:1*/
+	} /*line quern_gen.go:3290:1*/
 }
 
 //go:noinline
-func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c float32, c2 float32, c3 float32, c4 float32, c5 float32, c6 float32, c7 float32, c8 float32, dimX int, count int, same bool) {
+func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX, count int, same bool) {
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		if count <= 0 {
 			return
@@ -3808,12 +3311,12 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c float32, c2 f
 				y = y*row[threadX] + c8
 				/*line options.go:51*/ row[threadX] = y
 			}
-			/*line options.go:53:70000*/ return
+			/*line :53:1000*/ return
 		}
 	}
-	/*line options.go:56:70000*/ for threadX := range dimX {
+	/*line :56:1000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line options.go:45:70000*/ if iFirst+threadX < len(x) {
+		/*line :45:500*/ if iFirst+threadX < len(x) {
 			var y float32
 			/*line options.go:49*/ y = y*x[iFirst+threadX] + c
 			/*line options.go:49*/ y = y*x[iFirst+threadX] + c2
@@ -3825,7 +3328,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c float32, c2 f
 			/*line options.go:49*/ y = y*x[iFirst+threadX] + c8
 			/*line options.go:51*/ x[iFirst+threadX] = y
 		}
-	} /*line quern_gen.go:3828:1*/
+	} /*line quern_gen.go:3331:1*/
 }
 
 func quernPlainTrace(r *host2.Run) {
@@ -3834,27 +3337,21 @@ func quernPlainTrace(r *host2.Run) {
 }
 
 func quernHostTrace(r *host2.Run) {
-	limit := host2.Value[float32](r, 0)
-	x := host2.Slice[float32](r, 1)
+	limit, x := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		count := min(dimX, len(x)-base)
 		same := base >= 0 && count <= len(x)-base
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Trace(r, base, x, limit, dimX, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Trace(r, base, x, limit, dimX, count, same)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int, count int, same bool) {
+func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX, count int, same bool) {
 	if base >= -1<<61 && base <= 1<<61 {
 		if count <= 0 {
 			return
@@ -3863,22 +3360,22 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 			row := x[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-				/*line output.go:9:80000*/ if row[threadX] > limit {
+				/*line output.go:9:500*/ if row[threadX] > limit {
 					t2 := row[threadX]
 					/*line output.go:10*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
 				}
 			}
-			/*line output.go:13:80000*/ return
+			/*line :13:500*/ return
 		}
 	}
-	/*line output.go:16:80000*/ for threadX := range dimX {
+	/*line :16:1000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line output.go:9:80000*/ if i < len(x) && x[i] > limit {
+		/*line :9:500*/ if i < len(x) && x[i] > limit {
 			t2 := x[i]
 			/*line output.go:10*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
 		}
-	} /*line quern_gen.go:3881:1*/
+	} /*line quern_gen.go:3378:1*/
 }
 
 func quernPlainRoots(r *host2.Run) {
@@ -3889,16 +3386,11 @@ func quernPlainRoots(r *host2.Run) {
 func quernHostRoots(r *host2.Run) {
 	x := host2.Slice[float64](r, 0)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Roots(r, base, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Roots(r, base, x, width)
 		}
 	}
 }
@@ -3914,24 +3406,24 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line output.go:19:80000*/ if !(row[threadX] >= 0) {
+				/*line output.go:19:500*/ if !(row[threadX] >= 0) {
 					/*line output.go:19*/ host2.Fail(r, "assertion failed: the input is not negative")
 				}
-				/*line output.go:20:80000*/ row[threadX] = math.Sqrt(row[threadX] - 0)
+				/*line :20:1000*/ row[threadX] = math.Sqrt(row[threadX] - 0)
 			}
-			/*line output.go:22:80000*/ return
+			return
 		}
 	}
-	/*line output.go:25:80000*/ for threadX := range width {
+	/*line :25:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line output.go:18:80000*/ if i < len(x) {
-			/*line output.go:19:80000*/ if !(x[i] >= 0) {
+		/*line :18:1000*/ if i < len(x) {
+			if !(x[i] >= 0) {
 				/*line output.go:19*/ host2.Fail(r, "assertion failed: the input is not negative")
 			}
-			/*line output.go:20:80000*/ x[i] = math.Sqrt(x[i] - 0)
+			/*line :20:1000*/ x[i] = math.Sqrt(x[i] - 0)
 		}
-	} /*line quern_gen.go:3934:1*/
+	} /*line quern_gen.go:3426:1*/
 }
 
 func quernPlainDecode(r *host2.Run) {
@@ -3940,19 +3432,13 @@ func quernPlainDecode(r *host2.Run) {
 }
 
 func quernHostDecode(r *host2.Run) {
-	text := host2.Slice[uint8](r, 0)
-	values := host2.Slice[int32](r, 1)
+	text, values := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Decode(r, base, text, values, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Decode(r, base, text, values, width)
 		}
 	}
 }
@@ -3970,30 +3456,30 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, width
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				/*line output.go:32*/ c := row[threadX]
-				/*line output.go:33:80000*/ if 48 <= c && c <= 57 {
+				/*line :33:500*/ if 48 <= c && c <= 57 {
 					row2[threadX] = int32(c - 48)
-//line output.go:35:80000
+//line :35:500
 				} else {
-					/*line output.go:36:80000*/ host2.Fail(r, "not a digit")
+					/*line :36:1000*/ host2.Fail(r, "not a digit")
 				}
 			}
-			/*line output.go:39:80000*/ return
+			/*line :39:1000*/ return
 		}
 	}
-	/*line output.go:42:80000*/ for threadX := range width {
+	/*line :42:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line output.go:29:80000*/ if i >= len(text) {
+		/*line :29:500*/ if i >= len(text) {
 			continue
 		}
-		/*line output.go:32:80000*/ c := text[i]
-		/*line output.go:33:80000*/ if 48 <= c && c <= 57 {
+		/*line :32:1000*/ c := text[i]
+		/*line :33:500*/ if 48 <= c && c <= 57 {
 			values[i] = int32(c - 48)
-//line output.go:35:80000
+//line :35:500
 		} else {
-			/*line output.go:36:80000*/ host2.Fail(r, "not a digit")
+			/*line :36:1000*/ host2.Fail(r, "not a digit")
 		}
-	} /*line quern_gen.go:3996:1*/
+	} /*line quern_gen.go:3482:1*/
 }
 
 func quernPlainPiHits(r *host2.Run) {
@@ -4002,26 +3488,19 @@ func quernPlainPiHits(r *host2.Run) {
 }
 
 func quernHostPiHits(r *host2.Run) {
-	seed := host2.Value[uint64](r, 0)
-	n := host2.Value[int](r, 1)
-	hits := host2.Slice[int32](r, 2)
+	seed, n, hits := host2.Value[uint64](r, 0), host2.Value[int](r, 1), host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PiHits(r, base, hits, seed, n, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1PiHits(r, base, hits, seed, n, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, width int) {
+func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(hits)-base, width)
 		if count2 <= 0 {
@@ -4037,44 +3516,40 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 				random := result0
 //line random.go:15
 				var count int32
-				/*line random.go:16:90000*/ for i2 := 0; i2 < n; i2++ {
-					/*line random.go:17*/ if r.Halted() {
-						/*line random.go:16*/ r.Halt()
-					}
-					/*line random.go:17*/ x := random.Float32()
+				/*line :16:1500*/ for i2 := 0; i2 < n; i2++ {
+					/*line random.go:16*/ r.CheckHalt()
+					x := random.Float32()
 					/*line random.go:17*/ y := random.Float32()
-					/*line random.go:18:90000*/ if x*x+y*y < 1 {
+					/*line :18:1500*/ if x*x+y*y < 1 {
 						count++
 					}
 				}
-				/*line random.go:22:90000*/ row[threadX] = count
+				/*line :22:500*/ row[threadX] = count
 			}
-			/*line random.go:24:90000*/ return
+			/*line :24:1000*/ return
 		}
 	}
-	/*line random.go:27:90000*/ for threadX := range width {
+	/*line :27:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t2 := uint64(i)
-		/*line random.go:11:90000*/ if i >= len(hits) {
+		/*line :11:500*/ if i >= len(hits) {
 			continue
 		}
-		/*line random.go:14:90000*/ result0 := kernel.NewRandom(seed, t2)
+		/*line :14:500*/ result0 := kernel.NewRandom(seed, t2)
 		random := result0
 //line random.go:15
 		var count int32
-		/*line random.go:16:90000*/ for i2 := 0; i2 < n; i2++ {
-			/*line random.go:17*/ if r.Halted() {
-				/*line random.go:16*/ r.Halt()
-			}
-			/*line random.go:17*/ x := random.Float32()
+		/*line :16:1500*/ for i2 := 0; i2 < n; i2++ {
+			/*line random.go:16*/ r.CheckHalt()
+			x := random.Float32()
 			/*line random.go:17*/ y := random.Float32()
-			/*line random.go:18:90000*/ if x*x+y*y < 1 {
+			/*line :18:1500*/ if x*x+y*y < 1 {
 				count++
 			}
 		}
-		/*line random.go:22:90000*/ hits[i] = count
-	} /*line quern_gen.go:4077:1*/
+		/*line :22:500*/ hits[i] = count
+	} /*line quern_gen.go:3552:1*/
 }
 
 func quernPlainNoise(r *host2.Run) {
@@ -4083,36 +3558,27 @@ func quernPlainNoise(r *host2.Run) {
 }
 
 func quernHostNoise(r *host2.Run) {
-	seed := host2.Value[uint64](r, 0)
-	sigma := host2.Value[float32](r, 1)
-	signal := host2.Slice[float32](r, 2)
+	seed, sigma, signal := host2.Value[uint64](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line random.go:30*/ iFirst = blockX * dimX
-		/*line random.go:31:90000*/ for ; iFirst < len(signal); iFirst += size {
-			/*line random.go:32:90000*/ if r.Halted() {
-				/*line random.go:30*/ r.Halt()
-			}
-			/*line random.go:32:90000*/ count := min(dimX, len(signal)-iFirst)
+		/*line :31:500*/ for ; iFirst < len(signal); iFirst += size {
+			/*line random.go:30*/ r.CheckHalt()
+			count := min(dimX, len(signal)-iFirst)
 			same := iFirst >= 0 && count <= len(signal)-iFirst
-			/*line random.go:34:90000*/ for threadZ := range dimZ {
-				/*line random.go:35:90000*/ for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Noise(r, iFirst, signal, seed, sigma, dimX, count, same)
-				}
+			/*line :33:1000*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				quernRow1Noise(r, iFirst, signal, seed, sigma, dimX, count, same)
 			}
 		}
-	} /*line quern_gen.go:4111:1*/
+	} /*line quern_gen.go:3577:1*/
 }
 
 //go:noinline
-func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int, count int, same bool) {
+func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX, count int, same bool) {
 	if iFirst >= -1<<61 && iFirst <= 1<<61 {
 		if count <= 0 {
 			return
@@ -4127,19 +3593,19 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 				/*line random.go:32*/ x, _ := random.Normal()
 				row[threadX] += sigma * x
 			}
-			/*line random.go:35:90000*/ return
+			/*line :35:1000*/ return
 		}
 	}
-	/*line random.go:38*/ for threadX := range dimX {
+	/*line :38:500*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		t2 := uint64(iFirst + threadX)
-		/*line random.go:30:90000*/ if iFirst+threadX < len(signal) {
+		/*line :30:1500*/ if iFirst+threadX < len(signal) {
 			result0 := kernel.NewRandom(seed, t2)
 			random := result0
 			/*line random.go:32*/ x, _ := random.Normal()
 			signal[iFirst+threadX] += sigma * x
 		}
-	} /*line quern_gen.go:4142:1*/
+	} /*line quern_gen.go:3608:1*/
 }
 
 func quernPlainShuffledKeys(r *host2.Run) {
@@ -4148,136 +3614,25 @@ func quernPlainShuffledKeys(r *host2.Run) {
 }
 
 func quernHostShuffledKeys(r *host2.Run) {
-	key := host2.Value[[2]uint32](r, 0)
-	keys := host2.Slice[uint32](r, 1)
+	key, keys := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	c2 := uint32(3528531795)
 	c3 := uint32(3449720151)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ShuffledKeys(r, base, keys, key, c2, c3, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ShuffledKeys(r, base, keys, key, c2, c3, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, key [2]uint32, c2 uint32, c3 uint32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(keys)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(keys)-base {
-			row := keys[base:][:count]
-			for threadX := range count {
-				i := base + threadX
-				/*line random.go:42*/ a := uint32(i)
-				var b uint32
-				var c uint32
-				var d uint32
-				k0 := key[0]
-				k1 := key[1]
-				hi0 := uint32(uint64(c2) * uint64(a) >> 32)
-				lo0 := a * 3528531795
-				hi1 := uint32(uint64(c3) * uint64(c) >> 32)
-				lo1 := c * 3449720151
-				a = hi1 ^ b ^ k0
-				c = hi0 ^ d ^ k1
-				b = lo1
-				d = lo0
-				k0 += 2654435769
-				k1 += 3144134277
-				hi02 := uint32(uint64(c2) * uint64(a) >> 32)
-				lo02 := a * 3528531795
-				hi12 := uint32(uint64(c3) * uint64(c) >> 32)
-				lo12 := c * 3449720151
-				a = hi12 ^ b ^ k0
-				c = hi02 ^ d ^ k1
-				b = lo12
-				d = lo02
-				k0 += 2654435769
-				k1 += 3144134277
-				hi03 := uint32(uint64(c2) * uint64(a) >> 32)
-				lo03 := a * 3528531795
-				hi13 := uint32(uint64(c3) * uint64(c) >> 32)
-				lo13 := c * 3449720151
-				a = hi13 ^ b ^ k0
-				c = hi03 ^ d ^ k1
-				b = lo13
-				d = lo03
-				k0 += 2654435769
-				k1 += 3144134277
-				hi04 := uint32(uint64(c2) * uint64(a) >> 32)
-				lo04 := a * 3528531795
-				hi14 := uint32(uint64(c3) * uint64(c) >> 32)
-				lo14 := c * 3449720151
-				a = hi14 ^ b ^ k0
-				c = hi04 ^ d ^ k1
-				b = lo14
-				d = lo04
-				k0 += 2654435769
-				k1 += 3144134277
-				hi05 := uint32(uint64(c2) * uint64(a) >> 32)
-				lo05 := a * 3528531795
-				hi15 := uint32(uint64(c3) * uint64(c) >> 32)
-				lo15 := c * 3449720151
-				a = hi15 ^ b ^ k0
-				c = hi05 ^ d ^ k1
-				b = lo15
-				d = lo05
-				k0 += 2654435769
-				k1 += 3144134277
-				hi06 := uint32(uint64(c2) * uint64(a) >> 32)
-				lo06 := a * 3528531795
-				hi16 := uint32(uint64(c3) * uint64(c) >> 32)
-				lo16 := c * 3449720151
-				a = hi16 ^ b ^ k0
-				c = hi06 ^ d ^ k1
-				b = lo16
-				d = lo06
-				k0 += 2654435769
-				k1 += 3144134277
-				hi07 := uint32(uint64(c2) * uint64(a) >> 32)
-				lo07 := a * 3528531795
-				hi17 := uint32(uint64(c3) * uint64(c) >> 32)
-				lo17 := c * 3449720151
-				a = hi17 ^ b ^ k0
-				c = hi07 ^ d ^ k1
-				b = lo17
-				d = lo07
-				k0 += 2654435769
-				k1 += 3144134277
-				hi08 := uint32(uint64(c2) * uint64(a) >> 32)
-				lo08 := a * 3528531795
-				hi18 := uint32(uint64(c3) * uint64(c) >> 32)
-				a = hi18 ^ b ^ k0
-				c = hi08 ^ d ^ k1
-				d = lo08
-				k0 += 2654435769
-				k1 += 3144134277
-				hi09 := uint32(uint64(c2) * uint64(a) >> 32)
-				lo18 := c * 3449720151
-				c = hi09 ^ d ^ k1
-				b = lo18
-				k0 += 2654435769
-				hi19 := uint32(uint64(c3) * uint64(c) >> 32)
-				a = hi19 ^ b ^ k0
-				row[threadX] = a
-			}
-			/*line random.go:135:90000*/ return
-		}
-	}
-	/*line random.go:138*/ for threadX := range width {
+func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, key [2]uint32, c2, c3 uint32, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line random.go:41:90000*/ if i < len(keys) {
+		/*line random.go:41:500*/ if i < len(keys) {
 			a := uint32(i)
 			var b uint32
 			var c uint32
@@ -4371,7 +3726,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, key [2]uint32,
 			a = hi19 ^ b ^ k0
 			/*line random.go:42*/ keys[i] = a
 		}
-	} /*line quern_gen.go:4374:1*/
+	} /*line quern_gen.go:3729:1*/
 }
 
 func quernPlainTensorProduct(r *host2.Run) {
@@ -4380,39 +3735,11 @@ func quernPlainTensorProduct(r *host2.Run) {
 }
 
 func quernHostTensorProduct(r *host2.Run) {
-	n := host2.Value[int](r, 0)
-	k := host2.Value[int](r, 1)
-	a := host2.Slice[[8]kernel.BFloat16](r, 2)
-	b := host2.Slice[[8]kernel.BFloat16](r, 3)
-	c := host2.Slice[float32](r, 4)
+	n, k, a, b, c := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[[8]kernel.BFloat16](r, 2), host2.Slice[[8]kernel.BFloat16](r, 3), host2.Slice[float32](r, 4)
 	var step int
 	sumss := host2.Scratch[[2]kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
 	t5 := k / 2
-	tileA := host2.Shared[[4][16][2][8]kernel.BFloat16](r, 0)
-	tileB := host2.Shared[[4][16][2][8]kernel.BFloat16](r, 1)
-	givens := host2.Scratch[*[8]kernel.BFloat16](r, 22, r.BlockDim.Count())
-	words := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
-	words2 := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
-	words3 := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
-	words4 := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
-	fas := host2.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
-	givens2 := host2.Scratch[*[8]kernel.BFloat16](r, 23, r.BlockDim.Count())
-	words5 := host2.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words6 := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words7 := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
-	words8 := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
-	lefts := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 10, r.BlockDim.Count())
-	rights := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 11, r.BlockDim.Count())
-	t32s := host2.Scratch[kernel.Accumulator[float32]](r, 12, r.BlockDim.Count())
-	sums2 := host2.Scratch[float32](r, 13, r.BlockDim.Count())
-	sums3 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
-	sums4 := host2.Scratch[float32](r, 15, r.BlockDim.Count())
-	sums5 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
-	t39s := host2.Scratch[kernel.Accumulator[float32]](r, 17, r.BlockDim.Count())
-	sums6 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums7 := host2.Scratch[float32](r, 19, r.BlockDim.Count())
-	sums8 := host2.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums9 := host2.Scratch[float32](r, 21, r.BlockDim.Count())
+	tileA, tileB, givens, words, words2, words3, words4, fas, givens2, words5, words6, words7, words8, lefts, rights, t32s, sums2, sums3, sums4, sums5, t39s, sums6, sums7, sums8, sums9 := host2.Shared[[4][16][2][8]kernel.BFloat16](r, 0), host2.Shared[[4][16][2][8]kernel.BFloat16](r, 1), host2.Scratch[*[8]kernel.BFloat16](r, 22, r.BlockDim.Count()), host2.Scratch[uint32](r, 1, r.BlockDim.Count()), host2.Scratch[uint32](r, 2, r.BlockDim.Count()), host2.Scratch[uint32](r, 3, r.BlockDim.Count()), host2.Scratch[uint32](r, 4, r.BlockDim.Count()), host2.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count()), host2.Scratch[*[8]kernel.BFloat16](r, 23, r.BlockDim.Count()), host2.Scratch[uint32](r, 6, r.BlockDim.Count()), host2.Scratch[uint32](r, 7, r.BlockDim.Count()), host2.Scratch[uint32](r, 8, r.BlockDim.Count()), host2.Scratch[uint32](r, 9, r.BlockDim.Count()), host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 10, r.BlockDim.Count()), host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 11, r.BlockDim.Count()), host2.Scratch[kernel.Accumulator[float32]](r, 12, r.BlockDim.Count()), host2.Scratch[float32](r, 13, r.BlockDim.Count()), host2.Scratch[float32](r, 14, r.BlockDim.Count()), host2.Scratch[float32](r, 15, r.BlockDim.Count()), host2.Scratch[float32](r, 16, r.BlockDim.Count()), host2.Scratch[kernel.Accumulator[float32]](r, 17, r.BlockDim.Count()), host2.Scratch[float32](r, 18, r.BlockDim.Count()), host2.Scratch[float32](r, 19, r.BlockDim.Count()), host2.Scratch[float32](r, 20, r.BlockDim.Count()), host2.Scratch[float32](r, 21, r.BlockDim.Count())
 	t44 := 0
 	size := t44 >> 1 << 3
 	t46 := 0
@@ -4443,83 +3770,38 @@ func quernHostTensorProduct(r *host2.Run) {
 		row := blockY * 16
 		base := blockX * 64
 		/*line tensor.go:20*/ step = 0
-		/*line tensor.go:21:100000*/ for threadZ := range 1 {
-			/*line tensor.go:22:100000*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 128
-				quernRow1TensorProduct(r, sumss, first)
-			}
-		}
-		/*line tensor.go:27:100000*/ for ; step < t5; step++ {
-			/*line tensor.go:28:100000*/ if r.Halted() {
-				/*line tensor.go:20*/ r.Halt()
-			}
-			/*line tensor.go:22:100000*/ start := step * 2
+		quernRow1TensorProduct(r, sumss)
+		/*line :22:1000*/ for ; step < t5; step++ {
+			/*line tensor.go:20*/ r.CheckHalt()
+			start := step * 2
 			start2 := step * 16
-			/*line tensor.go:24:100000*/ for threadZ := range 1 {
-				/*line tensor.go:25:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2TensorProduct(r, tileA, a, row, k, start, tileB, b, start2, n, base)
-				}
-			}
-			/*line tensor.go:30:100000*/ for threadZ := range 1 {
-				/*line tensor.go:31:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 128
-					quernRow3TensorProduct(r, givens, first2, tileA)
-				}
-			}
+			quernRow2TensorProduct(r, tileA, a, row, k, start, tileB, b, start2, n, base)
+			quernRow3TensorProduct(r, givens, tileA)
 			/*line tensor.go:26*/ host2.LoadMatrix(words, words2, words3, words4, givens)
-			/*line tensor.go:27:100000*/ for threadZ := range 1 {
-				/*line tensor.go:28:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 128
-					quernRow4TensorProduct(r, words, first3, words2, words3, words4, fas, givens2, tileB)
-				}
-			}
-			/*line tensor.go:27:100000*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
-			/*line tensor.go:28:100000*/ for threadZ := range 1 {
-				/*line tensor.go:29:100000*/ for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 128
-					quernRow5TensorProduct(r, sumss, first4, words5, words6, words7, words8, lefts, rights, t32s)
-				}
-			}
-			/*line tensor.go:28:100000*/ host2.MMABFloat16(sums2, sums3, sums4, sums5, fas, lefts, t32s)
-			/*line tensor.go:29:100000*/ for threadZ := range 1 {
-				/*line tensor.go:30:100000*/ for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 128
-					quernRow6TensorProduct(r, sumss, first5, sums2, sums3, sums4, sums5, t39s)
-				}
-			}
-			/*line tensor.go:29:100000*/ host2.MMABFloat16(sums6, sums7, sums8, sums9, fas, rights, t39s)
-			/*line tensor.go:30:100000*/ for threadZ := range 1 {
-				/*line tensor.go:31:100000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 128
-					quernRow7TensorProduct(r, sumss, first6, sums6, sums7, sums8, sums9)
-				}
-			}
+			quernRow4TensorProduct(r, words, words2, words3, words4, fas, givens2, tileB)
+			/*line tensor.go:27*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			quernRow5TensorProduct(r, sumss, words5, words6, words7, words8, lefts, rights, t32s)
+			/*line tensor.go:28*/ host2.MMABFloat16(sums2, sums3, sums4, sums5, fas, lefts, t32s)
+			quernRow6TensorProduct(r, sumss, sums2, sums3, sums4, sums5, t39s)
+			/*line tensor.go:29*/ host2.MMABFloat16(sums6, sums7, sums8, sums9, fas, rights, t39s)
+			quernRow7TensorProduct(r, sumss, sums6, sums7, sums8, sums9)
 		}
-		/*line tensor.go:37:100000*/ for threadZ := range 1 {
-			/*line tensor.go:38:100000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 128
-				quernRow8TensorProduct(r, sumss, first7, c, row, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
-			}
-		}
-	} /*line quern_gen.go:4508:1*/
+		/*line :32:1500*/ quernRow8TensorProduct(r, sumss, c, row, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
+	} /*line quern_gen.go:3790:1*/
 }
 
 //go:noinline
-func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first:])
+func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss)
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
 //line tensor.go:19
 		*sums = [2]kernel.Accumulator[float32]{}
-	} /*line quern_gen.go:4518:1*/
+	} /*line quern_gen.go:3800:1*/
 }
 
 //go:noinline
-func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a [][8]kernel.BFloat16, row int, k int, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2 int, n int, base int) {
+func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a [][8]kernel.BFloat16, row, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		warp := threadX >> 5
@@ -4530,12 +3812,12 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a
 		/*line tensor.go:21*/ tileA[warp][line][half] = a[(row+line)*k+start+half]
 		_ = tileB[warp][line][half]
 		/*line tensor.go:22*/ tileB[warp][line][half] = b[(start2+line)*n+column/8+half]
-	} /*line quern_gen.go:4533:1*/
+	} /*line quern_gen.go:3815:1*/
 }
 
 //go:noinline
-func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int, tileA *[4][16][2][8]kernel.BFloat16) {
-	givenRow := (*[128]*[8]kernel.BFloat16)(givens[first2:])
+func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, tileA *[4][16][2][8]kernel.BFloat16) {
+	givenRow := (*[128]*[8]kernel.BFloat16)(givens)
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		warp := threadX >> 5
@@ -4544,17 +3826,17 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first2 i
 		/*line tensor.go:26*/ _ = tileA[warp][line][half]
 		/*line tensor.go:26*/ given := &tileA[warp][line][half]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:4547:1*/
+	} /*line quern_gen.go:3829:1*/
 }
 
 //go:noinline
-func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2 []uint32, words3 []uint32, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
-	wordRow := (*[128]uint32)(words[first3:])
-	wordRow2 := (*[128]uint32)(words2[first3:])
-	wordRow3 := (*[128]uint32)(words3[first3:])
-	wordRow4 := (*[128]uint32)(words4[first3:])
-	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas[first3:])
-	givenRow2 := (*[128]*[8]kernel.BFloat16)(givens2[first3:])
+func quernRow4TensorProduct(r *host2.Run, words, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
+	wordRow := (*[128]uint32)(words)
+	wordRow2 := (*[128]uint32)(words2)
+	wordRow3 := (*[128]uint32)(words3)
+	wordRow4 := (*[128]uint32)(words4)
+	faRow := (*[128]kernel.MatrixA[kernel.BFloat16])(fas)
+	givenRow2 := (*[128]*[8]kernel.BFloat16)(givens2)
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -4570,19 +3852,19 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2 []u
 		_ = tileB[warp][line][half]
 		/*line tensor.go:27*/ given2 := &tileB[warp][line][half]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:4573:1*/
+	} /*line quern_gen.go:3855:1*/
 }
 
 //go:noinline
-func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first4 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, lefts []kernel.MatrixB[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first4:])
-	wordRow5 := (*[128]uint32)(words5[first4:])
-	wordRow6 := (*[128]uint32)(words6[first4:])
-	wordRow7 := (*[128]uint32)(words7[first4:])
-	wordRow8 := (*[128]uint32)(words8[first4:])
-	leftRow := (*[128]kernel.MatrixB[kernel.BFloat16])(lefts[first4:])
-	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights[first4:])
-	t32Row := (*[128]kernel.Accumulator[float32])(t32s[first4:])
+func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], words5, words6, words7, words8 []uint32, lefts, rights []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss)
+	wordRow5 := (*[128]uint32)(words5)
+	wordRow6 := (*[128]uint32)(words6)
+	wordRow7 := (*[128]uint32)(words7)
+	wordRow8 := (*[128]uint32)(words8)
+	leftRow := (*[128]kernel.MatrixB[kernel.BFloat16])(lefts)
+	rightRow := (*[128]kernel.MatrixB[kernel.BFloat16])(rights)
+	t32Row := (*[128]kernel.Accumulator[float32])(t32s)
 	for threadX := 0; threadX < 128; threadX += 4 {
 		sums := &sumsRow[threadX]
 		word5 := wordRow5[threadX]
@@ -4597,7 +3879,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
 //line tensor.go:28
 		*t32 = sums[0]
-//line tensor.go:29:100000
+//line :29:1000
 		{
 			threadX := threadX + 1
 			sums := &sumsRow[threadX]
@@ -4612,7 +3894,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
 			*t32 = sums[0]
 		}
-//line tensor.go:43:100000
+//line :43:500
 		{
 			threadX := threadX + 2
 			sums := &sumsRow[threadX]
@@ -4642,17 +3924,17 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
 			*t32 = sums[0]
 		}
-	} /*line quern_gen.go:4645:1*/
+	} /*line quern_gen.go:3927:1*/
 }
 
 //go:noinline
-func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, t39s []kernel.Accumulator[float32]) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first5:])
-	sumRow := (*[128]float32)(sums2[first5:])
-	sumRow2 := (*[128]float32)(sums3[first5:])
-	sumRow3 := (*[128]float32)(sums4[first5:])
-	sumRow4 := (*[128]float32)(sums5[first5:])
-	t39Row := (*[128]kernel.Accumulator[float32])(t39s[first5:])
+func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], sums2, sums3, sums4, sums5 []float32, t39s []kernel.Accumulator[float32]) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss)
+	sumRow := (*[128]float32)(sums2)
+	sumRow2 := (*[128]float32)(sums3)
+	sumRow3 := (*[128]float32)(sums4)
+	sumRow4 := (*[128]float32)(sums5)
+	t39Row := (*[128]kernel.Accumulator[float32])(t39s)
 	for threadX := 0; threadX < 128; threadX += 4 {
 		sums := &sumsRow[threadX]
 		sum := sumRow[threadX]
@@ -4662,7 +3944,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		t39 := &t39Row[threadX]
 		/*line tensor.go:28*/ sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
 		*t39 = sums[1]
-//line tensor.go:30:100000
+//line :30:2000
 		{
 			threadX := threadX + 1
 			sums := &sumsRow[threadX]
@@ -4674,7 +3956,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
 			*t39 = sums[1]
 		}
-//line tensor.go:41:100000
+//line :41:1000
 		{
 			threadX := threadX + 2
 			sums := &sumsRow[threadX]
@@ -4686,7 +3968,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
 			*t39 = sums[1]
 		}
-//line tensor.go:52:100000
+//line :52:500
 		{
 			threadX := threadX + 3
 			sums := &sumsRow[threadX]
@@ -4698,16 +3980,16 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
 			*t39 = sums[1]
 		}
-	} /*line quern_gen.go:4701:1*/
+	} /*line quern_gen.go:3983:1*/
 }
 
 //go:noinline
-func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, sums6 []float32, sums7 []float32, sums8 []float32, sums9 []float32) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first6:])
-	sumRow5 := (*[128]float32)(sums6[first6:])
-	sumRow6 := (*[128]float32)(sums7[first6:])
-	sumRow7 := (*[128]float32)(sums8[first6:])
-	sumRow8 := (*[128]float32)(sums9[first6:])
+func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], sums6, sums7, sums8, sums9 []float32) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss)
+	sumRow5 := (*[128]float32)(sums6)
+	sumRow6 := (*[128]float32)(sums7)
+	sumRow7 := (*[128]float32)(sums8)
+	sumRow8 := (*[128]float32)(sums9)
 	for threadX := 0; threadX < 128; threadX += 4 {
 		sums := &sumsRow[threadX]
 		sum5 := sumRow5[threadX]
@@ -4715,7 +3997,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
 		/*line tensor.go:29*/ sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
-//line tensor.go:30:100000
+//line :30:2000
 		{
 			threadX := threadX + 1
 			sums := &sumsRow[threadX]
@@ -4725,7 +4007,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			sum8 := sumRow8[threadX]
 			sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 		}
-//line tensor.go:39:100000
+//line :39:1500
 		{
 			threadX := threadX + 2
 			sums := &sumsRow[threadX]
@@ -4735,7 +4017,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			sum8 := sumRow8[threadX]
 			sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 		}
-//line tensor.go:48
+//line :48:500
 		{
 			threadX := threadX + 3
 			sums := &sumsRow[threadX]
@@ -4745,12 +4027,12 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			sum8 := sumRow8[threadX]
 			sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 		}
-	} /*line quern_gen.go:4748:1*/
+	} /*line quern_gen.go:4030:1*/
 }
 
 //go:noinline
-func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, c []float32, row int, size int, n int, base int, t46 int, size2 int, t462 int, size3 int, t463 int, size4 int, t464 int, size5 int, t465 int, size6 int, t466 int, size7 int, t467 int, size8 int, t468 int) {
-	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first7:])
+func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], c []float32, row, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
+	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss)
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
@@ -4790,7 +4072,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		c[(row+result013)*n*8+column+8+result014] = v7
 		/*line tensor.go:33*/ v8 := sum10[3]
 		c[(row+result015)*n*8+column+8+result016] = v8
-	} /*line quern_gen.go:4793:1*/
+	} /*line quern_gen.go:4075:1*/
 }
 
 func quernPlainSimilarities(r *host2.Run) {
@@ -4799,108 +4081,41 @@ func quernPlainSimilarities(r *host2.Run) {
 }
 
 func quernHostSimilarities(r *host2.Run) {
-	vectors := host2.Slice[[16]int8](r, 0)
-	c := host2.Slice[int32](r, 1)
+	vectors, c := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
 	var at int
-	lefts := host2.Scratch[kernel.Accumulator[int32]](r, 0, r.BlockDim.Count())
-	rights := host2.Scratch[kernel.Accumulator[int32]](r, 1, r.BlockDim.Count())
+	lefts, rights := host2.Scratch[kernel.Accumulator[int32]](r, 0, r.BlockDim.Count()), host2.Scratch[kernel.Accumulator[int32]](r, 1, r.BlockDim.Count())
 	chunks := len(vectors) / 16
-	tile := host2.Shared[[16][2][16]int8](r, 0)
-	givens := host2.Scratch[*[16]int8](r, 22, r.BlockDim.Count())
-	words := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
-	words2 := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
-	words3 := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
-	words4 := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
-	as := host2.Scratch[kernel.MatrixA[int8]](r, 6, r.BlockDim.Count())
-	givens2 := host2.Scratch[*[16]int8](r, 23, r.BlockDim.Count())
-	words5 := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words6 := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
-	words7 := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words8 := host2.Scratch[uint32](r, 10, r.BlockDim.Count())
-	bLefts := host2.Scratch[kernel.MatrixB[int8]](r, 11, r.BlockDim.Count())
-	bRights := host2.Scratch[kernel.MatrixB[int8]](r, 12, r.BlockDim.Count())
-	sums := host2.Scratch[int32](r, 13, r.BlockDim.Count())
-	sums2 := host2.Scratch[int32](r, 14, r.BlockDim.Count())
-	sums3 := host2.Scratch[int32](r, 15, r.BlockDim.Count())
-	sums4 := host2.Scratch[int32](r, 16, r.BlockDim.Count())
-	t24s := host2.Scratch[kernel.Accumulator[int32]](r, 17, r.BlockDim.Count())
-	sums5 := host2.Scratch[int32](r, 18, r.BlockDim.Count())
-	sums6 := host2.Scratch[int32](r, 19, r.BlockDim.Count())
-	sums7 := host2.Scratch[int32](r, 20, r.BlockDim.Count())
-	sums8 := host2.Scratch[int32](r, 21, r.BlockDim.Count())
+	tile, givens, words, words2, words3, words4, as, givens2, words5, words6, words7, words8, bLefts, bRights, sums, sums2, sums3, sums4, t24s, sums5, sums6, sums7, sums8 := host2.Shared[[16][2][16]int8](r, 0), host2.Scratch[*[16]int8](r, 22, r.BlockDim.Count()), host2.Scratch[uint32](r, 2, r.BlockDim.Count()), host2.Scratch[uint32](r, 3, r.BlockDim.Count()), host2.Scratch[uint32](r, 4, r.BlockDim.Count()), host2.Scratch[uint32](r, 5, r.BlockDim.Count()), host2.Scratch[kernel.MatrixA[int8]](r, 6, r.BlockDim.Count()), host2.Scratch[*[16]int8](r, 23, r.BlockDim.Count()), host2.Scratch[uint32](r, 7, r.BlockDim.Count()), host2.Scratch[uint32](r, 8, r.BlockDim.Count()), host2.Scratch[uint32](r, 9, r.BlockDim.Count()), host2.Scratch[uint32](r, 10, r.BlockDim.Count()), host2.Scratch[kernel.MatrixB[int8]](r, 11, r.BlockDim.Count()), host2.Scratch[kernel.MatrixB[int8]](r, 12, r.BlockDim.Count()), host2.Scratch[int32](r, 13, r.BlockDim.Count()), host2.Scratch[int32](r, 14, r.BlockDim.Count()), host2.Scratch[int32](r, 15, r.BlockDim.Count()), host2.Scratch[int32](r, 16, r.BlockDim.Count()), host2.Scratch[kernel.Accumulator[int32]](r, 17, r.BlockDim.Count()), host2.Scratch[int32](r, 18, r.BlockDim.Count()), host2.Scratch[int32](r, 19, r.BlockDim.Count()), host2.Scratch[int32](r, 20, r.BlockDim.Count()), host2.Scratch[int32](r, 21, r.BlockDim.Count())
 	for r.Next() {
 		/*line tensor.go:49*/ at = 0
-		/*line tensor.go:50:100000*/ for threadZ := range 1 {
-			/*line tensor.go:51:100000*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 32
-				quernRow1Similarities(r, lefts, first, rights)
-			}
+		quernRow1Similarities(r, lefts, rights)
+		/*line :51:1000*/ for ; at < chunks; at += 2 {
+			quernRow2Similarities(r, tile, vectors, chunks, at)
+			quernRow3Similarities(r, givens, tile)
+			/*line tensor.go:52*/ host2.LoadMatrix(words, words2, words3, words4, givens)
+			quernRow4Similarities(r, words, words2, words3, words4, as, givens2, tile)
+			/*line tensor.go:53*/ host2.LoadMatrix(words5, words6, words7, words8, givens2)
+			quernRow5Similarities(r, words5, words6, words7, words8, bLefts, bRights)
+			/*line tensor.go:54*/ host2.MMAInt8(sums, sums2, sums3, sums4, as, bLefts, lefts)
+			quernRow6Similarities(r, sums, sums2, sums3, sums4, t24s)
+			host2.MMAInt8(sums5, sums6, sums7, sums8, as, bRights, rights)
+			quernRow7Similarities(r, lefts, rights, t24s, sums5, sums6, sums7, sums8)
 		}
-		/*line tensor.go:56:100000*/ for ; at < chunks; at += 2 {
-			/*line tensor.go:57*/ for threadZ := range 1 {
-				/*line tensor.go:58:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Similarities(r, tile, vectors, chunks, at)
-				}
-			}
-			/*line tensor.go:63:100000*/ for threadZ := range 1 {
-				/*line tensor.go:64*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 32
-					quernRow3Similarities(r, givens, first2, tile)
-				}
-			}
-			/*line tensor.go:52:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
-			/*line tensor.go:53:100000*/ for threadZ := range 1 {
-				/*line tensor.go:54:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 32
-					quernRow4Similarities(r, words, first3, words2, words3, words4, as, givens2, tile)
-				}
-			}
-			/*line tensor.go:53:100000*/ host2.LoadMatrix(words5, words6, words7, words8, givens2)
-			/*line tensor.go:54:100000*/ for threadZ := range 1 {
-				/*line tensor.go:55:100000*/ for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 32
-					quernRow5Similarities(r, words5, first4, words6, words7, words8, bLefts, bRights)
-				}
-			}
-			/*line tensor.go:54:100000*/ host2.MMAInt8(sums, sums2, sums3, sums4, as, bLefts, lefts)
-			/*line tensor.go:55:100000*/ for threadZ := range 1 {
-				/*line tensor.go:56:100000*/ for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 32
-					quernRow6Similarities(r, sums, first5, sums2, sums3, sums4, t24s)
-				}
-			}
-			/*line tensor.go:61:100000*/ host2.MMAInt8(sums5, sums6, sums7, sums8, as, bRights, rights)
-			/*line tensor.go:62:100000*/ for threadZ := range 1 {
-				/*line tensor.go:63:100000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 32
-					quernRow7Similarities(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8)
-				}
-			}
-		}
-		/*line tensor.go:69:100000*/ for threadZ := range 1 {
-			/*line tensor.go:70*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 32
-				quernRow8Similarities(r, lefts, first7, rights, c)
-			}
-		}
-	} /*line quern_gen.go:4890:1*/
+		quernRow8Similarities(r, lefts, rights, c)
+	} /*line quern_gen.go:4105:1*/
 }
 
 //go:noinline
-func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first:])
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first:])
+func quernRow1Similarities(r *host2.Run, lefts, rights []kernel.Accumulator[int32]) {
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts)
+	rightRow := (*[32]kernel.Accumulator[int32])(rights)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
 //line tensor.go:47
 		*left = kernel.Accumulator[int32]{}
 		*right = kernel.Accumulator[int32]{}
-//line tensor.go:49:100000
+//line :49:1500
 		{
 			threadX := threadX + 1
 			left := &leftRow[threadX]
@@ -4908,7 +4123,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*left = kernel.Accumulator[int32]{}
 			*right = kernel.Accumulator[int32]{}
 		}
-//line tensor.go:56:100000
+//line :56:1500
 		{
 			threadX := threadX + 2
 			left := &leftRow[threadX]
@@ -4916,7 +4131,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*left = kernel.Accumulator[int32]{}
 			*right = kernel.Accumulator[int32]{}
 		}
-//line tensor.go:63:100000
+//line :63:500
 		{
 			threadX := threadX + 3
 			left := &leftRow[threadX]
@@ -4924,22 +4139,22 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*left = kernel.Accumulator[int32]{}
 			*right = kernel.Accumulator[int32]{}
 		}
-	} /*line quern_gen.go:4927:1*/
+	} /*line quern_gen.go:4142:1*/
 }
 
 //go:noinline
-func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]int8, chunks int, at int) {
+func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		line := threadX & 31 % 16
 		half := threadX & 31 / 16
 		/*line tensor.go:50*/ tile[line][half] = vectors[line*chunks+at+half]
-	} /*line quern_gen.go:4937:1*/
+	} /*line quern_gen.go:4152:1*/
 }
 
 //go:noinline
-func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[16][2][16]int8) {
-	givenRow := (*[32]*[16]int8)(givens[first2:])
+func quernRow3Similarities(r *host2.Run, givens []*[16]int8, tile *[16][2][16]int8) {
+	givenRow := (*[32]*[16]int8)(givens)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		line := threadX & 31 % 16
@@ -4947,17 +4162,17 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[
 		/*line tensor.go:52*/ _ = tile[line][half]
 		/*line tensor.go:52*/ given := &tile[line][half]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:4950:1*/
+	} /*line quern_gen.go:4165:1*/
 }
 
 //go:noinline
-func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2 []uint32, words3 []uint32, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
-	wordRow := (*[32]uint32)(words[first3:])
-	wordRow2 := (*[32]uint32)(words2[first3:])
-	wordRow3 := (*[32]uint32)(words3[first3:])
-	wordRow4 := (*[32]uint32)(words4[first3:])
-	aRow := (*[32]kernel.MatrixA[int8])(as[first3:])
-	givenRow2 := (*[32]*[16]int8)(givens2[first3:])
+func quernRow4Similarities(r *host2.Run, words, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
+	wordRow := (*[32]uint32)(words)
+	wordRow2 := (*[32]uint32)(words2)
+	wordRow3 := (*[32]uint32)(words3)
+	wordRow4 := (*[32]uint32)(words4)
+	aRow := (*[32]kernel.MatrixA[int8])(as)
+	givenRow2 := (*[32]*[16]int8)(givens2)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -4972,17 +4187,17 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2 []ui
 		_ = tile[line][half]
 		/*line tensor.go:53*/ given2 := &tile[line][half]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:4975:1*/
+	} /*line quern_gen.go:4190:1*/
 }
 
 //go:noinline
-func quernRow5Similarities(r *host2.Run, words5 []uint32, first4 int, words6 []uint32, words7 []uint32, words8 []uint32, bLefts []kernel.MatrixB[int8], bRights []kernel.MatrixB[int8]) {
-	wordRow5 := (*[32]uint32)(words5[first4:])
-	wordRow6 := (*[32]uint32)(words6[first4:])
-	wordRow7 := (*[32]uint32)(words7[first4:])
-	wordRow8 := (*[32]uint32)(words8[first4:])
-	bLeftRow := (*[32]kernel.MatrixB[int8])(bLefts[first4:])
-	bRightRow := (*[32]kernel.MatrixB[int8])(bRights[first4:])
+func quernRow5Similarities(r *host2.Run, words5, words6, words7, words8 []uint32, bLefts, bRights []kernel.MatrixB[int8]) {
+	wordRow5 := (*[32]uint32)(words5)
+	wordRow6 := (*[32]uint32)(words6)
+	wordRow7 := (*[32]uint32)(words7)
+	wordRow8 := (*[32]uint32)(words8)
+	bLeftRow := (*[32]kernel.MatrixB[int8])(bLefts)
+	bRightRow := (*[32]kernel.MatrixB[int8])(bRights)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		word5 := wordRow5[threadX]
 		word7 := wordRow6[threadX]
@@ -4993,7 +4208,7 @@ func quernRow5Similarities(r *host2.Run, words5 []uint32, first4 int, words6 []u
 //line tensor.go:53
 		*bLeft = kernel.MatrixB[int8]{word5, word6}
 		*bRight = kernel.MatrixB[int8]{word7, word8}
-//line tensor.go:55:100000
+//line :55:1000
 		{
 			threadX := threadX + 1
 			word5 := wordRow5[threadX]
@@ -5005,7 +4220,7 @@ func quernRow5Similarities(r *host2.Run, words5 []uint32, first4 int, words6 []u
 			*bLeft = kernel.MatrixB[int8]{word5, word6}
 			*bRight = kernel.MatrixB[int8]{word7, word8}
 		}
-//line tensor.go:66:100000
+//line :66:500
 		{
 			threadX := threadX + 2
 			word5 := wordRow5[threadX]
@@ -5017,7 +4232,7 @@ func quernRow5Similarities(r *host2.Run, words5 []uint32, first4 int, words6 []u
 			*bLeft = kernel.MatrixB[int8]{word5, word6}
 			*bRight = kernel.MatrixB[int8]{word7, word8}
 		}
-//line tensor.go:77:100000
+//line :77:500
 		{
 			threadX := threadX + 3
 			word5 := wordRow5[threadX]
@@ -5029,16 +4244,16 @@ func quernRow5Similarities(r *host2.Run, words5 []uint32, first4 int, words6 []u
 			*bLeft = kernel.MatrixB[int8]{word5, word6}
 			*bRight = kernel.MatrixB[int8]{word7, word8}
 		}
-	} /*line quern_gen.go:5032:1*/
+	} /*line quern_gen.go:4247:1*/
 }
 
 //go:noinline
-func quernRow6Similarities(r *host2.Run, sums []int32, first5 int, sums2 []int32, sums3 []int32, sums4 []int32, t24s []kernel.Accumulator[int32]) {
-	sumRow := (*[32]int32)(sums[first5:])
-	sumRow2 := (*[32]int32)(sums2[first5:])
-	sumRow3 := (*[32]int32)(sums3[first5:])
-	sumRow4 := (*[32]int32)(sums4[first5:])
-	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first5:])
+func quernRow6Similarities(r *host2.Run, sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32]) {
+	sumRow := (*[32]int32)(sums)
+	sumRow2 := (*[32]int32)(sums2)
+	sumRow3 := (*[32]int32)(sums3)
+	sumRow4 := (*[32]int32)(sums4)
+	t24Row := (*[32]kernel.Accumulator[int32])(t24s)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		sum := sumRow[threadX]
 		sum2 := sumRow2[threadX]
@@ -5047,7 +4262,7 @@ func quernRow6Similarities(r *host2.Run, sums []int32, first5 int, sums2 []int32
 		t24 := &t24Row[threadX]
 //line tensor.go:54
 		*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
-//line tensor.go:55:100000
+//line :55:1000
 		{
 			threadX := threadX + 1
 			sum := sumRow[threadX]
@@ -5076,18 +4291,18 @@ func quernRow6Similarities(r *host2.Run, sums []int32, first5 int, sums2 []int32
 			t24 := &t24Row[threadX]
 			*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
 		}
-	} /*line quern_gen.go:5079:1*/
+	} /*line quern_gen.go:4294:1*/
 }
 
 //go:noinline
-func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first6 int, rights []kernel.Accumulator[int32], t24s []kernel.Accumulator[int32], sums5 []int32, sums6 []int32, sums7 []int32, sums8 []int32) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first6:])
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first6:])
-	t24Row := (*[32]kernel.Accumulator[int32])(t24s[first6:])
-	sumRow5 := (*[32]int32)(sums5[first6:])
-	sumRow6 := (*[32]int32)(sums6[first6:])
-	sumRow7 := (*[32]int32)(sums7[first6:])
-	sumRow8 := (*[32]int32)(sums8[first6:])
+func quernRow7Similarities(r *host2.Run, lefts, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts)
+	rightRow := (*[32]kernel.Accumulator[int32])(rights)
+	t24Row := (*[32]kernel.Accumulator[int32])(t24s)
+	sumRow5 := (*[32]int32)(sums5)
+	sumRow6 := (*[32]int32)(sums6)
+	sumRow7 := (*[32]int32)(sums7)
+	sumRow8 := (*[32]int32)(sums8)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -5099,7 +4314,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 //line tensor.go:54
 		*right = kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 		*left = *t24
-//line tensor.go:56:100000
+//line :56:1500
 		{
 			threadX := threadX + 1
 			left := &leftRow[threadX]
@@ -5112,7 +4327,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*right = kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 			*left = *t24
 		}
-//line tensor.go:68:100000
+//line :68:500
 		{
 			threadX := threadX + 2
 			left := &leftRow[threadX]
@@ -5125,7 +4340,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*right = kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 			*left = *t24
 		}
-//line tensor.go:80:100000
+//line :80:500
 		{
 			threadX := threadX + 3
 			left := &leftRow[threadX]
@@ -5138,13 +4353,13 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*right = kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 			*left = *t24
 		}
-	} /*line quern_gen.go:5141:1*/
+	} /*line quern_gen.go:4356:1*/
 }
 
 //go:noinline
-func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights []kernel.Accumulator[int32], c []int32) {
-	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first7:])
-	rightRow := (*[32]kernel.Accumulator[int32])(rights[first7:])
+func quernRow8Similarities(r *host2.Run, lefts, rights []kernel.Accumulator[int32], c []int32) {
+	leftRow := (*[32]kernel.Accumulator[int32])(lefts)
+	rightRow := (*[32]kernel.Accumulator[int32])(rights)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
@@ -5162,7 +4377,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			/*line tensor.go:59*/ c[at3] = t41
 			/*line tensor.go:59*/ c[t40] = t42
 		}
-	} /*line quern_gen.go:5165:1*/
+	} /*line quern_gen.go:4380:1*/
 }
 
 func quernPlainMoments(r *host2.Run) {
@@ -5171,100 +4386,32 @@ func quernPlainMoments(r *host2.Run) {
 }
 
 func quernHostMoments(r *host2.Run) {
-	samples := host2.Slice[[2][8]kernel.Float16](r, 0)
-	c := host2.Slice[float32](r, 1)
+	samples, c := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
 	var at int
-	lefts := host2.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
-	rights := host2.Scratch[kernel.Accumulator[float32]](r, 1, r.BlockDim.Count())
-	tile := host2.Shared[[16][2][8]kernel.Float16](r, 0)
-	givens := host2.Scratch[*[8]kernel.Float16](r, 22, r.BlockDim.Count())
-	words := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
-	words2 := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
-	words3 := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
-	words4 := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
-	as := host2.Scratch[kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
-	givens2 := host2.Scratch[*[8]kernel.Float16](r, 23, r.BlockDim.Count())
-	words5 := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words6 := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
-	words7 := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words8 := host2.Scratch[uint32](r, 10, r.BlockDim.Count())
-	bLefts := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 11, r.BlockDim.Count())
-	bRights := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 12, r.BlockDim.Count())
-	sums := host2.Scratch[float32](r, 13, r.BlockDim.Count())
-	sums2 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
-	sums3 := host2.Scratch[float32](r, 15, r.BlockDim.Count())
-	sums4 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
-	t24s := host2.Scratch[kernel.Accumulator[float32]](r, 17, r.BlockDim.Count())
-	sums5 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums6 := host2.Scratch[float32](r, 19, r.BlockDim.Count())
-	sums7 := host2.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums8 := host2.Scratch[float32](r, 21, r.BlockDim.Count())
+	lefts, rights, tile, givens, words, words2, words3, words4, as, givens2, words5, words6, words7, words8, bLefts, bRights, sums, sums2, sums3, sums4, t24s, sums5, sums6, sums7, sums8 := host2.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count()), host2.Scratch[kernel.Accumulator[float32]](r, 1, r.BlockDim.Count()), host2.Shared[[16][2][8]kernel.Float16](r, 0), host2.Scratch[*[8]kernel.Float16](r, 22, r.BlockDim.Count()), host2.Scratch[uint32](r, 2, r.BlockDim.Count()), host2.Scratch[uint32](r, 3, r.BlockDim.Count()), host2.Scratch[uint32](r, 4, r.BlockDim.Count()), host2.Scratch[uint32](r, 5, r.BlockDim.Count()), host2.Scratch[kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count()), host2.Scratch[*[8]kernel.Float16](r, 23, r.BlockDim.Count()), host2.Scratch[uint32](r, 7, r.BlockDim.Count()), host2.Scratch[uint32](r, 8, r.BlockDim.Count()), host2.Scratch[uint32](r, 9, r.BlockDim.Count()), host2.Scratch[uint32](r, 10, r.BlockDim.Count()), host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 11, r.BlockDim.Count()), host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 12, r.BlockDim.Count()), host2.Scratch[float32](r, 13, r.BlockDim.Count()), host2.Scratch[float32](r, 14, r.BlockDim.Count()), host2.Scratch[float32](r, 15, r.BlockDim.Count()), host2.Scratch[float32](r, 16, r.BlockDim.Count()), host2.Scratch[kernel.Accumulator[float32]](r, 17, r.BlockDim.Count()), host2.Scratch[float32](r, 18, r.BlockDim.Count()), host2.Scratch[float32](r, 19, r.BlockDim.Count()), host2.Scratch[float32](r, 20, r.BlockDim.Count()), host2.Scratch[float32](r, 21, r.BlockDim.Count())
 	for r.Next() {
 		/*line tensor.go:72*/ at = 0
-		for threadZ := range 1 {
-			/*line tensor.go:74:100000*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 32
-				quernRow1Moments(r, lefts, first, rights)
-			}
-		}
-		/*line tensor.go:79:100000*/ for ; at < len(samples); at += 16 {
-			/*line tensor.go:80:100000*/ for threadZ := range 1 {
-				/*line tensor.go:81:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Moments(r, tile, samples, at)
-				}
-			}
-			/*line tensor.go:86:100000*/ for threadZ := range 1 {
-				/*line tensor.go:87:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 32
-					quernRow3Moments(r, givens, first2, tile)
-				}
-			}
+		quernRow1Moments(r, lefts, rights)
+		/*line :74:500*/ for ; at < len(samples); at += 16 {
+			quernRow2Moments(r, tile, samples, at)
+			quernRow3Moments(r, givens, tile)
 			/*line tensor.go:75*/ host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
-			for threadZ := range 1 {
-				/*line tensor.go:77:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 32
-					quernRow4Moments(r, words, first3, words2, words3, words4, as, givens2, tile)
-				}
-			}
+			quernRow4Moments(r, words, words2, words3, words4, as, givens2, tile)
 			/*line tensor.go:76*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
-			/*line tensor.go:77:100000*/ for threadZ := range 1 {
-				/*line tensor.go:78*/ for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 32
-					quernRow5Moments(r, words5, first4, words6, words7, words8, bLefts, bRights)
-				}
-			}
-			/*line tensor.go:77:100000*/ host2.MMAFloat16(sums, sums2, sums3, sums4, as, bLefts, lefts)
-			/*line tensor.go:78*/ for threadZ := range 1 {
-				/*line tensor.go:79:100000*/ for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 32
-					quernRow6Moments(r, sums, first5, sums2, sums3, sums4, t24s)
-				}
-			}
-			/*line tensor.go:84:100000*/ host2.MMAFloat16(sums5, sums6, sums7, sums8, as, bRights, rights)
-			/*line tensor.go:85*/ for threadZ := range 1 {
-				/*line tensor.go:86:100000*/ for threadY := range 1 {
-					first6 := (threadZ*1 + threadY) * 32
-					quernRow7Moments(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8)
-				}
-			}
+			quernRow5Moments(r, words5, words6, words7, words8, bLefts, bRights)
+			/*line tensor.go:77*/ host2.MMAFloat16(sums, sums2, sums3, sums4, as, bLefts, lefts)
+			quernRow6Moments(r, sums, sums2, sums3, sums4, t24s)
+			host2.MMAFloat16(sums5, sums6, sums7, sums8, as, bRights, rights)
+			quernRow7Moments(r, lefts, rights, t24s, sums5, sums6, sums7, sums8)
 		}
-		/*line tensor.go:92:100000*/ for threadZ := range 1 {
-			/*line tensor.go:93:100000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 32
-				quernRow8Moments(r, lefts, first7, rights, c)
-			}
-		}
-	} /*line quern_gen.go:5261:1*/
+		quernRow8Moments(r, lefts, rights, c)
+	} /*line quern_gen.go:4408:1*/
 }
 
 //go:noinline
-func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first:])
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first:])
+func quernRow1Moments(r *host2.Run, lefts, rights []kernel.Accumulator[float32]) {
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts)
+	rightRow := (*[32]kernel.Accumulator[float32])(rights)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -5278,7 +4425,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 			*left = kernel.Accumulator[float32]{}
 			*right = kernel.Accumulator[float32]{}
 		}
-//line tensor.go:80:100000
+//line :80:500
 		{
 			threadX := threadX + 2
 			left := &leftRow[threadX]
@@ -5286,7 +4433,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 			*left = kernel.Accumulator[float32]{}
 			*right = kernel.Accumulator[float32]{}
 		}
-//line tensor.go:87:100000
+//line :87:500
 		{
 			threadX := threadX + 3
 			left := &leftRow[threadX]
@@ -5294,7 +4441,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 			*left = kernel.Accumulator[float32]{}
 			*right = kernel.Accumulator[float32]{}
 		}
-	} /*line quern_gen.go:5297:1*/
+	} /*line quern_gen.go:4444:1*/
 }
 
 //go:noinline
@@ -5304,12 +4451,12 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, samples [][2
 		line := threadX & 31 % 16
 		half := threadX & 31 / 16
 		/*line tensor.go:73*/ tile[line][half] = samples[at+line][half]
-	} /*line quern_gen.go:5307:1*/
+	} /*line quern_gen.go:4454:1*/
 }
 
 //go:noinline
-func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, tile *[16][2][8]kernel.Float16) {
-	givenRow := (*[32]*[8]kernel.Float16)(givens[first2:])
+func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
+	givenRow := (*[32]*[8]kernel.Float16)(givens)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		line := threadX & 31 % 16
@@ -5317,17 +4464,17 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, til
 		/*line tensor.go:75*/ _ = tile[line][half]
 		/*line tensor.go:75*/ given := &tile[line][half]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5320:1*/
+	} /*line quern_gen.go:4467:1*/
 }
 
 //go:noinline
-func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2 []uint32, words3 []uint32, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
-	wordRow := (*[32]uint32)(words[first3:])
-	wordRow2 := (*[32]uint32)(words2[first3:])
-	wordRow3 := (*[32]uint32)(words3[first3:])
-	wordRow4 := (*[32]uint32)(words4[first3:])
-	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as[first3:])
-	givenRow2 := (*[32]*[8]kernel.Float16)(givens2[first3:])
+func quernRow4Moments(r *host2.Run, words, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
+	wordRow := (*[32]uint32)(words)
+	wordRow2 := (*[32]uint32)(words2)
+	wordRow3 := (*[32]uint32)(words3)
+	wordRow4 := (*[32]uint32)(words4)
+	aRow := (*[32]kernel.MatrixA[kernel.Float16])(as)
+	givenRow2 := (*[32]*[8]kernel.Float16)(givens2)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
@@ -5342,17 +4489,17 @@ func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2 []uint32,
 		_ = tile[line][half]
 		/*line tensor.go:76*/ given2 := &tile[line][half]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5345:1*/
+	} /*line quern_gen.go:4492:1*/
 }
 
 //go:noinline
-func quernRow5Moments(r *host2.Run, words5 []uint32, first4 int, words6 []uint32, words7 []uint32, words8 []uint32, bLefts []kernel.MatrixB[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16]) {
-	wordRow5 := (*[32]uint32)(words5[first4:])
-	wordRow6 := (*[32]uint32)(words6[first4:])
-	wordRow7 := (*[32]uint32)(words7[first4:])
-	wordRow8 := (*[32]uint32)(words8[first4:])
-	bLeftRow := (*[32]kernel.MatrixB[kernel.Float16])(bLefts[first4:])
-	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights[first4:])
+func quernRow5Moments(r *host2.Run, words5, words6, words7, words8 []uint32, bLefts, bRights []kernel.MatrixB[kernel.Float16]) {
+	wordRow5 := (*[32]uint32)(words5)
+	wordRow6 := (*[32]uint32)(words6)
+	wordRow7 := (*[32]uint32)(words7)
+	wordRow8 := (*[32]uint32)(words8)
+	bLeftRow := (*[32]kernel.MatrixB[kernel.Float16])(bLefts)
+	bRightRow := (*[32]kernel.MatrixB[kernel.Float16])(bRights)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		word5 := wordRow5[threadX]
 		word6 := wordRow6[threadX]
@@ -5374,7 +4521,7 @@ func quernRow5Moments(r *host2.Run, words5 []uint32, first4 int, words6 []uint32
 			*bLeft = kernel.MatrixB[kernel.Float16]{word5, word6}
 			*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
 		}
-//line tensor.go:89:100000
+//line :89:500
 		{
 			threadX := threadX + 2
 			word5 := wordRow5[threadX]
@@ -5386,7 +4533,7 @@ func quernRow5Moments(r *host2.Run, words5 []uint32, first4 int, words6 []uint32
 			*bLeft = kernel.MatrixB[kernel.Float16]{word5, word6}
 			*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
 		}
-//line tensor.go:100:100000
+//line :100:500
 		{
 			threadX := threadX + 3
 			word5 := wordRow5[threadX]
@@ -5398,16 +4545,16 @@ func quernRow5Moments(r *host2.Run, words5 []uint32, first4 int, words6 []uint32
 			*bLeft = kernel.MatrixB[kernel.Float16]{word5, word6}
 			*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
 		}
-	} /*line quern_gen.go:5401:1*/
+	} /*line quern_gen.go:4548:1*/
 }
 
 //go:noinline
-func quernRow6Moments(r *host2.Run, sums []float32, first5 int, sums2 []float32, sums3 []float32, sums4 []float32, t24s []kernel.Accumulator[float32]) {
-	sumRow := (*[32]float32)(sums[first5:])
-	sumRow2 := (*[32]float32)(sums2[first5:])
-	sumRow3 := (*[32]float32)(sums3[first5:])
-	sumRow4 := (*[32]float32)(sums4[first5:])
-	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first5:])
+func quernRow6Moments(r *host2.Run, sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32]) {
+	sumRow := (*[32]float32)(sums)
+	sumRow2 := (*[32]float32)(sums2)
+	sumRow3 := (*[32]float32)(sums3)
+	sumRow4 := (*[32]float32)(sums4)
+	t24Row := (*[32]kernel.Accumulator[float32])(t24s)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		sum := sumRow[threadX]
 		sum2 := sumRow2[threadX]
@@ -5425,7 +4572,7 @@ func quernRow6Moments(r *host2.Run, sums []float32, first5 int, sums2 []float32,
 			t24 := &t24Row[threadX]
 			*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
 		}
-//line tensor.go:87:100000
+//line :87:500
 		{
 			threadX := threadX + 2
 			sum := sumRow[threadX]
@@ -5435,7 +4582,7 @@ func quernRow6Moments(r *host2.Run, sums []float32, first5 int, sums2 []float32,
 			t24 := &t24Row[threadX]
 			*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
 		}
-//line tensor.go:96:100000
+//line :96:500
 		{
 			threadX := threadX + 3
 			sum := sumRow[threadX]
@@ -5445,18 +4592,18 @@ func quernRow6Moments(r *host2.Run, sums []float32, first5 int, sums2 []float32,
 			t24 := &t24Row[threadX]
 			*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
 		}
-	} /*line quern_gen.go:5448:1*/
+	} /*line quern_gen.go:4595:1*/
 }
 
 //go:noinline
-func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 int, rights []kernel.Accumulator[float32], t24s []kernel.Accumulator[float32], sums5 []float32, sums6 []float32, sums7 []float32, sums8 []float32) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first6:])
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first6:])
-	t24Row := (*[32]kernel.Accumulator[float32])(t24s[first6:])
-	sumRow5 := (*[32]float32)(sums5[first6:])
-	sumRow6 := (*[32]float32)(sums6[first6:])
-	sumRow7 := (*[32]float32)(sums7[first6:])
-	sumRow8 := (*[32]float32)(sums8[first6:])
+func quernRow7Moments(r *host2.Run, lefts, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts)
+	rightRow := (*[32]kernel.Accumulator[float32])(rights)
+	t24Row := (*[32]kernel.Accumulator[float32])(t24s)
+	sumRow5 := (*[32]float32)(sums5)
+	sumRow6 := (*[32]float32)(sums6)
+	sumRow7 := (*[32]float32)(sums7)
+	sumRow8 := (*[32]float32)(sums8)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
@@ -5468,7 +4615,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 //line tensor.go:77
 		*right = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 		*left = *t24
-//line tensor.go:79:100000
+//line :79:500
 		{
 			threadX := threadX + 1
 			left := &leftRow[threadX]
@@ -5481,7 +4628,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 			*right = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 			*left = *t24
 		}
-//line tensor.go:91:100000
+//line :91:500
 		{
 			threadX := threadX + 2
 			left := &leftRow[threadX]
@@ -5494,7 +4641,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 			*right = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 			*left = *t24
 		}
-//line tensor.go:103:100000
+//line :103:500
 		{
 			threadX := threadX + 3
 			left := &leftRow[threadX]
@@ -5507,19 +4654,19 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 			*right = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 			*left = *t24
 		}
-	} /*line quern_gen.go:5510:1*/
+	} /*line quern_gen.go:4657:1*/
 }
 
 //go:noinline
-func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights []kernel.Accumulator[float32], c []float32) {
-	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first7:])
-	rightRow := (*[32]kernel.Accumulator[float32])(rights[first7:])
+func quernRow8Moments(r *host2.Run, lefts, rights []kernel.Accumulator[float32], c []float32) {
+	leftRow := (*[32]kernel.Accumulator[float32])(lefts)
+	rightRow := (*[32]kernel.Accumulator[float32])(rights)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
 		at2 := threadX & 31 & 3 << 1
-		/*line tensor.go:80:100000*/ for i := 0; i < 4; i++ {
+		/*line tensor.go:80:500*/ for i := 0; i < 4; i++ {
 			result0 := threadX&31>>2 + i>>1<<3
 			result02 := at2 + i&1
 			at3 := result0*16 + result02
@@ -5531,7 +4678,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 			/*line tensor.go:82*/ c[at3] = t41
 			/*line tensor.go:82*/ c[t40] = t42
 		}
-	} /*line quern_gen.go:5534:1*/
+	} /*line quern_gen.go:4681:1*/
 }
 
 func quernPlainSmallProduct(r *host2.Run) {
@@ -5540,9 +4687,7 @@ func quernPlainSmallProduct(r *host2.Run) {
 }
 
 func quernHostSmallProduct(r *host2.Run) {
-	a := host2.Slice[float32](r, 0)
-	b := host2.Slice[float32](r, 1)
-	c := host2.Slice[float32](r, 2)
+	a, b, c := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	var at int
 	sums := host2.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
 	k := len(a) / 16
@@ -5557,10 +4702,7 @@ func quernHostSmallProduct(r *host2.Run) {
 	n3 := 1
 	n4 := 1
 	t7 := 8
-	sums2 := host2.Scratch[float32](r, 3, r.BlockDim.Count())
-	sums3 := host2.Scratch[float32](r, 4, r.BlockDim.Count())
-	sums4 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
-	sums5 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
+	sums2, sums3, sums4, sums5 := host2.Scratch[float32](r, 3, r.BlockDim.Count()), host2.Scratch[float32](r, 4, r.BlockDim.Count()), host2.Scratch[float32](r, 5, r.BlockDim.Count()), host2.Scratch[float32](r, 6, r.BlockDim.Count())
 	result03 := 8
 	t16 := 0
 	size := t16 >> 1 << 3
@@ -5576,85 +4718,55 @@ func quernHostSmallProduct(r *host2.Run) {
 	t184 := 3
 	for r.Next() {
 		/*line tensor.go:93*/ at = 0
-		/*line tensor.go:94:100000*/ for threadZ := range 1 {
-			/*line tensor.go:95*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 32
-				quernRow1SmallProduct(r, sums, first)
-			}
-		}
-		/*line tensor.go:100:100000*/ for at < k {
-			/*line tensor.go:101*/ if r.Halted() {
-				/*line tensor.go:93*/ r.Halt()
-			}
+		quernRow1SmallProduct(r, sums)
+		for at < k {
+			/*line tensor.go:93*/ r.CheckHalt()
 			r.ThreadIdx = kernel.Dim3{}
 			/*line tensor.go:94*/ t2 = a[at:]
 			t5 = at * 8
-			/*line tensor.go:96:100000*/ for threadZ := range 1 {
-				/*line tensor.go:97:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 32
-					quernRow2SmallProduct(r, result0s, first2, n, t2, k, n2, t9)
-				}
-			}
-			/*line tensor.go:103:100000*/ r.ThreadIdx = kernel.Dim3{}
+			quernRow2SmallProduct(r, result0s, n, t2, k, n2, t9)
+			r.ThreadIdx = kernel.Dim3{}
 			/*line tensor.go:95*/ t6 = b[t5:]
-			/*line tensor.go:96:100000*/ for threadZ := range 1 {
-				/*line tensor.go:97:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 32
-					quernRow3SmallProduct(r, result0s2, first3, n3, t6, n4, t7)
-				}
-			}
-			/*line tensor.go:96:100000*/ host2.MMATF32(sums2, sums3, sums4, sums5, result0s, result0s2, sums)
-			/*line tensor.go:97:100000*/ for threadZ := range 1 {
-				/*line tensor.go:98*/ for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 32
-					quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5)
-				}
-			}
-			/*line tensor.go:93:100000*/ at += result03
+			quernRow3SmallProduct(r, result0s2, n3, t6, n4, t7)
+			/*line tensor.go:96*/ host2.MMATF32(sums2, sums3, sums4, sums5, result0s, result0s2, sums)
+			quernRow4SmallProduct(r, sums, sums2, sums3, sums4, sums5)
+			/*line tensor.go:93*/ at += result03
 		}
-		/*line tensor.go:95*/ for threadZ := range 1 {
-			/*line tensor.go:96:100000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first5 := (threadZ*1 + threadY) * 32
-				quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184)
-			}
-		}
-	} /*line quern_gen.go:5624:1*/
+		quernRow5SmallProduct(r, sums, c, size, t18, size2, t182, size3, t183, size4, t184)
+	} /*line quern_gen.go:4736:1*/
 }
 
 //go:noinline
-func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
-	sumRow := (*[32]kernel.Accumulator[float32])(sums[first:])
+func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32]) {
+	sumRow := (*[32]kernel.Accumulator[float32])(sums)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		sum := &sumRow[threadX]
 //line tensor.go:91
 		*sum = kernel.Accumulator[float32]{}
-//line tensor.go:92:100000
+//line :92:500
 		{
 			threadX := threadX + 1
 			sum := &sumRow[threadX]
 			*sum = kernel.Accumulator[float32]{}
 		}
-//line tensor.go:97:100000
+//line :97:1000
 		{
 			threadX := threadX + 2
 			sum := &sumRow[threadX]
 			*sum = kernel.Accumulator[float32]{}
 		}
-//line tensor.go:102:100000
+//line :102:500
 		{
 			threadX := threadX + 3
 			sum := &sumRow[threadX]
 			*sum = kernel.Accumulator[float32]{}
 		}
-	} /*line quern_gen.go:5652:1*/
+	} /*line quern_gen.go:4764:1*/
 }
 
 //go:noinline
-func quernRow2SmallProduct(r *host2.Run, result0s []kernel.MatrixA[float32], first2 int, n int, t2 []float32, k int, n2 int, t9 int) {
-	result0Row := (*[32]kernel.MatrixA[float32])(result0s[first2:])
+func quernRow2SmallProduct(r *host2.Run, result0s []kernel.MatrixA[float32], n int, t2 []float32, k, n2, t9 int) {
+	result0Row := (*[32]kernel.MatrixA[float32])(result0s)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		result0 := &result0Row[threadX]
@@ -5663,7 +4775,7 @@ func quernRow2SmallProduct(r *host2.Run, result0s []kernel.MatrixA[float32], fir
 		k2 := threadX & 31 & 3 * n
 		/*line tensor.go:94*/ m := kernel.MatrixA[float32]{}
 		if n == 0 {
-			/*line tensor.go:96:100000*/ for i := 0; i < 2; i++ {
+			/*line :96:500*/ for i := 0; i < 2; i++ {
 				/*line tensor.go:94*/ bits := uint64(math.Float32bits(t2[(threadX&31>>2+i*8)*k+at2]))
 				/*line tensor.go:94*/ _ = m[i]
 				t22 := i + 2
@@ -5673,9 +4785,9 @@ func quernRow2SmallProduct(r *host2.Run, result0s []kernel.MatrixA[float32], fir
 				/*line tensor.go:94*/ m[i] = t3
 				/*line tensor.go:94*/ m[t22] = t4
 			}
-//line tensor.go:96:100000
+//line :96:500
 			*result0 = m
-//line tensor.go:97:100000
+//line :97:1000
 		} else {
 			/*line tensor.go:98*/ for w := 0; w < 4; w++ {
 				t8 := (i2+w&1*8)*k + (k2+w>>1*4*n)*1
@@ -5683,17 +4795,17 @@ func quernRow2SmallProduct(r *host2.Run, result0s []kernel.MatrixA[float32], fir
 				for i3 := 0; i3 < n2; i3++ {
 					/*line tensor.go:94*/ word |= uint32(uint64(math.Float32bits(t2[t8+i3*t9]))) << host2.Div(i3*32, n2)
 				}
-				/*line tensor.go:94:100000*/ m[w] = word
+				/*line :94:500*/ m[w] = word
 			}
-//line tensor.go:96:100000
+//line :96:500
 			*result0 = m
 		}
-	} /*line quern_gen.go:5691:1*/
+	} /*line quern_gen.go:4803:1*/
 }
 
 //go:noinline
-func quernRow3SmallProduct(r *host2.Run, result0s2 []kernel.MatrixB[float32], first3 int, n3 int, t6 []float32, n4 int, t7 int) {
-	result0Row2 := (*[32]kernel.MatrixB[float32])(result0s2[first3:])
+func quernRow3SmallProduct(r *host2.Run, result0s2 []kernel.MatrixB[float32], n3 int, t6 []float32, n4, t7 int) {
+	result0Row2 := (*[32]kernel.MatrixB[float32])(result0s2)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		result02 := &result0Row2[threadX]
@@ -5701,7 +4813,7 @@ func quernRow3SmallProduct(r *host2.Run, result0s2 []kernel.MatrixB[float32], fi
 		at3 := j * 1
 		k3 := threadX & 31 & 3 * n3
 		/*line tensor.go:95*/ m2 := kernel.MatrixB[float32]{}
-		/*line tensor.go:96:100000*/ if n3 == 0 {
+		/*line :96:500*/ if n3 == 0 {
 			/*line tensor.go:95*/ bits2 := uint64(math.Float32bits(t6[threadX&31>>2*1+threadX&31&3*8]))
 			t1 := uint32(bits2)
 			t23 := uint32(bits2 >> 32)
@@ -5709,7 +4821,7 @@ func quernRow3SmallProduct(r *host2.Run, result0s2 []kernel.MatrixB[float32], fi
 			m2[1] = t23
 			*result02 = m2
 		} else {
-			/*line tensor.go:102:100000*/ for w2 := 0; w2 < 2; w2++ {
+			/*line :102:500*/ for w2 := 0; w2 < 2; w2++ {
 				t62 := at3 + (k3+w2*4*n3)*8
 				var word2 uint32
 				/*line tensor.go:105*/ for i4 := 0; i4 < n4; i4++ {
@@ -5717,19 +4829,19 @@ func quernRow3SmallProduct(r *host2.Run, result0s2 []kernel.MatrixB[float32], fi
 				}
 				/*line tensor.go:95*/ m2[w2] = word2
 			}
-//line tensor.go:97:100000
+//line :97:1000
 			*result02 = m2
 		}
-	} /*line quern_gen.go:5723:1*/
+	} /*line quern_gen.go:4835:1*/
 }
 
 //go:noinline
-func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32) {
-	sumRow := (*[32]kernel.Accumulator[float32])(sums[first4:])
-	sumRow2 := (*[32]float32)(sums2[first4:])
-	sumRow3 := (*[32]float32)(sums3[first4:])
-	sumRow4 := (*[32]float32)(sums4[first4:])
-	sumRow5 := (*[32]float32)(sums5[first4:])
+func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], sums2, sums3, sums4, sums5 []float32) {
+	sumRow := (*[32]kernel.Accumulator[float32])(sums)
+	sumRow2 := (*[32]float32)(sums2)
+	sumRow3 := (*[32]float32)(sums3)
+	sumRow4 := (*[32]float32)(sums4)
+	sumRow5 := (*[32]float32)(sums5)
 	for threadX := 0; threadX < 32; threadX += 4 {
 		sum := &sumRow[threadX]
 		sum2 := sumRow2[threadX]
@@ -5738,7 +4850,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		sum5 := sumRow5[threadX]
 //line tensor.go:96
 		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-//line tensor.go:97:100000
+//line :97:1000
 		{
 			threadX := threadX + 1
 			sum := &sumRow[threadX]
@@ -5748,7 +4860,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 			sum5 := sumRow5[threadX]
 			*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 		}
-//line tensor.go:106:100000
+//line :106:500
 		{
 			threadX := threadX + 2
 			sum := &sumRow[threadX]
@@ -5758,7 +4870,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 			sum5 := sumRow5[threadX]
 			*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 		}
-//line tensor.go:115:100000
+//line :115:500
 		{
 			threadX := threadX + 3
 			sum := &sumRow[threadX]
@@ -5768,12 +4880,12 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 			sum5 := sumRow5[threadX]
 			*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 		}
-	} /*line quern_gen.go:5771:1*/
+	} /*line quern_gen.go:4883:1*/
 }
 
 //go:noinline
-func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size int, t18 int, size2 int, t182 int, size3 int, t183 int, size4 int, t184 int) {
-	sumRow := (*[32]kernel.Accumulator[float32])(sums[first5:])
+func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
+	sumRow := (*[32]kernel.Accumulator[float32])(sums)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -5793,7 +4905,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		c[result08*8+result09] = v3
 		/*line tensor.go:98*/ v4 := sum[3]
 		c[result010*8+result011] = v4
-	} /*line quern_gen.go:5796:1*/
+	} /*line quern_gen.go:4908:1*/
 }
 
 func quernPlainGroupTiles(r *host2.Run) {
@@ -5802,54 +4914,14 @@ func quernPlainGroupTiles(r *host2.Run) {
 }
 
 func quernHostGroupTiles(r *host2.Run) {
-	m := host2.Value[int](r, 0)
-	n := host2.Value[int](r, 1)
-	k := host2.Value[int](r, 2)
-	maps := host2.Slice[kernel.TileMap](r, 3)
-	a := host2.Slice[kernel.BFloat16](r, 4)
-	b := host2.Slice[kernel.BFloat16](r, 5)
-	c := host2.Slice[float32](r, 6)
+	m, n, k, maps, a, b, c := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Value[int](r, 2), host2.Slice[kernel.TileMap](r, 3), host2.Slice[kernel.BFloat16](r, 4), host2.Slice[kernel.BFloat16](r, 5), host2.Slice[float32](r, 6)
 	gridX := r.GridDim.X
 	var at int
 	sums := host2.Scratch[[8]kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
 	var t17 [][8]kernel.BFloat16
 	tileA := host2.Shared[[1024][8]kernel.BFloat16](r, 1)
 	var t28 [][8]kernel.BFloat16
-	tileB := host2.Shared[[512][8]kernel.BFloat16](r, 2)
-	givens := host2.Scratch[*[8]kernel.BFloat16](r, 33, r.BlockDim.Count())
-	givens2 := host2.Scratch[*[8]kernel.BFloat16](r, 34, r.BlockDim.Count())
-	sums2 := host2.Scratch[float32](r, 1, r.BlockDim.Count())
-	sums3 := host2.Scratch[float32](r, 2, r.BlockDim.Count())
-	sums4 := host2.Scratch[float32](r, 3, r.BlockDim.Count())
-	sums5 := host2.Scratch[float32](r, 4, r.BlockDim.Count())
-	sums6 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
-	sums7 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
-	sums8 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
-	sums9 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
-	sums10 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
-	sums11 := host2.Scratch[float32](r, 10, r.BlockDim.Count())
-	sums12 := host2.Scratch[float32](r, 11, r.BlockDim.Count())
-	sums13 := host2.Scratch[float32](r, 12, r.BlockDim.Count())
-	sums14 := host2.Scratch[float32](r, 13, r.BlockDim.Count())
-	sums15 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
-	sums16 := host2.Scratch[float32](r, 15, r.BlockDim.Count())
-	sums17 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums18 := host2.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums19 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
-	sums20 := host2.Scratch[float32](r, 19, r.BlockDim.Count())
-	sums21 := host2.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums22 := host2.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums23 := host2.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums24 := host2.Scratch[float32](r, 23, r.BlockDim.Count())
-	sums25 := host2.Scratch[float32](r, 24, r.BlockDim.Count())
-	sums26 := host2.Scratch[float32](r, 25, r.BlockDim.Count())
-	sums27 := host2.Scratch[float32](r, 26, r.BlockDim.Count())
-	sums28 := host2.Scratch[float32](r, 27, r.BlockDim.Count())
-	sums29 := host2.Scratch[float32](r, 28, r.BlockDim.Count())
-	sums30 := host2.Scratch[float32](r, 29, r.BlockDim.Count())
-	sums31 := host2.Scratch[float32](r, 30, r.BlockDim.Count())
-	sums32 := host2.Scratch[float32](r, 31, r.BlockDim.Count())
-	sums33 := host2.Scratch[float32](r, 32, r.BlockDim.Count())
+	tileB, givens, givens2, sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33 := host2.Shared[[512][8]kernel.BFloat16](r, 2), host2.Scratch[*[8]kernel.BFloat16](r, 33, r.BlockDim.Count()), host2.Scratch[*[8]kernel.BFloat16](r, 34, r.BlockDim.Count()), host2.Scratch[float32](r, 1, r.BlockDim.Count()), host2.Scratch[float32](r, 2, r.BlockDim.Count()), host2.Scratch[float32](r, 3, r.BlockDim.Count()), host2.Scratch[float32](r, 4, r.BlockDim.Count()), host2.Scratch[float32](r, 5, r.BlockDim.Count()), host2.Scratch[float32](r, 6, r.BlockDim.Count()), host2.Scratch[float32](r, 7, r.BlockDim.Count()), host2.Scratch[float32](r, 8, r.BlockDim.Count()), host2.Scratch[float32](r, 9, r.BlockDim.Count()), host2.Scratch[float32](r, 10, r.BlockDim.Count()), host2.Scratch[float32](r, 11, r.BlockDim.Count()), host2.Scratch[float32](r, 12, r.BlockDim.Count()), host2.Scratch[float32](r, 13, r.BlockDim.Count()), host2.Scratch[float32](r, 14, r.BlockDim.Count()), host2.Scratch[float32](r, 15, r.BlockDim.Count()), host2.Scratch[float32](r, 16, r.BlockDim.Count()), host2.Scratch[float32](r, 17, r.BlockDim.Count()), host2.Scratch[float32](r, 18, r.BlockDim.Count()), host2.Scratch[float32](r, 19, r.BlockDim.Count()), host2.Scratch[float32](r, 20, r.BlockDim.Count()), host2.Scratch[float32](r, 21, r.BlockDim.Count()), host2.Scratch[float32](r, 22, r.BlockDim.Count()), host2.Scratch[float32](r, 23, r.BlockDim.Count()), host2.Scratch[float32](r, 24, r.BlockDim.Count()), host2.Scratch[float32](r, 25, r.BlockDim.Count()), host2.Scratch[float32](r, 26, r.BlockDim.Count()), host2.Scratch[float32](r, 27, r.BlockDim.Count()), host2.Scratch[float32](r, 28, r.BlockDim.Count()), host2.Scratch[float32](r, 29, r.BlockDim.Count()), host2.Scratch[float32](r, 30, r.BlockDim.Count()), host2.Scratch[float32](r, 31, r.BlockDim.Count()), host2.Scratch[float32](r, 32, r.BlockDim.Count())
 	t78 := 0
 	t75 := 0
 	size := t75 >> 1 << 3
@@ -5877,64 +4949,40 @@ func quernHostGroupTiles(r *host2.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line tensor.go:114*/ _ = maps[t10]
 		/*line tensor.go:117*/ at = 0
-		/*line tensor.go:118:100000*/ for threadZ := range 1 {
-			/*line tensor.go:119:100000*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1GroupTiles(r, sums, first)
-			}
-		}
-		/*line tensor.go:124*/ for ; at < k; at += 64 {
-			/*line tensor.go:125:100000*/ if r.Halted() {
-				/*line tensor.go:117*/ r.Halt()
-			}
-			/*line tensor.go:118:100000*/ t17 = tileA[:]
+		quernRow1GroupTiles(r, sums)
+		/*line :119:500*/ for ; at < k; at += 64 {
+			/*line tensor.go:117*/ r.CheckHalt()
+			t17 = tileA[:]
 			r.ThreadIdx = kernel.Dim3{}
 			/*line tensor.go:118*/ _ = maps[t19]
 			t28 = tileB[:]
 			for threadZ := range 1 {
 				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					r.ThreadIdx.Z, r.ThreadIdx.Y = threadZ, threadY
 					same := threadY == 0 && threadZ == 0
 					quernRow2GroupTiles(r, same, maps, t19, t17, a, m, k, row, at)
 				}
 			}
-			/*line tensor.go:127:100000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line :127:500*/ r.ThreadIdx = kernel.Dim3{}
 			/*line tensor.go:119*/ _ = maps[t30]
 			for threadZ := range 1 {
 				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					r.ThreadIdx.Z, r.ThreadIdx.Y = threadZ, threadY
 					same2 := threadY == 0 && threadZ == 0
 					quernRow3GroupTiles(r, same2, maps, t30, t28, b, n, k, column, at, threadY, threadZ)
 				}
 			}
-			/*line tensor.go:127:100000*/ for threadZ := range 1 {
-				/*line tensor.go:128:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow4GroupTiles(r, givens, first2, givens2, tileA, tileB)
-				}
-			}
+			/*line :127:500*/ quernRow4GroupTiles(r, givens, givens2, tileA, tileB)
 			/*line tensor.go:121*/ host2.GroupMMABFloat16([][]float32{sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33}, givens, givens2, sums)
-			/*line tensor.go:122:100000*/ for threadZ := range 1 {
-				/*line tensor.go:123:100000*/ for threadY := range 1 {
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow5GroupTiles(r, sums, first3, sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33)
-				}
-			}
+			quernRow5GroupTiles(r, sums, sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33)
 		}
-		/*line tensor.go:129:100000*/ for threadZ := range 1 {
-			/*line tensor.go:130*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow6GroupTiles(r, sums, first4, column, t78, row, size, m, n, c, t782, size2, t783, size3, t784, size4)
-			}
-		}
-	} /*line quern_gen.go:5932:1*/
+		quernRow6GroupTiles(r, sums, column, t78, row, size, m, n, c, t782, size2, t783, size3, t784, size4)
+	} /*line quern_gen.go:4980:1*/
 }
 
 //go:noinline
-func quernRow1GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], first int) {
-	sumRow := (*[256][8]kernel.Accumulator[float32])(sums[first:])
+func quernRow1GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32]) {
+	sumRow := (*[256][8]kernel.Accumulator[float32])(sums)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		sum := &sumRow[threadX]
 //line tensor.go:116
@@ -5944,33 +4992,33 @@ func quernRow1GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 			sum := &sumRow[threadX]
 			*sum = [8]kernel.Accumulator[float32]{}
 		}
-//line tensor.go:122:100000
+//line :122:500
 		{
 			threadX := threadX + 2
 			sum := &sumRow[threadX]
 			*sum = [8]kernel.Accumulator[float32]{}
 		}
-//line tensor.go:127:100000
+//line :127:500
 		{
 			threadX := threadX + 3
 			sum := &sumRow[threadX]
 			*sum = [8]kernel.Accumulator[float32]{}
 		}
-	} /*line quern_gen.go:5959:1*/
+	} /*line quern_gen.go:5007:1*/
 }
 
 //go:noinline
-func quernRow2GroupTiles(r *host2.Run, same bool, maps []kernel.TileMap, t19 int, t17 [][8]kernel.BFloat16, a []kernel.BFloat16, m int, k int, row int, at int) {
+func quernRow2GroupTiles(r *host2.Run, same bool, maps []kernel.TileMap, t19 int, t17 [][8]kernel.BFloat16, a []kernel.BFloat16, m, k, row, at int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:118:100000*/ if same && threadX == 0 {
+		/*line tensor.go:118:1000*/ if same && threadX == 0 {
 			/*line tensor.go:118*/ host2.CopyTile(&maps[t19], t17, a, m, k, k, row, at)
 		}
-	} /*line quern_gen.go:5969:1*/
+	} /*line quern_gen.go:5017:1*/
 }
 
 //go:noinline
-func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 int, t28 [][8]kernel.BFloat16, b []kernel.BFloat16, n int, k int, column int, at int, threadY int, threadZ int) {
+func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 int, t28 [][8]kernel.BFloat16, b []kernel.BFloat16, n, k, column, at, threadY, threadZ int) {
 	if !(threadY == 0 && threadZ == 0) {
 		return
 	}
@@ -5985,18 +5033,18 @@ func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 in
 		}
 		return
 	}
-	/*line tensor.go:123:100000*/ for threadX := range 256 {
+	/*line :123:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:125:100000*/ if same2 && threadX == 0 {
+		/*line :125:500*/ if same2 && threadX == 0 {
 			/*line tensor.go:119*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, column, at)
 		}
-	} /*line quern_gen.go:5993:1*/
+	} /*line quern_gen.go:5041:1*/
 }
 
 //go:noinline
-func quernRow4GroupTiles(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int, givens2 []*[8]kernel.BFloat16, tileA *[1024][8]kernel.BFloat16, tileB *[512][8]kernel.BFloat16) {
-	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first2:])
-	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first2:])
+func quernRow4GroupTiles(r *host2.Run, givens, givens2 []*[8]kernel.BFloat16, tileA *[1024][8]kernel.BFloat16, tileB *[512][8]kernel.BFloat16) {
+	givenRow := (*[256]*[8]kernel.BFloat16)(givens)
+	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line tensor.go:121*/ t39 := threadX >> 5 / 4 * 64 * 8
@@ -6005,44 +5053,44 @@ func quernRow4GroupTiles(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int,
 		given2 := &tileB[0]
 		givenRow[threadX] = given
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:6008:1*/
+	} /*line quern_gen.go:5056:1*/
 }
 
 //go:noinline
-func quernRow5GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], first3 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, sums6 []float32, sums7 []float32, sums8 []float32, sums9 []float32, sums10 []float32, sums11 []float32, sums12 []float32, sums13 []float32, sums14 []float32, sums15 []float32, sums16 []float32, sums17 []float32, sums18 []float32, sums19 []float32, sums20 []float32, sums21 []float32, sums22 []float32, sums23 []float32, sums24 []float32, sums25 []float32, sums26 []float32, sums27 []float32, sums28 []float32, sums29 []float32, sums30 []float32, sums31 []float32, sums32 []float32, sums33 []float32) {
-	sumRow := (*[256][8]kernel.Accumulator[float32])(sums[first3:])
-	sumRow2 := (*[256]float32)(sums2[first3:])
-	sumRow3 := (*[256]float32)(sums3[first3:])
-	sumRow4 := (*[256]float32)(sums4[first3:])
-	sumRow5 := (*[256]float32)(sums5[first3:])
-	sumRow6 := (*[256]float32)(sums6[first3:])
-	sumRow7 := (*[256]float32)(sums7[first3:])
-	sumRow8 := (*[256]float32)(sums8[first3:])
-	sumRow9 := (*[256]float32)(sums9[first3:])
-	sumRow10 := (*[256]float32)(sums10[first3:])
-	sumRow11 := (*[256]float32)(sums11[first3:])
-	sumRow12 := (*[256]float32)(sums12[first3:])
-	sumRow13 := (*[256]float32)(sums13[first3:])
-	sumRow14 := (*[256]float32)(sums14[first3:])
-	sumRow15 := (*[256]float32)(sums15[first3:])
-	sumRow16 := (*[256]float32)(sums16[first3:])
-	sumRow17 := (*[256]float32)(sums17[first3:])
-	sumRow18 := (*[256]float32)(sums18[first3:])
-	sumRow19 := (*[256]float32)(sums19[first3:])
-	sumRow20 := (*[256]float32)(sums20[first3:])
-	sumRow21 := (*[256]float32)(sums21[first3:])
-	sumRow22 := (*[256]float32)(sums22[first3:])
-	sumRow23 := (*[256]float32)(sums23[first3:])
-	sumRow24 := (*[256]float32)(sums24[first3:])
-	sumRow25 := (*[256]float32)(sums25[first3:])
-	sumRow26 := (*[256]float32)(sums26[first3:])
-	sumRow27 := (*[256]float32)(sums27[first3:])
-	sumRow28 := (*[256]float32)(sums28[first3:])
-	sumRow29 := (*[256]float32)(sums29[first3:])
-	sumRow30 := (*[256]float32)(sums30[first3:])
-	sumRow31 := (*[256]float32)(sums31[first3:])
-	sumRow32 := (*[256]float32)(sums32[first3:])
-	sumRow33 := (*[256]float32)(sums33[first3:])
+func quernRow5GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33 []float32) {
+	sumRow := (*[256][8]kernel.Accumulator[float32])(sums)
+	sumRow2 := (*[256]float32)(sums2)
+	sumRow3 := (*[256]float32)(sums3)
+	sumRow4 := (*[256]float32)(sums4)
+	sumRow5 := (*[256]float32)(sums5)
+	sumRow6 := (*[256]float32)(sums6)
+	sumRow7 := (*[256]float32)(sums7)
+	sumRow8 := (*[256]float32)(sums8)
+	sumRow9 := (*[256]float32)(sums9)
+	sumRow10 := (*[256]float32)(sums10)
+	sumRow11 := (*[256]float32)(sums11)
+	sumRow12 := (*[256]float32)(sums12)
+	sumRow13 := (*[256]float32)(sums13)
+	sumRow14 := (*[256]float32)(sums14)
+	sumRow15 := (*[256]float32)(sums15)
+	sumRow16 := (*[256]float32)(sums16)
+	sumRow17 := (*[256]float32)(sums17)
+	sumRow18 := (*[256]float32)(sums18)
+	sumRow19 := (*[256]float32)(sums19)
+	sumRow20 := (*[256]float32)(sums20)
+	sumRow21 := (*[256]float32)(sums21)
+	sumRow22 := (*[256]float32)(sums22)
+	sumRow23 := (*[256]float32)(sums23)
+	sumRow24 := (*[256]float32)(sums24)
+	sumRow25 := (*[256]float32)(sums25)
+	sumRow26 := (*[256]float32)(sums26)
+	sumRow27 := (*[256]float32)(sums27)
+	sumRow28 := (*[256]float32)(sums28)
+	sumRow29 := (*[256]float32)(sums29)
+	sumRow30 := (*[256]float32)(sums30)
+	sumRow31 := (*[256]float32)(sums31)
+	sumRow32 := (*[256]float32)(sums32)
+	sumRow33 := (*[256]float32)(sums33)
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
 		sum2 := sumRow2[threadX]
@@ -6109,12 +5157,12 @@ func quernRow5GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 		sum[7][1] = sum31
 		sum[7][2] = sum32
 		sum[7][3] = sum33
-	} /*line quern_gen.go:6112:1*/
+	} /*line quern_gen.go:5160:1*/
 }
 
 //go:noinline
-func quernRow6GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], first4 int, column int, t78 int, row int, size int, m int, n int, c []float32, t782 int, size2 int, t783 int, size3 int, t784 int, size4 int) {
-	sumRow := (*[256][8]kernel.Accumulator[float32])(sums[first4:])
+func quernRow6GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], column, t78, row, size, m, n int, c []float32, t782, size2, t783, size3, t784, size4 int) {
+	sumRow := (*[256][8]kernel.Accumulator[float32])(sums)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := &sumRow[threadX]
@@ -6138,39 +5186,39 @@ func quernRow6GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 		result08 := threadX&31>>2 + size4
 		y4 := row + threadX>>5*16 + result08
 		at9 := y4 * n
-		/*line tensor.go:125:100000*/ for j := 0; j < 8; j++ {
+		/*line tensor.go:125:500*/ for j := 0; j < 8; j++ {
 			_ = sum[j]
 			/*line tensor.go:126*/ t74 := sum[j]
 			v := t74[0]
 			/*line tensor.go:127*/ _ = sum[j]
 			/*line tensor.go:127*/ _ = sum[j]
 			x := at2 + j*8
-			/*line tensor.go:128:100000*/ if y < m && x < n {
+			/*line :128:500*/ if y < m && x < n {
 				c[at3+x] = v
 			}
-			/*line tensor.go:126:100000*/ v2 := t74[1]
+			/*line tensor.go:126*/ v2 := t74[1]
 			_ = sum[j]
 			/*line tensor.go:127*/ _ = sum[j]
 			x2 := at4 + j*8
-			/*line tensor.go:128:100000*/ if y2 < m && x2 < n {
+			/*line :128:500*/ if y2 < m && x2 < n {
 				c[at5+x2] = v2
 			}
-			/*line tensor.go:126:100000*/ v3 := t74[2]
+			/*line tensor.go:126*/ v3 := t74[2]
 			_ = sum[j]
 			/*line tensor.go:127*/ _ = sum[j]
 			x3 := at6 + j*8
-			/*line tensor.go:128:100000*/ if y3 < m && x3 < n {
+			/*line :128:500*/ if y3 < m && x3 < n {
 				c[at7+x3] = v3
 			}
-			/*line tensor.go:126:100000*/ v4 := t74[3]
+			/*line tensor.go:126*/ v4 := t74[3]
 			_ = sum[j]
 			/*line tensor.go:127*/ _ = sum[j]
 			x4 := at8 + j*8
-			/*line tensor.go:128:100000*/ if y4 < m && x4 < n {
+			/*line :128:500*/ if y4 < m && x4 < n {
 				c[at9+x4] = v4
 			}
 		}
-	} /*line quern_gen.go:6173:1*/
+	} /*line quern_gen.go:5221:1*/
 }
 
 func quernPlainZoom(r *host2.Run) {
@@ -6179,14 +5227,9 @@ func quernPlainZoom(r *host2.Run) {
 }
 
 func quernHostZoom(r *host2.Run) {
-	factor := host2.Value[float32](r, 0)
-	image := host2.Value[kernel.Texture2D[float32]](r, 1)
-	w := host2.Value[int](r, 2)
-	h := host2.Value[int](r, 3)
-	out := host2.Slice[float32](r, 4)
+	factor, image, w, h, out := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := float32(w) / 2
 	value2 := float32(h) / 2
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -6194,21 +5237,19 @@ func quernHostZoom(r *host2.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				value3 := (float32(y) + 0.5 - value2) / factor
-				start := y * w
-				start2 := y*w + base
-				quernRow1Zoom(r, base, w, y, h, image, value, factor, value3, out, start, width, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			value3 := (float32(y) + 0.5 - value2) / factor
+			start := y * w
+			start2 := y*w + base
+			quernRow1Zoom(r, base, w, y, h, image, value, factor, value3, out, start, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Texture2D[float32], value float32, factor float32, value3 float32, out []float32, start int, width int, start2 int) {
+func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float32], value, factor, value3 float32, out []float32, start, width, start2 int) {
 	if !(y < h) {
 		return
 	}
@@ -6229,22 +5270,22 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 				/*line texture.go:15*/ result := image.Sample(u, v)
 				row[threadX] = result
 			}
-			/*line texture.go:18:110000*/ return
+			/*line :18:2000*/ return
 		}
 	}
-	/*line texture.go:21:110000*/ for threadX := range width {
+	/*line :21:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line texture.go:10:110000*/ if x >= w || y >= h {
+		/*line :10:500*/ if x >= w || y >= h {
 			continue
 		}
-		/*line texture.go:13:110000*/ result0 := image.Width()
+		/*line :13:1000*/ result0 := image.Width()
 		u := float32(result0)/2 + (float32(x)+0.5-value)/factor
 		/*line texture.go:14*/ result02 := image.Height()
 		v := float32(result02)/2 + value3
 		/*line texture.go:15*/ result := image.Sample(u, v)
 		/*line texture.go:15*/ out[start+x] = result
-	} /*line quern_gen.go:6247:1*/
+	} /*line quern_gen.go:5288:1*/
 }
 
 func quernPlainEdges(r *host2.Run) {
@@ -6253,28 +5294,24 @@ func quernPlainEdges(r *host2.Run) {
 }
 
 func quernHostEdges(r *host2.Run) {
-	image := host2.Value[kernel.Texture2D[float32]](r, 0)
-	out := host2.Slice[float32](r, 1)
+	image, out := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				quernRow1Edges(r, image, base, y, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			quernRow1Edges(r, image, base, y, out, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base int, y int, out []float32, width int) {
+func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, out []float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -6282,17 +5319,17 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base int, y i
 		t8 := x - 1
 		/*line texture.go:23*/ result0 := image.Width()
 		t3 := x < result0
-		/*line texture.go:25:110000*/ if t3 {
+		/*line :25:1500*/ if t3 {
 			/*line texture.go:23*/ result02 := image.Height()
 			t3 = y < result02
 		}
-		/*line texture.go:26:110000*/ if t3 {
+		if t3 {
 			/*line texture.go:24*/ result03 := image.Width()
 			/*line texture.go:24*/ result04 := image.Fetch(t5, y)
 			/*line texture.go:24*/ result05 := image.Fetch(t8, y)
 			/*line texture.go:24*/ out[y*result03+x] = result04 - result05
 		}
-	} /*line quern_gen.go:6295:1*/
+	} /*line quern_gen.go:5332:1*/
 }
 
 func quernPlainAddHalves(r *host2.Run) {
@@ -6301,25 +5338,19 @@ func quernPlainAddHalves(r *host2.Run) {
 }
 
 func quernHostAddHalves(r *host2.Run) {
-	x := host2.Slice[kernel.Float16](r, 0)
-	y := host2.Slice[kernel.Float16](r, 1)
+	x, y := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddHalves(r, base, x, y, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddHalves(r, base, x, y, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.Float16, width int) {
+func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(x)-base, len(y)-base, width)
 		if count <= 0 {
@@ -6334,19 +5365,19 @@ func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.F
 				result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
 				row[threadX] = result0
 			}
-			/*line types.go:19:120000*/ return
+			/*line :19:1000*/ return
 		}
 	}
-	/*line types.go:22:120000*/ for threadX := range width {
+	/*line :22:1500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:13:120000*/ if i < len(x) && i < len(y) {
+		/*line :13:1500*/ if i < len(x) && i < len(y) {
 			t1 := y[i]
 			/*line types.go:14*/ x2 := x[i]
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
 			/*line types.go:14*/ y[i] = result0
 		}
-	} /*line quern_gen.go:6349:1*/
+	} /*line quern_gen.go:5380:1*/
 }
 
 func quernPlainNorm(r *host2.Run) {
@@ -6355,19 +5386,13 @@ func quernPlainNorm(r *host2.Run) {
 }
 
 func quernHostNorm(r *host2.Run) {
-	rows := host2.Slice[[64]kernel.BFloat16](r, 0)
-	out := host2.Slice[kernel.BFloat16](r, 1)
+	rows, out := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Norm(r, base, rows, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Norm(r, base, rows, out, width)
 		}
 	}
 }
@@ -6388,29 +5413,29 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 				var sum float32
 				_ = row[threadX]
 				t3 := row[threadX]
-				/*line types.go:26:120000*/ for i2 := 0; i2 < 64; i2++ {
+				/*line :26:500*/ for i2 := 0; i2 < 64; i2++ {
 					/*line types.go:24*/ x := t3[i2]
 					sum += x.Float32() * x.Float32()
 				}
-				/*line types.go:27:120000*/ row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum - 0))))
+				/*line :27:1500*/ row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum - 0))))
 			}
-			/*line types.go:29:120000*/ return
+			/*line :29:1500*/ return
 		}
 	}
-	/*line types.go:32:120000*/ for threadX := range width {
+	/*line :32:2000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:22:120000*/ if i < len(rows) && i < len(out) {
+		/*line :22:1500*/ if i < len(rows) && i < len(out) {
 			var sum float32
 			_ = rows[i]
 			/*line types.go:24*/ t3 := rows[i]
-			/*line types.go:25:120000*/ for i2 := 0; i2 < 64; i2++ {
+			/*line :25:2000*/ for i2 := 0; i2 < 64; i2++ {
 				/*line types.go:24*/ x := t3[i2]
 				sum += x.Float32() * x.Float32()
 			}
-			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum - 0))))
+			/*line :27:1500*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum - 0))))
 		}
-	} /*line quern_gen.go:6413:1*/
+	} /*line quern_gen.go:5438:1*/
 }
 
 func quernPlainLimitHalves(r *host2.Run) {
@@ -6419,19 +5444,13 @@ func quernPlainLimitHalves(r *host2.Run) {
 }
 
 func quernHostLimitHalves(r *host2.Run) {
-	limit := host2.Value[kernel.Float16](r, 0)
-	x := host2.Slice[kernel.Float16](r, 1)
+	limit, x := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LimitHalves(r, base, x, limit, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1LimitHalves(r, base, x, limit, width)
 		}
 	}
 }
@@ -6448,41 +5467,41 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 			for threadX := range count {
 				/*line types.go:40*/ x2 := row[threadX]
 				result0 := x2.Bits()&32767 > 31744
-				/*line types.go:42:120000*/ if result0 {
+				/*line :42:1500*/ if result0 {
 					/*line types.go:41*/ row[threadX] = kernel.Float16FromBits(0x0000)
-//line types.go:42:120000
+//line :42:1500
 				} else {
-					/*line types.go:42:120000*/ x3 := row[threadX]
+					/*line :42:1500*/ x3 := row[threadX]
 					result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
 					result03 := limit.Float32() < result02.Float32()
-					/*line types.go:45:120000*/ if result03 {
+					/*line :45:1000*/ if result03 {
 						/*line types.go:43*/ row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
 					}
 				}
 			}
-			return
+			/*line :47:500*/ return
 		}
 	}
-	/*line types.go:50:120000*/ for threadX := range width {
+	/*line :50:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:36:120000*/ if i >= len(x) {
+		/*line :36:1500*/ if i >= len(x) {
 			continue
 		}
-		/*line types.go:40:120000*/ x2 := x[i]
+		/*line :40:1500*/ x2 := x[i]
 		result0 := x2.Bits()&32767 > 31744
-		/*line types.go:42:120000*/ if result0 {
+		/*line :42:1500*/ if result0 {
 			/*line types.go:41*/ x[i] = kernel.Float16FromBits(0x0000)
-//line types.go:42:120000
+//line :42:1500
 		} else {
-			/*line types.go:42:120000*/ x3 := x[i]
+			/*line :42:1500*/ x3 := x[i]
 			result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
 			result03 := limit.Float32() < result02.Float32()
-			/*line types.go:45:120000*/ if result03 {
+			/*line :45:1000*/ if result03 {
 				/*line types.go:43*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
 			}
 		}
-	} /*line quern_gen.go:6485:1*/
+	} /*line quern_gen.go:5504:1*/
 }
 
 func quernPlainScaleAny_float32(r *host2.Run) {
@@ -6491,19 +5510,13 @@ func quernPlainScaleAny_float32(r *host2.Run) {
 }
 
 func quernHostScaleAny_float32(r *host2.Run) {
-	a := host2.Value[float32](r, 0)
-	x := host2.Slice[float32](r, 1)
+	a, x := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ScaleAny_float32(r, base, x, a, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ScaleAny_float32(r, base, x, a, width)
 		}
 	}
 }
@@ -6523,18 +5536,18 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 				/*line types.go:57*/ result0 := scaled[float32](a, t2)
 				row[threadX] = result0
 			}
-			/*line types.go:60:120000*/ return
+			/*line :60:1000*/ return
 		}
 	}
-	/*line types.go:63:120000*/ for threadX := range width {
+	/*line :63:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:56:120000*/ if i < len(x) {
+		/*line :56:2000*/ if i < len(x) {
 			t2 := x[i]
 			/*line types.go:57*/ result0 := scaled[float32](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:6537:1*/
+	} /*line quern_gen.go:5550:1*/
 }
 
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
@@ -6543,19 +5556,13 @@ func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
 }
 
 func quernHostScaleAny_kernel_Float16(r *host2.Run) {
-	a := host2.Value[float32](r, 0)
-	x := host2.Slice[kernel.Float16](r, 1)
+	a, x := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ScaleAny_kernel_Float16(r, base, x, a, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ScaleAny_kernel_Float16(r, base, x, a, width)
 		}
 	}
 }
@@ -6575,18 +5582,18 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 				/*line types.go:57*/ result0 := scaled[kernel.Float16](a, t2)
 				row[threadX] = result0
 			}
-			/*line types.go:60:120000*/ return
+			/*line :60:1000*/ return
 		}
 	}
-	/*line types.go:63:120000*/ for threadX := range width {
+	/*line :63:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:56:120000*/ if i < len(x) {
+		/*line :56:2000*/ if i < len(x) {
 			t2 := x[i]
 			/*line types.go:57*/ result0 := scaled[kernel.Float16](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:6589:1*/
+	} /*line quern_gen.go:5596:1*/
 }
 
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
@@ -6595,19 +5602,13 @@ func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
 }
 
 func quernHostScaleAny_kernel_BFloat16(r *host2.Run) {
-	a := host2.Value[float32](r, 0)
-	x := host2.Slice[kernel.BFloat16](r, 1)
+	a, x := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ScaleAny_kernel_BFloat16(r, base, x, a, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ScaleAny_kernel_BFloat16(r, base, x, a, width)
 		}
 	}
 }
@@ -6627,18 +5628,18 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 				/*line types.go:57*/ result0 := scaled[kernel.BFloat16](a, t2)
 				row[threadX] = result0
 			}
-			/*line types.go:60:120000*/ return
+			/*line :60:1000*/ return
 		}
 	}
-	/*line types.go:63:120000*/ for threadX := range width {
+	/*line :63:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:56:120000*/ if i < len(x) {
+		/*line :56:2000*/ if i < len(x) {
 			t2 := x[i]
 			/*line types.go:57*/ result0 := scaled[kernel.BFloat16](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:6641:1*/
+	} /*line quern_gen.go:5642:1*/
 }
 
 func quernPlainJulia(r *host2.Run) {
@@ -6647,20 +5648,13 @@ func quernPlainJulia(r *host2.Run) {
 }
 
 func quernHostJulia(r *host2.Run) {
-	c := host2.Value[complex128](r, 0)
-	z := host2.Slice[complex128](r, 1)
-	steps := host2.Slice[int32](r, 2)
+	c, z, steps := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Julia(r, base, z, steps, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Julia(r, base, z, steps, c, width)
 		}
 	}
 }
@@ -6676,33 +5670,29 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 			row := z[base:][:count]
 			row2 := steps[base:][:count]
 			for threadX := range count {
-				/*line types.go:69:120000*/ for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
-					/*line types.go:70:120000*/ if r.Halted() {
-						/*line types.go:69*/ r.Halt()
-					}
-					/*line types.go:70:120000*/ t3 := float64(real(v)*real(v)) - float64(imag(v)*imag(v))
+				/*line types.go:69:500*/ for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
+					/*line types.go:69*/ r.CheckHalt()
+					t3 := float64(real(v)*real(v)) - float64(imag(v)*imag(v))
 					t4 := float64(real(v)*imag(v)) + float64(imag(v)*real(v))
 					v = complex(t3+real(c), t4+imag(c))
 				}
 			}
-			/*line types.go:75:120000*/ return
+			return
 		}
 	}
-	/*line types.go:78:120000*/ for threadX := range width {
+	/*line :78:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:66:120000*/ if i >= len(z) || i >= len(steps) {
+		/*line :66:1000*/ if i >= len(z) || i >= len(steps) {
 			continue
 		}
-		/*line types.go:69:120000*/ for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
-			/*line types.go:70:120000*/ if r.Halted() {
-				/*line types.go:69*/ r.Halt()
-			}
-			/*line types.go:70:120000*/ t3 := float64(real(v)*real(v)) - float64(imag(v)*imag(v))
+		/*line :69:500*/ for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
+			/*line types.go:69*/ r.CheckHalt()
+			t3 := float64(real(v)*real(v)) - float64(imag(v)*imag(v))
 			t4 := float64(real(v)*imag(v)) + float64(imag(v)*real(v))
 			v = complex(t3+real(c), t4+imag(c))
 		}
-	} /*line quern_gen.go:6705:1*/
+	} /*line quern_gen.go:5695:1*/
 }
 
 func quernPlainImpedance(r *host2.Run) {
@@ -6711,11 +5701,8 @@ func quernPlainImpedance(r *host2.Run) {
 }
 
 func quernHostImpedance(r *host2.Run) {
-	omega := host2.Value[float32](r, 0)
-	z := host2.Slice[complex64](r, 1)
+	omega, z := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	c := float32(1)
 	c2 := float32(0)
 	t1 := complex(float64(c), float64(c2))
@@ -6723,11 +5710,8 @@ func quernHostImpedance(r *host2.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Impedance(r, base, z, t1, omega, t9, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Impedance(r, base, z, t1, omega, t9, width)
 		}
 	}
 }
@@ -6754,13 +5738,13 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 				/*line types.go:79*/ quotient2 := host2.DivideComplex(t9, t12)
 				row[threadX] = complex(float32(real(quotient2)), float32(imag(quotient2)))
 			}
-			return
+			/*line :82:500*/ return
 		}
 	}
-	/*line types.go:85:120000*/ for threadX := range width {
+	/*line types.go:85*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:78:120000*/ if i < len(z) {
+		/*line :78:500*/ if i < len(z) {
 			t2 := z[i]
 			t3 := complex(float64(real(t2)), float64(imag(t2)))
 			/*line types.go:79*/ quotient := host2.DivideComplex(t1, t3)
@@ -6772,7 +5756,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 			/*line types.go:79*/ quotient2 := host2.DivideComplex(t9, t12)
 			/*line types.go:79*/ z[i] = complex(float32(real(quotient2)), float32(imag(quotient2)))
 		}
-	} /*line quern_gen.go:6775:1*/
+	} /*line quern_gen.go:5759:1*/
 }
 
 func quernPlainPush(r *host2.Run) {
@@ -6781,26 +5765,19 @@ func quernPlainPush(r *host2.Run) {
 }
 
 func quernHostPush(r *host2.Run) {
-	dt := host2.Value[float32](r, 0)
-	position := host2.Slice[kernel.Vec4[float32]](r, 1)
-	velocity := host2.Slice[kernel.Vec4[float32]](r, 2)
+	dt, position, velocity := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Push(r, base, position, velocity, dt, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Push(r, base, position, velocity, dt, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32], dt float32, width int) {
+func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[float32], dt float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(position)-base, len(velocity)-base, width)
 		if count <= 0 {
@@ -6815,18 +5792,18 @@ func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velo
 				/*line types.go:88*/ result0 := row2[threadX].AddScaled(dt, t2)
 				row2[threadX] = result0
 			}
-			/*line types.go:91:120000*/ return
+			/*line :91:1000*/ return
 		}
 	}
-	/*line types.go:94:120000*/ for threadX := range width {
+	/*line :94:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:87:120000*/ if i < len(position) && i < len(velocity) {
+		/*line :87:1000*/ if i < len(position) && i < len(velocity) {
 			t2 := velocity[i]
 			/*line types.go:88*/ result0 := position[i].AddScaled(dt, t2)
 			/*line types.go:88*/ position[i] = result0
 		}
-	} /*line quern_gen.go:6829:1*/
+	} /*line quern_gen.go:5806:1*/
 }
 
 func quernPlainShade(r *host2.Run) {
@@ -6835,20 +5812,13 @@ func quernPlainShade(r *host2.Run) {
 }
 
 func quernHostShade(r *host2.Run) {
-	light := host2.Value[kernel.Vec3[float32]](r, 0)
-	normals := host2.Slice[kernel.Vec3[float32]](r, 1)
-	out := host2.Slice[float32](r, 2)
+	light, normals, out := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Shade(r, base, normals, out, light, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Shade(r, base, normals, out, light, width)
 		}
 	}
 }
@@ -6873,13 +5843,13 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 				/*line types.go:99*/ result03 := result02.Dot(light)
 				row2[threadX] = max(0, result03)
 			}
-			/*line types.go:102:120000*/ return
+			/*line :102:1000*/ return
 		}
 	}
-	/*line types.go:105:120000*/ for threadX := range width {
+	/*line :105:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line types.go:96:120000*/ if i < len(normals) && i < len(out) {
+		/*line :96:1000*/ if i < len(normals) && i < len(out) {
 			n := normals[i]
 			result0 := n.Dot(n)
 			length := float32(math.Sqrt(float64(result0 - 0)))
@@ -6888,7 +5858,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 			/*line types.go:99*/ result03 := result02.Dot(light)
 			/*line types.go:99*/ out[i] = max(0, result03)
 		}
-	} /*line quern_gen.go:6891:1*/
+	} /*line quern_gen.go:5861:1*/
 }
 
 func quernPlainWidest(r *host2.Run) {
@@ -6897,35 +5867,29 @@ func quernPlainWidest(r *host2.Run) {
 }
 
 func quernHostWidest(r *host2.Run) {
-	rows := host2.Slice[[4]sample](r, 0)
-	out := host2.Slice[sample](r, 1)
+	rows, out := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	bests := host2.Scratch[*sample](r, 0, max(1024, r.BlockDim.X))
 	whole := (max(int(4), 1)-1)&^3 + 1
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Widest(r, bests, width, base, rows, out)
-				for k := 1; k < whole; k += 4 {
-					quernRow2Widest(r, bests, width, base, rows, out, k)
-				}
-				for k2 := whole; k2 < 4; k2++ {
-					quernRow3Widest(r, bests, width, base, rows, out, k2)
-				}
-				quernRow4Widest(r, bests, width, base, rows, out)
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Widest(r, bests, width, base, rows, out)
+			for k := 1; k < whole; k += 4 {
+				quernRow2Widest(r, bests, width, base, rows, out, k)
 			}
+			for k2 := whole; k2 < 4; k2++ {
+				quernRow3Widest(r, bests, width, base, rows, out, k2)
+			}
+			quernRow4Widest(r, bests, width, base, rows, out)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample) {
-	bestRow := bests[:][:width]
+func quernRow1Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
+	bestRow := bests[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, len(rows)-base, width)
 		if count <= 0 {
@@ -6939,10 +5903,10 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				best := &row[threadX][0]
 				bestRow2[threadX] = best
 			}
-			/*line types.go:125:120000*/ return
+			/*line :125:1000*/ return
 		}
 	}
-	/*line types.go:128:120000*/ for threadX := range width {
+	/*line :128:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		best := bestRow[threadX]
 		i := base + threadX
@@ -6950,13 +5914,13 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:121*/ _ = rows[i][0]
 			/*line types.go:121*/ best = &rows[i][0]
 		}
-		/*line types.go:123:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:6954:1*/
+		/*line :123:1000*/ bestRow[threadX] = best
+	} /*line quern_gen.go:5918:1*/
 }
 
 //go:noinline
-func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample, k int) {
-	bestRow := bests[:][:width]
+func quernRow2Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k int) {
+	bestRow := bests[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(out)-base, len(rows)-base, width)
 		if count2 <= 0 {
@@ -6971,109 +5935,109 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:123*/ _ = row2[threadX][k]
 				s := &row2[threadX][k]
 				t8 := s.Valid
-				/*line types.go:126:120000*/ if t8 {
+				/*line :126:500*/ if t8 {
 					/*line types.go:123*/ result0 := s.width()
 					/*line types.go:123*/ result02 := best.width()
 					t8 = result0 > result02
 				}
-				/*line types.go:126:120000*/ if t8 {
+				/*line :126:500*/ if t8 {
 					/*line types.go:124*/ best = s
 				}
-				/*line types.go:123:120000*/ _ = row2[threadX][k+1]
+				/*line :123:1000*/ _ = row2[threadX][k+1]
 				s2 := &row2[threadX][k+1]
 				t82 := s2.Valid
-				/*line types.go:126:120000*/ if t82 {
+				/*line :126:500*/ if t82 {
 					/*line types.go:123*/ result03 := s2.width()
 					/*line types.go:123*/ result04 := best.width()
 					t82 = result03 > result04
 				}
-				/*line types.go:126:120000*/ if t82 {
+				/*line :126:500*/ if t82 {
 					/*line types.go:124*/ best = s2
 				}
-				/*line types.go:123:120000*/ _ = row2[threadX][k+2]
+				/*line :123:1000*/ _ = row2[threadX][k+2]
 				s3 := &row2[threadX][k+2]
 				t83 := s3.Valid
-				/*line types.go:126:120000*/ if t83 {
+				/*line :126:500*/ if t83 {
 					/*line types.go:123*/ result05 := s3.width()
 					/*line types.go:123*/ result06 := best.width()
 					t83 = result05 > result06
 				}
-				/*line types.go:126:120000*/ if t83 {
+				/*line :126:500*/ if t83 {
 					/*line types.go:124*/ best = s3
 				}
-				/*line types.go:123:120000*/ _ = row2[threadX][k+3]
+				/*line :123:1000*/ _ = row2[threadX][k+3]
 				s4 := &row2[threadX][k+3]
 				t84 := s4.Valid
-				/*line types.go:126:120000*/ if t84 {
+				/*line :126:500*/ if t84 {
 					/*line types.go:123*/ result07 := s4.width()
 					/*line types.go:123*/ result08 := best.width()
 					t84 = result07 > result08
 				}
-				/*line types.go:126:120000*/ if t84 {
+				/*line :126:500*/ if t84 {
 					/*line types.go:124*/ best = s4
 				}
-				/*line types.go:126:120000*/ bestRow3[threadX] = best
+				/*line :126:500*/ bestRow3[threadX] = best
 			}
-			/*line types.go:128:120000*/ return
+			/*line :128:1000*/ return
 		}
 	}
-	/*line types.go:131:120000*/ for threadX := range width {
+	/*line :131:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		best := bestRow[threadX]
 		i := base + threadX
-		/*line types.go:135:120000*/ if i < len(rows) && i < len(out) {
+		/*line types.go:135*/ if i < len(rows) && i < len(out) {
 			/*line types.go:123*/ _ = rows[i][k]
 			/*line types.go:123*/ s := &rows[i][k]
 			t8 := s.Valid
-			/*line types.go:125:120000*/ if t8 {
+			/*line :125:1000*/ if t8 {
 				/*line types.go:123*/ result0 := s.width()
 				/*line types.go:123*/ result02 := best.width()
 				t8 = result0 > result02
 			}
-			/*line types.go:126:120000*/ if t8 {
+			/*line :126:500*/ if t8 {
 				/*line types.go:124*/ best = s
 			}
-			/*line types.go:123:120000*/ _ = rows[i][k+1]
+			/*line :123:1000*/ _ = rows[i][k+1]
 			/*line types.go:123*/ s2 := &rows[i][k+1]
 			t82 := s2.Valid
-			/*line types.go:125:120000*/ if t82 {
+			/*line :125:1000*/ if t82 {
 				/*line types.go:123*/ result03 := s2.width()
 				/*line types.go:123*/ result04 := best.width()
 				t82 = result03 > result04
 			}
-			/*line types.go:126:120000*/ if t82 {
+			/*line :126:500*/ if t82 {
 				/*line types.go:124*/ best = s2
 			}
-			/*line types.go:123:120000*/ _ = rows[i][k+2]
+			/*line :123:1000*/ _ = rows[i][k+2]
 			/*line types.go:123*/ s3 := &rows[i][k+2]
 			t83 := s3.Valid
-			/*line types.go:125:120000*/ if t83 {
+			/*line :125:1000*/ if t83 {
 				/*line types.go:123*/ result05 := s3.width()
 				/*line types.go:123*/ result06 := best.width()
 				t83 = result05 > result06
 			}
-			/*line types.go:126:120000*/ if t83 {
+			/*line :126:500*/ if t83 {
 				/*line types.go:124*/ best = s3
 			}
-			/*line types.go:123:120000*/ _ = rows[i][k+3]
+			/*line :123:1000*/ _ = rows[i][k+3]
 			/*line types.go:123*/ s4 := &rows[i][k+3]
 			t84 := s4.Valid
-			/*line types.go:125:120000*/ if t84 {
+			/*line :125:1000*/ if t84 {
 				/*line types.go:123*/ result07 := s4.width()
 				/*line types.go:123*/ result08 := best.width()
 				t84 = result07 > result08
 			}
-			/*line types.go:126:120000*/ if t84 {
+			/*line :126:500*/ if t84 {
 				/*line types.go:124*/ best = s4
 			}
 		}
-		/*line types.go:127:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:7071:1*/
+		/*line :127:1000*/ bestRow[threadX] = best
+	} /*line quern_gen.go:6035:1*/
 }
 
 //go:noinline
-func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample, k2 int) {
-	bestRow := bests[:][:width]
+func quernRow3Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample, k2 int) {
+	bestRow := bests[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count3 := min(len(out)-base, len(rows)-base, width)
 		if count3 <= 0 {
@@ -7088,43 +6052,43 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:123*/ _ = row3[threadX][k2]
 				s5 := &row3[threadX][k2]
 				t85 := s5.Valid
-				/*line types.go:126:120000*/ if t85 {
+				/*line :126:500*/ if t85 {
 					/*line types.go:123*/ result09 := s5.width()
 					/*line types.go:123*/ result010 := best.width()
 					t85 = result09 > result010
 				}
-				/*line types.go:126:120000*/ if t85 {
+				/*line :126:500*/ if t85 {
 					/*line types.go:124*/ best = s5
 				}
-				/*line types.go:126:120000*/ bestRow4[threadX] = best
+				/*line :126:500*/ bestRow4[threadX] = best
 			}
-			/*line types.go:128:120000*/ return
+			/*line :128:1000*/ return
 		}
 	}
-	/*line types.go:131:120000*/ for threadX := range width {
+	/*line :131:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		best := bestRow[threadX]
 		i := base + threadX
-		/*line types.go:135:120000*/ if i < len(rows) && i < len(out) {
+		/*line types.go:135*/ if i < len(rows) && i < len(out) {
 			/*line types.go:123*/ _ = rows[i][k2]
 			/*line types.go:123*/ s5 := &rows[i][k2]
 			t85 := s5.Valid
-			/*line types.go:125:120000*/ if t85 {
+			/*line :125:1000*/ if t85 {
 				/*line types.go:123*/ result09 := s5.width()
 				/*line types.go:123*/ result010 := best.width()
 				t85 = result09 > result010
 			}
-			/*line types.go:126:120000*/ if t85 {
+			/*line :126:500*/ if t85 {
 				/*line types.go:124*/ best = s5
 			}
 		}
-		/*line types.go:127:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:7122:1*/
+		/*line :127:1000*/ bestRow[threadX] = best
+	} /*line quern_gen.go:6086:1*/
 }
 
 //go:noinline
-func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows [][4]sample, out []sample) {
-	bestRow := bests[:][:width]
+func quernRow4Widest(r *host2.Run, bests []*sample, width, base int, rows [][4]sample, out []sample) {
+	bestRow := bests[:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count4 := min(len(out)-base, len(rows)-base, width)
 		if count4 <= 0 {
@@ -7139,18 +6103,18 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 				/*line types.go:127*/ row4[threadX] = *best
 				row4[threadX].Counts[2]++
 			}
-			/*line types.go:130:120000*/ return
+			return
 		}
 	}
-	/*line types.go:133:120000*/ for threadX := range width {
+	/*line :133:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		best := bestRow[threadX]
 		i := base + threadX
-		/*line types.go:137*/ if i < len(rows) && i < len(out) {
+		/*line :137:500*/ if i < len(rows) && i < len(out) {
 			/*line types.go:127*/ out[i] = *best
 			out[i].Counts[2]++
 		}
-	} /*line quern_gen.go:7153:1*/
+	} /*line quern_gen.go:6117:1*/
 }
 
 func quernPlainFilter(r *host2.Run) {
@@ -7159,33 +6123,26 @@ func quernPlainFilter(r *host2.Run) {
 }
 
 func quernHostFilter(r *host2.Run) {
-	radius := host2.Value[int](r, 0)
-	in := host2.Slice[float32](r, 1)
-	out := host2.Slice[float32](r, 2)
+	radius, in, out := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	sums := host2.Scratch[float32](r, 0, max(1024, r.BlockDim.X))
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Filter(r, sums, width, base, radius, in, out)
-				for k := -radius; k <= radius; k++ {
-					start := base + k
-					quernRow2Filter(r, sums, width, base, radius, in, out, k, start)
-				}
-				quernRow3Filter(r, sums, width, base, radius, in, out)
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Filter(r, sums, width, base, radius, in, out)
+			for k := -radius; k <= radius; k++ {
+				start := base + k
+				quernRow2Filter(r, sums, width, base, radius, in, out, k, start)
 			}
+			quernRow3Filter(r, sums, width, base, radius, in, out)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Filter(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, out []float32) {
-	sumRow := sums[:][:width]
+func quernRow1Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
 		firstX := max(radius-base, 0)
 		count := min(len(in)-radius-base, len(out)-base, width) - firstX
@@ -7203,12 +6160,12 @@ func quernRow1Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			sum = 0
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:7206:1*/
+	} /*line quern_gen.go:6163:1*/
 }
 
 //go:noinline
-func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, out []float32, k int, start int) {
-	sumRow := sums[:][:width]
+func quernRow2Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32, k, start int) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
 		firstX2 := max(radius-base, 0)
 		count2 := min(len(in)-radius-base, len(out)-base, width) - firstX2
@@ -7225,23 +6182,23 @@ func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius i
 				/*line types.go:155*/ sum += taps[k+2] * row[lane2]
 				sumRow3[lane2] = sum
 			}
-			/*line types.go:158:120000*/ return
+			/*line :158:500*/ return
 		}
 	}
-	/*line types.go:161:120000*/ for threadX := range width {
+	/*line :161:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
 		/*line types.go:165*/ if i >= radius && i < len(in)-radius && i < len(out) {
 			/*line types.go:155*/ sum += taps[k+2] * in[i+k]
 		}
-		/*line types.go:157:120000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:7239:1*/
+		sumRow[threadX] = sum
+	} /*line quern_gen.go:6196:1*/
 }
 
 //go:noinline
-func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius int, in []float32, out []float32) {
-	sumRow := sums[:][:width]
+func quernRow3Filter(r *host2.Run, sums []float32, width, base, radius int, in, out []float32) {
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && radius >= -1<<61 && radius <= 1<<61 && len(in)-radius >= -1<<61 && len(in)-radius <= 1<<61 {
 		firstX3 := max(radius-base, 0)
 		count3 := min(len(in)-radius-base, len(out)-base, width) - firstX3
@@ -7259,11 +6216,11 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 				if sum >= l.From {
 					gain = l.Gain.Float32()
 				}
-				/*line types.go:158:120000*/ l2 := levels[1]
+				/*line :158:500*/ l2 := levels[1]
 				/*line types.go:159*/ if sum >= l2.From {
 					gain = l2.Gain.Float32()
 				}
-				/*line types.go:158:120000*/ l3 := levels[2]
+				/*line :158:500*/ l3 := levels[2]
 				/*line types.go:159*/ if sum >= l3.From {
 					gain = l3.Gain.Float32()
 				}
@@ -7283,17 +6240,17 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			if sum >= l.From {
 				gain = l.Gain.Float32()
 			}
-			/*line types.go:158:120000*/ l2 := levels[1]
+			/*line :158:500*/ l2 := levels[1]
 			/*line types.go:159*/ if sum >= l2.From {
 				gain = l2.Gain.Float32()
 			}
-			/*line types.go:158:120000*/ l3 := levels[2]
+			/*line :158:500*/ l3 := levels[2]
 			/*line types.go:159*/ if sum >= l3.From {
 				gain = l3.Gain.Float32()
 			}
 			/*line types.go:163*/ out[i] = gain * sum
 		}
-	} /*line quern_gen.go:7296:1*/
+	} /*line quern_gen.go:6253:1*/
 }
 
 func quernPlainQuantize(r *host2.Run) {
@@ -7302,20 +6259,13 @@ func quernPlainQuantize(r *host2.Run) {
 }
 
 func quernHostQuantize(r *host2.Run) {
-	scale := host2.Value[float32](r, 0)
-	x := host2.Slice[float32](r, 1)
-	out := host2.Slice[kernel.Float8E4M3](r, 2)
+	scale, x, out := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[kernel.Float8E4M3](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Quantize(r, base, x, out, scale, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Quantize(r, base, x, out, scale, width)
 		}
 	}
 }
@@ -7347,7 +6297,7 @@ func quernRow1Quantize(r *host2.Run, base int, x []float32, out []kernel.Float8E
 			/*line types.go:171*/ result0 := kernel.ToFloat8E4M3[float32](t1)
 			/*line types.go:171*/ out[i] = result0
 		}
-	} /*line quern_gen.go:7350:1*/
+	} /*line quern_gen.go:6300:1*/
 }
 
 func quernPlainWarpSums(r *host2.Run) {
@@ -7356,43 +6306,31 @@ func quernPlainWarpSums(r *host2.Run) {
 }
 
 func quernHostWarpSums(r *host2.Run) {
-	x := host2.Slice[float32](r, 0)
-	all := host2.Slice[float32](r, 1)
-	upTo := host2.Slice[float32](r, 2)
+	x, all, upTo := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	vs := host2.Scratch[float32](r, 0, r.BlockDim.Count())
-	sums := host2.Scratch[float32](r, 1, r.BlockDim.Count())
-	prefixs := host2.Scratch[float32](r, 2, r.BlockDim.Count())
+	vs, sums, prefixs := host2.Scratch[float32](r, 0, r.BlockDim.Count()), host2.Scratch[float32](r, 1, r.BlockDim.Count()), host2.Scratch[float32](r, 2, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		count := dimX
 		same := base >= 0 && count <= len(x)-base
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1WarpSums(r, vs, first, dimX, base, x, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			first := rowIdx * dimX
+			quernRow1WarpSums(r, vs, first, dimX, base, x, count, same)
 		}
-		/*line warp.go:18:130000*/ host2.ReduceAdd(sums, vs)
+		/*line warp.go:18:2500*/ host2.ReduceAdd(sums, vs)
 		host2.ScanAdd(prefixs, vs)
 		count2 := min(dimX, len(x)-base)
 		same2 := base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base
-		/*line warp.go:22:130000*/ for threadZ := range dimZ {
-			/*line warp.go:23:130000*/ for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*dimY + threadY) * dimX
-				quernRow2WarpSums(r, sums, first2, dimX, prefixs, base, x, all, upTo, count2, same2)
-			}
+		/*line :22:2000*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			first2 := rowIdx * dimX
+			quernRow2WarpSums(r, sums, first2, dimX, prefixs, base, x, all, upTo, count2, same2)
 		}
-	} /*line quern_gen.go:7391:1*/
+	} /*line quern_gen.go:6329:1*/
 }
 
 //go:noinline
-func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int, x []float32, count int, same bool) {
+func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32, count int, same bool) {
 	vRow := vs[first:][:dimX]
 	if same {
 		row := x[base:][:count]
@@ -7401,27 +6339,27 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 			i := base + threadX
 //line warp.go:14
 			var v float32
-			/*line warp.go:15:130000*/ if i < len(x) {
+			/*line :15:1500*/ if i < len(x) {
 				v = row[threadX]
 			}
-			/*line warp.go:18:130000*/ vRow2[threadX] = v
+			/*line :18:2500*/ vRow2[threadX] = v
 		}
-		/*line warp.go:20:130000*/ return
+		/*line :20:1500*/ return
 	}
-	/*line warp.go:22:130000*/ for threadX := range dimX {
+	/*line :22:2000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line warp.go:14
 		var v float32
-		/*line warp.go:15:130000*/ if i < len(x) {
+		/*line :15:1500*/ if i < len(x) {
 			v = x[i]
 		}
-		/*line warp.go:18:130000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7420:1*/
+		/*line :18:2500*/ vRow[threadX] = v
+	} /*line quern_gen.go:6358:1*/
 }
 
 //go:noinline
-func quernRow2WarpSums(r *host2.Run, sums []float32, first2 int, dimX int, prefixs []float32, base int, x []float32, all []float32, upTo []float32, count2 int, same2 bool) {
+func quernRow2WarpSums(r *host2.Run, sums []float32, first2, dimX int, prefixs []float32, base int, x, all, upTo []float32, count2 int, same2 bool) {
 	sumRow := sums[first2:][:dimX]
 	prefixRow := prefixs[first2:][:dimX]
 	if base >= -1<<61 && base <= 1<<61 {
@@ -7441,21 +6379,21 @@ func quernRow2WarpSums(r *host2.Run, sums []float32, first2 int, dimX int, prefi
 				row2[threadX] = sum
 				row3[threadX] = prefix
 			}
-			/*line warp.go:24:130000*/ return
+			/*line :24:1500*/ return
 		}
 	}
-	/*line warp.go:27:130000*/ for threadX := range dimX {
+	/*line :27:2000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		prefix := prefixRow[threadX]
 		i := base + threadX
-		/*line warp.go:19:130000*/ if i < len(x) {
+		/*line :19:1500*/ if i < len(x) {
 			_ = all[i]
 			/*line warp.go:20*/ _ = upTo[i]
 			/*line warp.go:20*/ all[i] = sum
 			/*line warp.go:20*/ upTo[i] = prefix
 		}
-	} /*line quern_gen.go:7458:1*/
+	} /*line quern_gen.go:6396:1*/
 }
 
 func quernPlainBlockSum(r *host2.Run) {
@@ -7464,8 +6402,7 @@ func quernPlainBlockSum(r *host2.Run) {
 }
 
 func quernHostBlockSum(r *host2.Run) {
-	x := host2.Slice[float32](r, 0)
-	sum := host2.Slice[float32](r, 1)
+	x, sum := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
 	gridX := r.GridDim.X
 	var iFirst int
 	ss := host2.Scratch[float32](r, 0, r.BlockDim.Count())
@@ -7479,56 +6416,32 @@ func quernHostBlockSum(r *host2.Run) {
 	var at3 int
 	size6 := gridX * 256 * 3
 	var iFirst2 int
-	ss2 := host2.Scratch[float32](r, 1, r.BlockDim.Count())
-	partial := host2.Shared[[8]float32](r, 0)
-	ps := host2.Scratch[float32](r, 2, r.BlockDim.Count())
+	ss2, partial, ps := host2.Scratch[float32](r, 1, r.BlockDim.Count()), host2.Shared[[8]float32](r, 0), host2.Scratch[float32](r, 2, r.BlockDim.Count())
 	var pOf [1]float32
 	var p2 float32
 	threads11 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line warp.go:31*/ iFirst = blockX * 256
-		/*line warp.go:32:130000*/ for threadZ := range 1 {
-			/*line warp.go:33:130000*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1BlockSum(r, ss, first)
-			}
-		}
-		/*line warp.go:38:130000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
+		quernRow1BlockSum(r, ss)
+		/*line :33:1500*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
 			at = iFirst + size4
 			at2 = iFirst + size5
 			at3 = iFirst + size6
-			/*line warp.go:42:130000*/ for threadZ := range 1 {
-				/*line warp.go:43:130000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2BlockSum(r, ss, first2, x, iFirst, at, at2, at3)
-				}
-			}
+			quernRow2BlockSum(r, ss, x, iFirst, at, at2, at3)
 		}
-		/*line warp.go:50:130000*/ iFirst2 = max(iFirst, blockX*256)
-		/*line warp.go:51:130000*/ for ; iFirst2 < len(x); iFirst2 += size {
-			/*line warp.go:52:130000*/ for threadZ := range 1 {
-				/*line warp.go:53:130000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow3BlockSum(r, ss, first3, iFirst2, x)
-				}
-			}
+		/*line :39:2000*/ iFirst2 = max(iFirst, blockX*256)
+		/*line :40:2000*/ for ; iFirst2 < len(x); iFirst2 += size {
+			quernRow3BlockSum(r, ss, iFirst2, x)
 		}
-		/*line warp.go:34:130000*/ host2.ReduceAdd(ss2, ss)
-		/*line warp.go:35:130000*/ for threadZ := range 1 {
-			/*line warp.go:36:130000*/ for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4BlockSum(r, ss2, first4, partial)
-			}
-		}
-		/*line warp.go:41:130000*/ for first5 := 0; first5 < threads11; first5 += 32 {
-			lanes := min(32, threads11-first5)
-			/*line warp.go:39:130000*/ if first5>>5 == 0 {
-//line warp.go:40:130000
+		/*line :34:1000*/ host2.ReduceAdd(ss2, ss)
+		quernRow4BlockSum(r, ss2, partial)
+		/*line :36:2000*/ for first := 0; first < threads11; first += 32 {
+			lanes := min(32, threads11-first)
+			/*line :39:2000*/ if first>>5 == 0 {
+//line :40:2000
 				{
-					at4, n, startX := first5, lanes, first5
+					at4, n, startX := first, lanes, first
 					_, _, _ = at4, n, startX
 					threadY := 0 // no constant, by which Go would not divide
 					_ = threadY
@@ -7537,11 +6450,11 @@ func quernHostBlockSum(r *host2.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5BlockSum(r, ps, at4, partial, startX)
 				}
-				/*line warp.go:44:130000*/ host2.ReduceAdd(pOf[:], ps[first5:][:lanes])
+				/*line warp.go:44*/ host2.ReduceAdd(pOf[:], ps[first:][:lanes])
 				p2 = pOf[0]
-//line warp.go:46:130000
+//line :46:1000
 				{
-					at4, n, startX := first5, lanes, first5
+					at4, n, startX := first, lanes, first
 					_, _, _ = at4, n, startX
 					threadY := 0 // no constant, by which Go would not divide
 					_ = threadY
@@ -7552,19 +6465,19 @@ func quernHostBlockSum(r *host2.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:7555:1*/
+	} /*line quern_gen.go:6468:1*/
 }
 
 //go:noinline
-func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
-	sRow := (*[256]float32)(ss[first:])
+func quernRow1BlockSum(r *host2.Run, ss []float32) {
+	sRow := (*[256]float32)(ss)
 //line warp.go:30
-	*sRow = [256]float32{} /*line quern_gen.go:7562:1*/
+	*sRow = [256]float32{} /*line quern_gen.go:6475:1*/
 }
 
 //go:noinline
-func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, iFirst int, at int, at2 int, at3 int) {
-	sRow := (*[256]float32)(ss[first2:])
+func quernRow2BlockSum(r *host2.Run, ss, x []float32, iFirst, at, at2, at3 int) {
+	sRow := (*[256]float32)(ss)
 	if iFirst >= 0 && 256 <= len(x)-iFirst && at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 {
 		row := (*[256]float32)(x[iFirst:])
 		row2 := (*[256]float32)(x[at:])
@@ -7578,9 +6491,9 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, iFir
 			s += row4[threadX]
 			sRow[threadX] = s
 		}
-		/*line warp.go:38:130000*/ return
+		/*line :38:1000*/ return
 	}
-	/*line warp.go:40:130000*/ for threadX := range 256 {
+	/*line :40:2000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		s := sRow[threadX]
 		/*line warp.go:32*/ s += x[iFirst+threadX]
@@ -7588,12 +6501,12 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, iFir
 		/*line warp.go:32*/ s += x[at2+threadX]
 		/*line warp.go:32*/ s += x[at3+threadX]
 		sRow[threadX] = s
-	} /*line quern_gen.go:7591:1*/
+	} /*line quern_gen.go:6504:1*/
 }
 
 //go:noinline
-func quernRow3BlockSum(r *host2.Run, ss []float32, first3 int, iFirst2 int, x []float32) {
-	sRow := (*[256]float32)(ss[first3:])
+func quernRow3BlockSum(r *host2.Run, ss []float32, iFirst2 int, x []float32) {
+	sRow := (*[256]float32)(ss)
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count2 := min(len(x)-iFirst2, 256)
 		if count2 <= 0 {
@@ -7607,28 +6520,28 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3 int, iFirst2 int, x []
 				/*line warp.go:32*/ s += row5[threadX]
 				sRow2[threadX] = s
 			}
-			/*line warp.go:35:130000*/ return
+			/*line :35:1500*/ return
 		}
 	}
-	/*line warp.go:38:130000*/ for threadX := range 256 {
+	/*line :38:1000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		s := sRow[threadX]
-		/*line warp.go:31:130000*/ if iFirst2+threadX < len(x) {
+		/*line :31:1000*/ if iFirst2+threadX < len(x) {
 			s += x[iFirst2+threadX]
 		}
-		/*line warp.go:34:130000*/ sRow[threadX] = s
-	} /*line quern_gen.go:7620:1*/
+		/*line :34:1000*/ sRow[threadX] = s
+	} /*line quern_gen.go:6533:1*/
 }
 
 //go:noinline
-func quernRow4BlockSum(r *host2.Run, ss2 []float32, first4 int, partial *[8]float32) {
-	sRow3 := (*[256]float32)(ss2[first4:])
+func quernRow4BlockSum(r *host2.Run, ss2 []float32, partial *[8]float32) {
+	sRow3 := (*[256]float32)(ss2)
 	for threadX := range 256 {
 		s2 := sRow3[threadX]
-		/*line warp.go:35:130000*/ if threadX&31 == 0 {
+		/*line warp.go:35:1500*/ if threadX&31 == 0 {
 			partial[threadX>>5] = s2
 		}
-	} /*line quern_gen.go:7631:1*/
+	} /*line quern_gen.go:6544:1*/
 }
 
 //go:noinline
@@ -7639,11 +6552,11 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at4 int, partial *[8]float32,
 		r.ThreadIdx.X = threadX
 //line warp.go:40
 		var p float32
-		/*line warp.go:41:130000*/ if lane < 8 {
+		/*line :41:1500*/ if lane < 8 {
 			p = partial[lane]
 		}
-		/*line warp.go:44:130000*/ pRow[lane] = p
-	} /*line quern_gen.go:7646:1*/
+		/*line warp.go:44*/ pRow[lane] = p
+	} /*line quern_gen.go:6559:1*/
 }
 
 //go:noinline
@@ -7652,7 +6565,7 @@ func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, startX int) {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		/*line warp.go:46*/ kernel.AtomicAdd(&sum[0], p2)
-	} /*line quern_gen.go:7655:1*/
+	} /*line quern_gen.go:6568:1*/
 }
 
 func quernPlainCompact(r *host2.Run) {
@@ -7661,52 +6574,36 @@ func quernPlainCompact(r *host2.Run) {
 }
 
 func quernHostCompact(r *host2.Run) {
-	x := host2.Slice[int32](r, 0)
-	out := host2.Slice[int32](r, 1)
-	count := host2.Slice[int32](r, 2)
+	x, out, count := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	keeps := host2.Scratch[bool](r, 0, r.BlockDim.Count())
-	masks := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
-	bases := host2.Scratch[int32](r, 2, r.BlockDim.Count())
-	bases2 := host2.Scratch[int32](r, 3, r.BlockDim.Count())
+	keeps, masks, bases, bases2 := host2.Scratch[bool](r, 0, r.BlockDim.Count()), host2.Scratch[uint32](r, 1, r.BlockDim.Count()), host2.Scratch[int32](r, 2, r.BlockDim.Count()), host2.Scratch[int32](r, 3, r.BlockDim.Count())
 	c := uint32(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		count2 := dimX
 		same := base >= 0 && count2 <= len(x)-base
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1Compact(r, keeps, first, dimX, base, x, count2, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			first := rowIdx * dimX
+			quernRow1Compact(r, keeps, first, dimX, base, x, count2, same)
 		}
-		/*line warp.go:58:130000*/ host2.Ballot(masks, keeps)
-		/*line warp.go:59*/ for threadZ := range dimZ {
-			/*line warp.go:60:130000*/ for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*dimY + threadY) * dimX
-				quernRow2Compact(r, masks, first2, dimX, bases, count)
-			}
+		/*line warp.go:58:1000*/ host2.Ballot(masks, keeps)
+		/*line :59:500*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			first2 := rowIdx * dimX
+			quernRow2Compact(r, masks, first2, dimX, bases, count)
 		}
-		/*line warp.go:63:130000*/ host2.Shuffle(bases2, bases, 0)
+		/*line :63:1500*/ host2.Shuffle(bases2, bases, 0)
 		count3 := dimX
 		same2 := base >= 0 && count3 <= len(x)-base
-		/*line warp.go:66:130000*/ for threadZ := range dimZ {
-			/*line warp.go:67:130000*/ for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*dimY + threadY) * dimX
-				quernRow3Compact(r, keeps, first3, dimX, masks, bases2, c, out, x, base, count3, same2)
-			}
+		/*line :66:1500*/ for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			first3 := rowIdx * dimX
+			quernRow3Compact(r, keeps, first3, dimX, masks, bases2, c, out, x, base, count3, same2)
 		}
-	} /*line quern_gen.go:7705:1*/
+	} /*line quern_gen.go:6602:1*/
 }
 
 //go:noinline
-func quernRow1Compact(r *host2.Run, keeps []bool, first int, dimX int, base int, x []int32, count2 int, same bool) {
+func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32, count2 int, same bool) {
 	keepRow := keeps[first:][:dimX]
 	if same {
 		row := x[base:][:count2]
@@ -7716,18 +6613,18 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first int, dimX int, base int,
 			/*line warp.go:57*/ keep := i < len(x) && row[threadX] >= 0
 			keepRow2[threadX] = keep
 		}
-		/*line warp.go:60:130000*/ return
+		/*line :60:1500*/ return
 	}
-	/*line warp.go:62:130000*/ for threadX := range dimX {
+	/*line :62:500*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:57*/ keep := i < len(x) && x[i] >= 0
 		keepRow[threadX] = keep
-	} /*line quern_gen.go:7726:1*/
+	} /*line quern_gen.go:6623:1*/
 }
 
 //go:noinline
-func quernRow2Compact(r *host2.Run, masks []uint32, first2 int, dimX int, bases []int32, count []int32) {
+func quernRow2Compact(r *host2.Run, masks []uint32, first2, dimX int, bases, count []int32) {
 	maskRow := masks[first2:][:dimX]
 	baseRow := bases[first2:][:dimX]
 	for threadX := range dimX {
@@ -7735,16 +6632,16 @@ func quernRow2Compact(r *host2.Run, masks []uint32, first2 int, dimX int, bases 
 		mask := maskRow[threadX]
 //line warp.go:59
 		var base2 int32
-		/*line warp.go:60:130000*/ if (threadX+first2)&31 == 0 {
+		/*line :60:1500*/ if (threadX+first2)&31 == 0 {
 			old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
 			base2 = old
 		}
-		/*line warp.go:64:130000*/ baseRow[threadX] = base2
-	} /*line quern_gen.go:7743:1*/
+		/*line :64:500*/ baseRow[threadX] = base2
+	} /*line quern_gen.go:6640:1*/
 }
 
 //go:noinline
-func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []uint32, bases2 []int32, c uint32, out []int32, x []int32, base int, count3 int, same2 bool) {
+func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, bases2 []int32, c uint32, out, x []int32, base, count3 int, same2 bool) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
 	baseRow2 := bases2[first3:][:dimX]
@@ -7758,12 +6655,12 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 			keep := keepRow3[threadX]
 			mask := maskRow2[threadX]
 			base3 := baseRow22[threadX]
-			/*line warp.go:64:130000*/ if keep {
+			/*line warp.go:64:500*/ if keep {
 				below := mask & (c<<((threadX+first3)&31) - 1)
 				out[int(base3)+bits.OnesCount32(below)] = row2[threadX]
 			}
 		}
-		/*line warp.go:69:130000*/ return
+		/*line :69:1000*/ return
 	}
 	/*line warp.go:71*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -7771,11 +6668,11 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 		mask := maskRow[threadX]
 		base3 := baseRow2[threadX]
 		i := base + threadX
-		/*line warp.go:64:130000*/ if keep {
+		/*line :64:500*/ if keep {
 			below := mask & (c<<((threadX+first3)&31) - 1)
 			out[int(base3)+bits.OnesCount32(below)] = x[i]
 		}
-	} /*line quern_gen.go:7778:1*/
+	} /*line quern_gen.go:6675:1*/
 }
 
 func quernPlainShuffles(r *host2.Run) {
@@ -7784,71 +6681,27 @@ func quernPlainShuffles(r *host2.Run) {
 }
 
 func quernHostShuffles(r *host2.Run) {
-	x := host2.Slice[int32](r, 0)
-	out := host2.Slice[int32](r, 1)
-	vs := host2.Scratch[int32](r, 0, r.BlockDim.Count())
-	os := host2.Scratch[[]int32](r, 1, r.BlockDim.Count())
-	shuffles := host2.Scratch[int32](r, 2, r.BlockDim.Count())
-	shuffleUps := host2.Scratch[int32](r, 3, r.BlockDim.Count())
-	shuffleDowns := host2.Scratch[int32](r, 4, r.BlockDim.Count())
-	shuffleXors := host2.Scratch[int32](r, 5, r.BlockDim.Count())
-	givens := host2.Scratch[int](r, 7, r.BlockDim.Count())
-	shuffles2 := host2.Scratch[int32](r, 6, r.BlockDim.Count())
+	x, out := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
+	vs, os, shuffles, shuffleUps, shuffleDowns, shuffleXors, givens, shuffles2 := host2.Scratch[int32](r, 0, r.BlockDim.Count()), host2.Scratch[[]int32](r, 1, r.BlockDim.Count()), host2.Scratch[int32](r, 2, r.BlockDim.Count()), host2.Scratch[int32](r, 3, r.BlockDim.Count()), host2.Scratch[int32](r, 4, r.BlockDim.Count()), host2.Scratch[int32](r, 5, r.BlockDim.Count()), host2.Scratch[int](r, 7, r.BlockDim.Count()), host2.Scratch[int32](r, 6, r.BlockDim.Count())
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1Shuffles(r, vs, first, os, x, out)
-			}
-		}
-		/*line warp.go:75:130000*/ host2.Shuffle(shuffles, vs, 5)
-		/*line warp.go:76:130000*/ for threadZ := range 1 {
-			/*line warp.go:77:130000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow2Shuffles(r, os, first2, shuffles)
-			}
-		}
-		/*line warp.go:76:130000*/ host2.ShuffleUp(shuffleUps, vs, 1)
-		/*line warp.go:77:130000*/ for threadZ := range 1 {
-			/*line warp.go:78:130000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 32
-				quernRow3Shuffles(r, os, first3, shuffleUps)
-			}
-		}
-		/*line warp.go:77:130000*/ host2.ShuffleDown(shuffleDowns, vs, 2)
-		/*line warp.go:78:130000*/ for threadZ := range 1 {
-			/*line warp.go:79:130000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 32
-				quernRow4Shuffles(r, os, first4, shuffleDowns)
-			}
-		}
-		/*line warp.go:78:130000*/ host2.ShuffleXor(shuffleXors, vs, 1)
-		/*line warp.go:79:130000*/ for threadZ := range 1 {
-			/*line warp.go:80:130000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first5 := (threadZ*1 + threadY) * 32
-				quernRow5Shuffles(r, vs, first5, os, shuffleXors, givens)
-			}
-		}
-		/*line warp.go:79:130000*/ host2.Gather(shuffles2, vs, givens)
-		/*line warp.go:80:130000*/ for threadZ := range 1 {
-			/*line warp.go:81:130000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 32
-				quernRow6Shuffles(r, os, first6, shuffles2)
-			}
-		}
-	} /*line quern_gen.go:7845:1*/
+		quernRow1Shuffles(r, vs, os, x, out)
+		/*line warp.go:75*/ host2.Shuffle(shuffles, vs, 5)
+		quernRow2Shuffles(r, os, shuffles)
+		/*line warp.go:76*/ host2.ShuffleUp(shuffleUps, vs, 1)
+		quernRow3Shuffles(r, os, shuffleUps)
+		/*line warp.go:77*/ host2.ShuffleDown(shuffleDowns, vs, 2)
+		quernRow4Shuffles(r, os, shuffleDowns)
+		/*line warp.go:78*/ host2.ShuffleXor(shuffleXors, vs, 1)
+		quernRow5Shuffles(r, vs, os, shuffleXors, givens)
+		/*line warp.go:79*/ host2.Gather(shuffles2, vs, givens)
+		quernRow6Shuffles(r, os, shuffles2)
+	} /*line quern_gen.go:6698:1*/
 }
 
 //go:noinline
-func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, x []int32, out []int32) {
-	vRow := (*[32]int32)(vs[first:])
-	oRow := (*[32][]int32)(os[first:])
+func quernRow1Shuffles(r *host2.Run, vs []int32, os [][]int32, x, out []int32) {
+	vRow := (*[32]int32)(vs)
+	oRow := (*[32][]int32)(os)
 	if 32 <= len(x) {
 		row := (*[32]int32)(x[0:])
 		for threadX := range 32 {
@@ -7859,60 +6712,60 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, x []in
 			vRow[threadX] = v
 			oRow[threadX] = o
 		}
-		/*line warp.go:78:130000*/ return
+		/*line :78:1000*/ return
 	}
-	/*line warp.go:80:130000*/ for threadX := range 32 {
+	/*line :80:1000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := 5 * threadX
 		/*line warp.go:74*/ v := x[threadX]
 		/*line warp.go:74*/ o := out[t2:]
 		vRow[threadX] = v
 		oRow[threadX] = o
-	} /*line quern_gen.go:7871:1*/
+	} /*line quern_gen.go:6724:1*/
 }
 
 //go:noinline
-func quernRow2Shuffles(r *host2.Run, os [][]int32, first2 int, shuffles []int32) {
-	oRow := (*[32][]int32)(os[first2:])
-	shuffleRow := (*[32]int32)(shuffles[first2:])
+func quernRow2Shuffles(r *host2.Run, os [][]int32, shuffles []int32) {
+	oRow := (*[32][]int32)(os)
+	shuffleRow := (*[32]int32)(shuffles)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
 		/*line warp.go:75*/ o[0] = shuffle
-	} /*line quern_gen.go:7883:1*/
+	} /*line quern_gen.go:6736:1*/
 }
 
 //go:noinline
-func quernRow3Shuffles(r *host2.Run, os [][]int32, first3 int, shuffleUps []int32) {
-	oRow := (*[32][]int32)(os[first3:])
-	shuffleUpRow := (*[32]int32)(shuffleUps[first3:])
+func quernRow3Shuffles(r *host2.Run, os [][]int32, shuffleUps []int32) {
+	oRow := (*[32][]int32)(os)
+	shuffleUpRow := (*[32]int32)(shuffleUps)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
 		/*line warp.go:76*/ o[1] = shuffleUp
-	} /*line quern_gen.go:7895:1*/
+	} /*line quern_gen.go:6748:1*/
 }
 
 //go:noinline
-func quernRow4Shuffles(r *host2.Run, os [][]int32, first4 int, shuffleDowns []int32) {
-	oRow := (*[32][]int32)(os[first4:])
-	shuffleDownRow := (*[32]int32)(shuffleDowns[first4:])
+func quernRow4Shuffles(r *host2.Run, os [][]int32, shuffleDowns []int32) {
+	oRow := (*[32][]int32)(os)
+	shuffleDownRow := (*[32]int32)(shuffleDowns)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		/*line warp.go:77*/ o[2] = shuffleDown
-	} /*line quern_gen.go:7907:1*/
+	} /*line quern_gen.go:6760:1*/
 }
 
 //go:noinline
-func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors []int32, givens []int) {
-	vRow := (*[32]int32)(vs[first5:])
-	oRow := (*[32][]int32)(os[first5:])
-	shuffleXorRow := (*[32]int32)(shuffleXors[first5:])
-	givenRow := (*[32]int)(givens[first5:])
+func quernRow5Shuffles(r *host2.Run, vs []int32, os [][]int32, shuffleXors []int32, givens []int) {
+	vRow := (*[32]int32)(vs)
+	oRow := (*[32][]int32)(os)
+	shuffleXorRow := (*[32]int32)(shuffleXors)
+	givenRow := (*[32]int)(givens)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
@@ -7922,19 +6775,19 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 		t13 := int(v) % 32
 		given := t13 & 31
 		givenRow[threadX] = given
-	} /*line quern_gen.go:7925:1*/
+	} /*line quern_gen.go:6778:1*/
 }
 
 //go:noinline
-func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
-	oRow := (*[32][]int32)(os[first6:])
-	shuffleRow2 := (*[32]int32)(shuffles2[first6:])
+func quernRow6Shuffles(r *host2.Run, os [][]int32, shuffles2 []int32) {
+	oRow := (*[32][]int32)(os)
+	shuffleRow2 := (*[32]int32)(shuffles2)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
 		/*line warp.go:79*/ o[4] = shuffle2
-	} /*line quern_gen.go:7937:1*/
+	} /*line quern_gen.go:6790:1*/
 }
 
 func quernPlainAgreements(r *host2.Run) {
@@ -7943,60 +6796,32 @@ func quernPlainAgreements(r *host2.Run) {
 }
 
 func quernHostAgreements(r *host2.Run) {
-	keys := host2.Slice[uint32](r, 0)
-	count := host2.Slice[int32](r, 1)
-	single := host2.Slice[bool](r, 2)
-	zero := host2.Slice[bool](r, 3)
-	givens := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
-	matchAnys := host2.Scratch[uint32](r, 0, r.BlockDim.Count())
-	givens2 := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
-	matchAlls := host2.Scratch[bool](r, 1, r.BlockDim.Count())
-	givens3 := host2.Scratch[bool](r, 6, r.BlockDim.Count())
-	anys := host2.Scratch[bool](r, 2, r.BlockDim.Count())
-	t8s := host2.Scratch[bool](r, 3, r.BlockDim.Count())
-	givens4 := host2.Scratch[bool](r, 7, r.BlockDim.Count())
+	keys, count, single, zero := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
+	givens, matchAnys, givens2, matchAlls, givens3, anys, t8s, givens4 := host2.Scratch[uint32](r, 4, r.BlockDim.Count()), host2.Scratch[uint32](r, 0, r.BlockDim.Count()), host2.Scratch[uint32](r, 5, r.BlockDim.Count()), host2.Scratch[bool](r, 1, r.BlockDim.Count()), host2.Scratch[bool](r, 6, r.BlockDim.Count()), host2.Scratch[bool](r, 2, r.BlockDim.Count()), host2.Scratch[bool](r, 3, r.BlockDim.Count()), host2.Scratch[bool](r, 7, r.BlockDim.Count())
 	var allOf [1]bool
 	var all bool
 	threads11 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 64
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 64
-				quernRow1Agreements(r, givens, first, keys, base)
-			}
-		}
+		quernRow1Agreements(r, givens, keys, base)
 		/*line warp.go:88*/ host2.MatchAny(matchAnys, givens)
-		/*line warp.go:89:130000*/ for threadZ := range 1 {
-			/*line warp.go:90*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 64
-				quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys)
-			}
-		}
-		/*line warp.go:89:130000*/ host2.MatchAll(nil, matchAlls, givens2)
-		/*line warp.go:90*/ for threadZ := range 1 {
-			/*line warp.go:91:130000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 64
-				quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys)
-			}
-		}
+		quernRow2Agreements(r, matchAnys, givens2, count, base, single, keys)
+		/*line warp.go:89*/ host2.MatchAll(nil, matchAlls, givens2)
+		quernRow3Agreements(r, matchAlls, givens3, single, base, keys)
 		/*line warp.go:90*/ host2.Any(anys, givens3)
-		/*line warp.go:91:130000*/ for first4 := 0; first4 < threads11; first4 += 32 {
-			lanes := min(32, threads11-first4)
-//line warp.go:93:130000
+		/*line :91:1500*/ for first := 0; first < threads11; first += 32 {
+			lanes := min(32, threads11-first)
+//line :93:500
 			{
-				at, n, startX := first4, lanes, first4
+				at, n, startX := first, lanes, first
 				_, _, _ = at, n, startX
 				quernRow4Agreements(r, anys, at, t8s)
 			}
-			/*line warp.go:98:130000*/ if t8s[first4] {
-//line warp.go:99:130000
+			/*line :98:500*/ if t8s[first] {
+//line :99:500
 				{
-					at, n, startX := first4, lanes, first4
+					at, n, startX := first, lanes, first
 					_, _, _ = at, n, startX
 					threadY := 0 // no constant, by which Go would not divide
 					_ = threadY
@@ -8005,18 +6830,18 @@ func quernHostAgreements(r *host2.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5Agreements(r, givens4, at, keys, base, startX)
 				}
-				/*line warp.go:109:130000*/ host2.All(allOf[:], givens4[first4:][:lanes])
+				/*line :109:500*/ host2.All(allOf[:], givens4[first:][:lanes])
 				all = allOf[0]
-//line warp.go:111:130000
+//line :111:500
 				{
-					at, n, startX := first4, lanes, first4
+					at, n, startX := first, lanes, first
 					_, _, _ = at, n, startX
 					quernRow6Agreements(r, t8s, at, all)
 				}
 			}
-//line warp.go:117:130000
+//line :117:500
 			{
-				at, n, startX := first4, lanes, first4
+				at, n, startX := first, lanes, first
 				_, _, _ = at, n, startX
 				threadY := 0 // no constant, by which Go would not divide
 				_ = threadY
@@ -8026,29 +6851,29 @@ func quernHostAgreements(r *host2.Run) {
 				quernRow7Agreements(r, t8s, at, zero, base, startX)
 			}
 		}
-	} /*line quern_gen.go:8029:1*/
+	} /*line quern_gen.go:6854:1*/
 }
 
 //go:noinline
-func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
-	givenRow := (*[64]uint32)(givens[first:])
+func quernRow1Agreements(r *host2.Run, givens, keys []uint32, base int) {
+	givenRow := (*[64]uint32)(givens)
 	if base >= 0 && 64 <= len(keys)-base {
 		row := (*[64]uint32)(keys[base:])
 		/*line warp.go:88*/ copy(givenRow[:], row[0:64])
 		return
 	}
-	/*line warp.go:91:130000*/ for threadX := range 64 {
+	/*line :91:1500*/ for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:88*/ given := keys[i]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:8045:1*/
+	} /*line quern_gen.go:6870:1*/
 }
 
 //go:noinline
-func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
-	matchAnyRow := (*[64]uint32)(matchAnys[first2:])
-	givenRow2 := (*[64]uint32)(givens2[first2:])
+func quernRow2Agreements(r *host2.Run, matchAnys, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
+	matchAnyRow := (*[64]uint32)(matchAnys)
+	givenRow2 := (*[64]uint32)(givens2)
 	if base >= 0 && 64 <= len(count)-base && 64 <= len(single)-base && 64 <= len(keys)-base {
 		row2 := (*[64]int32)(count[base:])
 		row3 := (*[64]bool)(single[base:])
@@ -8060,9 +6885,9 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 			given2 := row4[threadX]
 			givenRow2[threadX] = given2
 		}
-		/*line warp.go:93:130000*/ return
+		/*line :93:500*/ return
 	}
-	/*line warp.go:95:130000*/ for threadX := range 64 {
+	/*line :95:500*/ for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		matchAny := matchAnyRow[threadX]
 		i := base + threadX
@@ -8070,13 +6895,13 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 		_ = single[i]
 		/*line warp.go:89*/ given2 := keys[i]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:8073:1*/
+	} /*line quern_gen.go:6898:1*/
 }
 
 //go:noinline
-func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []bool, single []bool, base int, keys []uint32) {
-	matchAllRow := (*[64]bool)(matchAlls[first3:])
-	givenRow3 := (*[64]bool)(givens3[first3:])
+func quernRow3Agreements(r *host2.Run, matchAlls, givens3, single []bool, base int, keys []uint32) {
+	matchAllRow := (*[64]bool)(matchAlls)
+	givenRow3 := (*[64]bool)(givens3)
 	if base >= 0 && 64 <= len(single)-base && 64 <= len(keys)-base {
 		row5 := (*[64]bool)(single[base:])
 		row6 := (*[64]uint32)(keys[base:])
@@ -8085,7 +6910,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 			/*line warp.go:89*/ row5[threadX] = matchAll
 			given3 := row6[threadX] == 0
 			givenRow3[threadX] = given3
-//line warp.go:92:130000
+//line :92:1000
 			{
 				threadX := threadX + 1
 				matchAll := matchAllRow[threadX]
@@ -8093,7 +6918,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 				given3 := row6[threadX] == 0
 				givenRow3[threadX] = given3
 			}
-//line warp.go:99:130000
+//line :99:500
 			{
 				threadX := threadX + 2
 				matchAll := matchAllRow[threadX]
@@ -8101,7 +6926,7 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 				given3 := row6[threadX] == 0
 				givenRow3[threadX] = given3
 			}
-//line warp.go:106:130000
+//line :106:1000
 			{
 				threadX := threadX + 3
 				matchAll := matchAllRow[threadX]
@@ -8110,27 +6935,27 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 				givenRow3[threadX] = given3
 			}
 		}
-		/*line warp.go:114:130000*/ return
+		/*line :114:500*/ return
 	}
-	/*line warp.go:116:130000*/ for threadX := range 64 {
+	/*line :116:1000*/ for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		matchAll := matchAllRow[threadX]
 		i := base + threadX
 		/*line warp.go:89*/ single[i] = matchAll
 		given3 := keys[i] == 0
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:8122:1*/
+	} /*line quern_gen.go:6947:1*/
 }
 
 //go:noinline
 func quernRow4Agreements(r *host2.Run, anys []bool, at int, t8s []bool) {
 	anyRow := (*[32]bool)(anys[at:])
 	t8Row := (*[32]bool)(t8s[at:])
-	/*line warp.go:90*/ copy(t8Row[:], anyRow[:]) /*line quern_gen.go:8129:1*/
+	/*line warp.go:90*/ copy(t8Row[:], anyRow[:]) /*line quern_gen.go:6954:1*/
 }
 
 //go:noinline
-func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, keys []uint32, base int, startX int) {
+func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, keys []uint32, base, startX int) {
 	givenRow4 := (*[32]bool)(givens4[at:])
 	for lane := range 32 {
 		threadX := startX + lane
@@ -8138,7 +6963,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, keys []uint32, ba
 		i := base + threadX
 		/*line warp.go:90*/ given4 := keys[i] == 0
 		givenRow4[lane] = given4
-	} /*line quern_gen.go:8141:1*/
+	} /*line quern_gen.go:6966:1*/
 }
 
 //go:noinline
@@ -8147,29 +6972,29 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at int, all bool) {
 	for lane := 0; lane < 32; lane += 4 {
 		/*line warp.go:90*/ t8 := !all
 		t8Row[lane] = t8
-//line warp.go:92:130000
+//line :92:1000
 		{
 			lane := lane + 1
 			t8 := !all
 			t8Row[lane] = t8
 		}
-//line warp.go:97:130000
+//line :97:1500
 		{
 			lane := lane + 2
 			t8 := !all
 			t8Row[lane] = t8
 		}
-//line warp.go:102:130000
+//line :102:1500
 		{
 			lane := lane + 3
 			t8 := !all
 			t8Row[lane] = t8
 		}
-	} /*line quern_gen.go:8168:1*/
+	} /*line quern_gen.go:6993:1*/
 }
 
 //go:noinline
-func quernRow7Agreements(r *host2.Run, t8s []bool, at int, zero []bool, base int, startX int) {
+func quernRow7Agreements(r *host2.Run, t8s []bool, at int, zero []bool, base, startX int) {
 	t8Row := (*[32]bool)(t8s[at:])
 	for lane := range 32 {
 		threadX := startX + lane
@@ -8177,7 +7002,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at int, zero []bool, base int
 		t8 := t8Row[lane]
 		i := base + threadX
 		/*line warp.go:90*/ zero[i] = t8
-	} /*line quern_gen.go:8180:1*/
+	} /*line quern_gen.go:7005:1*/
 }
 
 func quernPlainBounds(r *host2.Run) {
@@ -8186,62 +7011,43 @@ func quernPlainBounds(r *host2.Run) {
 }
 
 func quernHostBounds(r *host2.Run) {
-	x := host2.Slice[uint32](r, 0)
-	out := host2.Slice[uint32](r, 1)
-	vs := host2.Scratch[uint32](r, 0, r.BlockDim.Count())
-	lows := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
-	highs := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
-	ands := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
-	ors := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
-	xors := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
-	befores := host2.Scratch[uint32](r, 6, r.BlockDim.Count())
+	x, out := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
+	vs, lows, highs, ands, ors, xors, befores := host2.Scratch[uint32](r, 0, r.BlockDim.Count()), host2.Scratch[uint32](r, 1, r.BlockDim.Count()), host2.Scratch[uint32](r, 2, r.BlockDim.Count()), host2.Scratch[uint32](r, 3, r.BlockDim.Count()), host2.Scratch[uint32](r, 4, r.BlockDim.Count()), host2.Scratch[uint32](r, 5, r.BlockDim.Count()), host2.Scratch[uint32](r, 6, r.BlockDim.Count())
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 32
-				quernRow1Bounds(r, vs, first, x)
-			}
-		}
-		/*line warp.go:98:130000*/ host2.ReduceMin(lows, vs)
+		quernRow1Bounds(r, vs, x)
+		/*line warp.go:98*/ host2.ReduceMin(lows, vs)
 		host2.ReduceMax(highs, vs)
 		/*line warp.go:99*/ host2.ReduceAnd(ands, vs)
 		host2.ReduceOr(ors, vs)
 		host2.ReduceXor(xors, vs)
 		/*line warp.go:100*/ host2.ScanExclusiveAdd(befores, vs)
-		/*line warp.go:101:130000*/ for threadZ := range 1 {
-			/*line warp.go:102:130000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 32
-				quernRow2Bounds(r, lows, first2, highs, ands, ors, xors, befores, out)
-			}
-		}
-	} /*line quern_gen.go:8219:1*/
+		quernRow2Bounds(r, lows, highs, ands, ors, xors, befores, out)
+	} /*line quern_gen.go:7025:1*/
 }
 
 //go:noinline
-func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
-	vRow := (*[32]uint32)(vs[first:])
+func quernRow1Bounds(r *host2.Run, vs, x []uint32) {
+	vRow := (*[32]uint32)(vs)
 	if 32 <= len(x) {
 		row := (*[32]uint32)(x[0:])
 		/*line warp.go:97*/ copy(vRow[:], row[0:32])
 		return
 	}
-	/*line warp.go:100:130000*/ for threadX := range 32 {
+	/*line :100:1000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line warp.go:97*/ v := x[threadX]
 		vRow[threadX] = v
-	} /*line quern_gen.go:8234:1*/
+	} /*line quern_gen.go:7040:1*/
 }
 
 //go:noinline
-func quernRow2Bounds(r *host2.Run, lows []uint32, first2 int, highs []uint32, ands []uint32, ors []uint32, xors []uint32, befores []uint32, out []uint32) {
-	lowRow := (*[32]uint32)(lows[first2:])
-	highRow := (*[32]uint32)(highs[first2:])
-	andRow := (*[32]uint32)(ands[first2:])
-	orRow := (*[32]uint32)(ors[first2:])
-	xorRow := (*[32]uint32)(xors[first2:])
-	beforeRow := (*[32]uint32)(befores[first2:])
+func quernRow2Bounds(r *host2.Run, lows, highs, ands, ors, xors, befores, out []uint32) {
+	lowRow := (*[32]uint32)(lows)
+	highRow := (*[32]uint32)(highs)
+	andRow := (*[32]uint32)(ands)
+	orRow := (*[32]uint32)(ors)
+	xorRow := (*[32]uint32)(xors)
+	beforeRow := (*[32]uint32)(befores)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		low := lowRow[threadX]
@@ -8250,7 +7056,7 @@ func quernRow2Bounds(r *host2.Run, lows []uint32, first2 int, highs []uint32, an
 		or := orRow[threadX]
 		xor := xorRow[threadX]
 		before := beforeRow[threadX]
-		/*line warp.go:101:130000*/ if threadX&31 == 31 {
+		/*line warp.go:101:500*/ if threadX&31 == 31 {
 			_ = out[0]
 			/*line warp.go:102*/ _ = out[1]
 			/*line warp.go:102*/ _ = out[2]
@@ -8264,7 +7070,7 @@ func quernRow2Bounds(r *host2.Run, lows []uint32, first2 int, highs []uint32, an
 			/*line warp.go:102*/ out[4] = xor
 			/*line warp.go:102*/ out[5] = before
 		}
-	} /*line quern_gen.go:8267:1*/
+	} /*line quern_gen.go:7073:1*/
 }
 
 func quernPlainReversed(r *host2.Run) {
@@ -8278,18 +7084,8 @@ func quernHostReversed(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 128
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Reversed(r, tile, x, base)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Reversed(r, x, base, tile)
-			}
-		}
+		quernRow1Reversed(r, tile, x, base)
+		quernRow2Reversed(r, x, base, tile)
 	}
 }
 
@@ -8300,11 +7096,11 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 		/*line warp.go:112*/ copy(tile[0:128], row[0:128])
 		return
 	}
-	/*line warp.go:115:130000*/ for threadX := range 128 {
+	/*line :115:1000*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:112*/ tile[threadX] = x[i]
-	} /*line quern_gen.go:8307:1*/
+	} /*line quern_gen.go:7103:1*/
 }
 
 //go:noinline
@@ -8315,13 +7111,13 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 			r.ThreadIdx.X = threadX
 			/*line warp.go:114*/ row2[threadX] = tile[threadX^31]
 		}
-		/*line warp.go:116:130000*/ return
+		/*line :116:1000*/ return
 	}
-	/*line warp.go:118:130000*/ for threadX := range 128 {
+	/*line :118:1500*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:114*/ x[i] = tile[threadX^31]
-	} /*line quern_gen.go:8324:1*/
+	} /*line quern_gen.go:7120:1*/
 }
 
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
@@ -8343,447 +7139,272 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 	sums := host2.Scratch[float32](r, 0, r.BlockDim.Count())
 	sums2 := host2.Shared[[2]float32](r, 0)
 	var result kernel.Action = 1
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first := (threadZ*1 + threadY) * 64
-			quernRow1Summarise(r, givens, first, in)
-		}
-	}
-	/*line actor.go:26:140000*/ host2.ReduceAdd(sums, givens)
-	/*line actor.go:27:140000*/ for threadZ := range 1 {
-		/*line actor.go:28:140000*/ for threadY := range 1 {
-			first2 := (threadZ*1 + threadY) * 64
-			quernRow2Summarise(r, sums, first2, sums2)
-		}
-	}
-	/*line actor.go:33:140000*/ for threadZ := range 1 {
-		/*line actor.go:34:140000*/ for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow3Summarise(r, state, sums2, out, result, action)
-		}
-	} /*line quern_gen.go:8365:1*/
+	quernRow1Summarise(r, givens, in)
+	/*line actor.go:26*/ host2.ReduceAdd(sums, givens)
+	quernRow2Summarise(r, sums, sums2)
+	quernRow3Summarise(r, state, sums2, out, result, action) /*line quern_gen.go:7145:1*/
 }
 
 //go:noinline
-func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) {
-	givenRow := (*[64]float32)(givens[first:])
+func quernRow1Summarise(r *host2.Run, givens []float32, in *samples) {
+	givenRow := (*[64]float32)(givens)
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		/*line actor.go:26*/ given := in.Values[threadX]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:8375:1*/
+	} /*line quern_gen.go:7155:1*/
 }
 
 //go:noinline
-func quernRow2Summarise(r *host2.Run, sums []float32, first2 int, sums2 *[2]float32) {
-	sumRow := (*[64]float32)(sums[first2:])
+func quernRow2Summarise(r *host2.Run, sums []float32, sums2 *[2]float32) {
+	sumRow := (*[64]float32)(sums)
 	for threadX := range 64 {
 		sum := sumRow[threadX]
-		/*line actor.go:27:140000*/ if threadX&31 == 0 {
+		/*line actor.go:27:2500*/ if threadX&31 == 0 {
 			sums2[threadX>>5] = sum
 		}
-	} /*line quern_gen.go:8386:1*/
+	} /*line quern_gen.go:7166:1*/
 }
 
 //go:noinline
 func quernRow3Summarise(r *host2.Run, state *summary, sums2 *[2]float32, out *summary, result kernel.Action, action *kernel.Action) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		/*line actor.go:31:140000*/ if threadX == 0 {
+		/*line actor.go:31:1500*/ if threadX == 0 {
 			state.Sum += float64(sums2[0]) + float64(sums2[1])
 			state.Count += 64
 			*out = *state
 		}
-		/*line actor.go:24:140000*/ if result > 4 {
+		/*line :24:2000*/ if result > 4 {
 			/*line actor.go:24*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
-		/*line actor.go:26:140000*/ if threadX == 0 {
+		/*line :26:1000*/ if threadX == 0 {
 //line actor.go:24
 			*action = result
 		}
-	} /*line quern_gen.go:8405:1*/
+	} /*line quern_gen.go:7185:1*/
 }
 
 func quernHostLongerReducePartsInTurn(r *host2.Run) {
-	part := host2.Value[int](r, 0)
-	in := host2.Slice[kernel.Vec2[float32]](r, 1)
-	out := host2.Slice[kernel.Vec2[float32]](r, 2)
+	part, in, out := host2.Value[int](r, 0), host2.Slice[kernel.Vec2[float32]](r, 1), host2.Slice[kernel.Vec2[float32]](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	c := int(4)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LongerReducePartsInTurn(r, in, base, out, part, size, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1LongerReducePartsInTurn(r, in, base, out, part, size, c, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], base int, out []kernel.Vec2[float32], part int, size int, c int, width int) {
-	count := width
-	if base >= 0 && count <= len(out)-base {
-		row2 := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			first := (base + threadX) * 4 * part
-			/*line operators.go:12*/ in2 := in
-			/*line operators.go:13:150000*/ switch {
-//line operators.go:14:150000
-			default:
-				/*line quern.dev/algo/internal/template/reduce.go:85:160000*/ if base+threadX >= len(out) || first >= len(in2) {
-					break
-				}
-				/*line :88:160000*/ t2 := min(first+size, len(in2))
-				/*line :88:160000*/ in2 = in2[first:t2]
-				vectors := len(in2) / 4
-				active := min(vectors, 256)
-				sums := [256]kernel.Vec2[float32]{}
-				/*line :92:160000*/ for i := 0; i < active; i++ {
-					t4 := 4 * i
-					/*line :93:160000*/ v := in2[t4:][:c]
-					t5 := v[0]
-					/*line :94:160000*/ t6 := v[1]
-					/*line :94:160000*/ result0 := longer(t5, t6)
-					/*line :94:160000*/ t9 := v[2]
-					/*line :94:160000*/ t10 := v[3]
-					/*line :94:160000*/ result02 := longer(t9, t10)
-					/*line :94:160000*/ result03 := longer(result0, result02)
-					/*line :94:160000*/ sums[i] = result03
-				}
-				/*line :96:160000*/ for j := 256; j < vectors; j += 256 {
-					/*line :97:160000*/ if r.Halted() {
-						/*line :96:160000*/ r.Halt()
-					}
-					/*line :97:160000*/ t14 := 4 * j
-					t15 := 4 * min(j+256, vectors)
-					/*line :97:160000*/ row := in2[t14:t15]
-					t16 := len(row) / 4
-					/*line :99:160000*/ for i2 := 0; i2 < t16; i2++ {
-						/*line :99:160000*/ t17 := 4 * i2
-						/*line :99:160000*/ v2 := row[t17:][:c]
-						t18 := sums[i2]
-						/*line :100:160000*/ t19 := v2[0]
-						/*line :100:160000*/ t20 := v2[1]
-						/*line :100:160000*/ result04 := longer(t19, t20)
-						/*line :100:160000*/ t23 := v2[2]
-						/*line :100:160000*/ t24 := v2[3]
-						/*line :100:160000*/ result05 := longer(t23, t24)
-						/*line :100:160000*/ result06 := longer(result04, result05)
-						/*line :100:160000*/ result07 := longer(t18, result06)
-						/*line :100:160000*/ sums[i2] = result07
-					}
-				}
-				/*line :103:160000*/ t30 := 4 * vectors
-				/*line :103:160000*/ t31 := in2[t30:]
-				/*line :104:160000*/ for i3 := 0; i3 < len(t31); i3++ {
-					/*line :103:160000*/ v3 := t31[i3]
-					/*line :104:160000*/ if i3 < active {
-						t32 := sums[i3]
-						/*line :105:160000*/ result08 := longer(t32, v3)
-						/*line :105:160000*/ sums[i3] = result08
-//line :106:160000
-					} else {
-						/*line :107:160000*/ sums[i3] = v3
-					}
-				}
-				/*line :110:160000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:160000*/ for d := 1; d < active; d *= 2 {
-					/*line :112:160000*/ if r.Halted() {
-						/*line :111:160000*/ r.Halt()
-					}
-					/*line :112:160000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-						/*line :113:160000*/ if r.Halted() {
-							/*line :112:160000*/ r.Halt()
-						}
-						/*line :113:160000*/ t35 := sums[i4]
-						/*line :113:160000*/ t36 := sums[i4+d]
-						/*line :113:160000*/ result09 := longer(t35, t36)
-						/*line :113:160000*/ sums[i4] = result09
-					}
-				}
-				/*line :116:160000*/ row2[threadX] = sums[0]
-			}
-		}
-		/*line :119:160000*/ return
-	}
-	/*line :121:160000*/ for threadX := range width {
+func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], base int, out []kernel.Vec2[float32], part, size, c, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operators.go:12*/ in2 := in
-		/*line operators.go:13:150000*/ switch {
-//line operators.go:14:150000
+		/*line :13:2000*/ switch {
+//line :14:1000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:85:160000*/ if base+threadX >= len(out) || first >= len(in2) {
+			/*line quern.dev/algo/internal/template/reduce.go:85:500*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :88:160000*/ t2 := min(first+size, len(in2))
-			/*line :88:160000*/ in2 = in2[first:t2]
+			/*line :88:500*/ t2 := min(first+size, len(in2))
+			/*line :88:1*/ in2 = in2[first:t2]
 			vectors := len(in2) / 4
 			active := min(vectors, 256)
 			sums := [256]kernel.Vec2[float32]{}
-			/*line :92:160000*/ for i := 0; i < active; i++ {
+			for i := 0; i < active; i++ {
 				t4 := 4 * i
-				/*line :93:160000*/ v := in2[t4:][:c]
+				/*line :93:1*/ v := in2[t4:][:c]
 				t5 := v[0]
-				/*line :94:160000*/ t6 := v[1]
-				/*line :94:160000*/ result0 := longer(t5, t6)
-				/*line :94:160000*/ t9 := v[2]
-				/*line :94:160000*/ t10 := v[3]
-				/*line :94:160000*/ result02 := longer(t9, t10)
-				/*line :94:160000*/ result03 := longer(result0, result02)
-				/*line :94:160000*/ sums[i] = result03
+				/*line :94:1*/ t6 := v[1]
+				/*line :94:1*/ result0 := longer(t5, t6)
+				/*line :94:1*/ t9 := v[2]
+				/*line :94:1*/ t10 := v[3]
+				/*line :94:1*/ result02 := longer(t9, t10)
+				/*line :94:1*/ result03 := longer(result0, result02)
+				/*line :94:1*/ sums[i] = result03
 			}
-			/*line :96:160000*/ for j := 256; j < vectors; j += 256 {
-				/*line :97:160000*/ if r.Halted() {
-					/*line :96:160000*/ r.Halt()
-				}
-				/*line :97:160000*/ t14 := 4 * j
+			/*line :96:1500*/ for j := 256; j < vectors; j += 256 {
+				/*line :96:1*/ r.CheckHalt()
+				t14 := 4 * j
 				t15 := 4 * min(j+256, vectors)
-				/*line :97:160000*/ row := in2[t14:t15]
+				/*line :97:1*/ row := in2[t14:t15]
 				t16 := len(row) / 4
-				/*line :99:160000*/ for i2 := 0; i2 < t16; i2++ {
-					/*line :99:160000*/ t17 := 4 * i2
-					/*line :99:160000*/ v2 := row[t17:][:c]
+				/*line :99:1000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:1*/ t17 := 4 * i2
+					/*line :99:1*/ v2 := row[t17:][:c]
 					t18 := sums[i2]
-					/*line :100:160000*/ t19 := v2[0]
-					/*line :100:160000*/ t20 := v2[1]
-					/*line :100:160000*/ result04 := longer(t19, t20)
-					/*line :100:160000*/ t23 := v2[2]
-					/*line :100:160000*/ t24 := v2[3]
-					/*line :100:160000*/ result05 := longer(t23, t24)
-					/*line :100:160000*/ result06 := longer(result04, result05)
-					/*line :100:160000*/ result07 := longer(t18, result06)
-					/*line :100:160000*/ sums[i2] = result07
+					/*line :100:1*/ t19 := v2[0]
+					/*line :100:1*/ t20 := v2[1]
+					/*line :100:1*/ result04 := longer(t19, t20)
+					/*line :100:1*/ t23 := v2[2]
+					/*line :100:1*/ t24 := v2[3]
+					/*line :100:1*/ result05 := longer(t23, t24)
+					/*line :100:1*/ result06 := longer(result04, result05)
+					/*line :100:1*/ result07 := longer(t18, result06)
+					/*line :100:1*/ sums[i2] = result07
 				}
 			}
-			/*line :103:160000*/ t30 := 4 * vectors
-			/*line :103:160000*/ t31 := in2[t30:]
-			/*line :104:160000*/ for i3 := 0; i3 < len(t31); i3++ {
-				/*line :103:160000*/ v3 := t31[i3]
-				/*line :104:160000*/ if i3 < active {
+			/*line :103:1000*/ t30 := 4 * vectors
+			/*line :103:1*/ t31 := in2[t30:]
+			/*line :104:500*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:1*/ v3 := t31[i3]
+				/*line :104:500*/ if i3 < active {
 					t32 := sums[i3]
-					/*line :105:160000*/ result08 := longer(t32, v3)
-					/*line :105:160000*/ sums[i3] = result08
-//line :106:160000
+					/*line :105:1*/ result08 := longer(t32, v3)
+					/*line :105:1*/ sums[i3] = result08
+//line :106:1500
 				} else {
-					/*line :107:160000*/ sums[i3] = v3
+					sums[i3] = v3
 				}
 			}
-			/*line :110:160000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:160000*/ for d := 1; d < active; d *= 2 {
-				/*line :112:160000*/ if r.Halted() {
-					/*line :111:160000*/ r.Halt()
-				}
-				/*line :112:160000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
-					/*line :113:160000*/ if r.Halted() {
-						/*line :112:160000*/ r.Halt()
-					}
-					/*line :113:160000*/ t35 := sums[i4]
-					/*line :113:160000*/ t36 := sums[i4+d]
-					/*line :113:160000*/ result09 := longer(t35, t36)
-					/*line :113:160000*/ sums[i4] = result09
+			active = max(active, len(in2)-4*vectors)
+			/*line :111:1000*/ for d := 1; d < active; d *= 2 {
+				/*line :111:1*/ r.CheckHalt()
+				/*line :112:500*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :112:1*/ r.CheckHalt()
+					t35 := sums[i4]
+					/*line :113:1*/ t36 := sums[i4+d]
+					/*line :113:1*/ result09 := longer(t35, t36)
+					/*line :113:1*/ sums[i4] = result09
 				}
 			}
-			/*line :116:160000*/ out[base+threadX] = sums[0]
+			/*line :116:1500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:8597:1*/
+	} /*line quern_gen.go:7278:1*/
 }
 
 func quernHostLongerReduceRows(r *host2.Run) {
-	n := host2.Value[int](r, 0)
-	parts := host2.Value[int](r, 1)
-	part := host2.Value[int](r, 2)
-	group := host2.Value[int](r, 3)
-	in := host2.Slice[kernel.Vec2[float32]](r, 4)
-	out := host2.Slice[kernel.Vec2[float32]](r, 5)
+	n, parts, part, group, in, out := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[kernel.Vec2[float32]](r, 4), host2.Slice[kernel.Vec2[float32]](r, 5)
 	tos := host2.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	actives := host2.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
+	actives, vs := host2.Scratch[int](r, 1, r.BlockDim.Count()), host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
 	results := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
 	var d int
-	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 7, r.BlockDim.Count())
-	shuffleDowns2 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
-	shuffleDowns3 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
+	shuffleDowns, givens, shuffleDowns2, givens2, shuffleDowns3 := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count()), host2.Scratch[float32](r, 7, r.BlockDim.Count()), host2.Scratch[float32](r, 5, r.BlockDim.Count()), host2.Scratch[float32](r, 8, r.BlockDim.Count()), host2.Scratch[float32](r, 6, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LongerReduceRows(r, tos, first, base, group)
-			}
-		}
+		quernRow1LongerReduceRows(r, tos, base, group)
 		r.ThreadIdx = kernel.Dim3{}
 		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
-		/*line :128:160000*/ for threadZ := range 1 {
-			/*line :129:160000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2LongerReduceRows(r, tos, first2, actives, vs, parts, part, n, out, width, size, size2, size3, in)
-			}
-		}
-		/*line :135:160000*/ switch {
-//line :136:160000
+		quernRow2LongerReduceRows(r, tos, actives, vs, parts, part, n, out, width, size, size2, size3, in)
+		/*line :129:500*/ switch {
+//line :130:500
 		default:
-			/*line :240:160000*/ if width == 1 {
-				/*line :241:160000*/ for threadZ := range 1 {
-					/*line :242:160000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3LongerReduceRows(r, vs, first4, results)
-					}
-				}
-				/*line :247:160000*/ break
+			/*line :240:500*/ if width == 1 {
+				quernRow3LongerReduceRows(r, vs, results)
+				break
 			}
-			/*line :243:160000*/ d = 1
-			/*line :244:160000*/ for ; d < 32; d *= 2 {
-				/*line :245:160000*/ if r.Halted() {
-					/*line :243:160000*/ r.Halt()
-				}
-				/*line :245:160000*/ for threadZ := range 1 {
-					/*line :246:160000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4LongerReduceRows(r, vs, first5, shuffleDowns, givens)
-					}
-				}
-				/*line :244:160000*/ host2.ShuffleDown(shuffleDowns2, givens, d)
-				/*line :245:160000*/ for threadZ := range 1 {
-					/*line :246:160000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5LongerReduceRows(r, vs, first6, shuffleDowns, shuffleDowns2, givens2)
-					}
-				}
-				/*line :251:160000*/ host2.ShuffleDown(shuffleDowns3, givens2, d)
+			/*line :243:500*/ d = 1
+			for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				quernRow4LongerReduceRows(r, vs, shuffleDowns, givens)
+				/*line :244:1*/ host2.ShuffleDown(shuffleDowns2, givens, d)
+				quernRow5LongerReduceRows(r, vs, shuffleDowns, shuffleDowns2, givens2)
+				host2.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
-				/*line :253:160000*/ for threadZ := range 1 {
-					/*line :254:160000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6LongerReduceRows(r, actives, first7, vs, shuffleDowns, shuffleDowns3, d, width, start)
-					}
-				}
+				quernRow6LongerReduceRows(r, actives, vs, shuffleDowns, shuffleDowns3, d, width, start)
 			}
-			/*line :261:160000*/ for threadZ := range 1 {
-				/*line :262:160000*/ for threadY := range 1 {
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7LongerReduceRows(r, vs, first8, results)
-				}
-			}
+			/*line :250:500*/ quernRow7LongerReduceRows(r, vs, results)
 		}
-		/*line :268:160000*/ for threadZ := range 1 {
-			/*line :269:160000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow8LongerReduceRows(r, tos, first9, results, out, width)
-			}
-		}
-	} /*line quern_gen.go:8695:1*/
+		/*line :252:500*/ quernRow8LongerReduceRows(r, tos, results, out, width)
+	} /*line quern_gen.go:7320:1*/
 }
 
 //go:noinline
-func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, base int, group int) {
-	toRow := (*[256]int)(tos[first:])
+func quernRow1LongerReduceRows(r *host2.Run, tos []int, base, group int) {
+	toRow := (*[256]int)(tos)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:8705:1*/
+	} /*line quern_gen.go:7330:1*/
 }
 
 //go:noinline
-func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, actives []int, vs []kernel.Vec2[float32], parts int, part int, n int, out []kernel.Vec2[float32], width int, size int, size2 int, size3 int, in []kernel.Vec2[float32]) {
-	toRow := (*[256]int)(tos[first2:])
-	activeRow := (*[256]int)(actives[first2:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
+func quernRow2LongerReduceRows(r *host2.Run, tos, actives []int, vs []kernel.Vec2[float32], parts, part, n int, out []kernel.Vec2[float32], width, size, size2, size3 int, in []kernel.Vec2[float32]) {
+	toRow := (*[256]int)(tos)
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]kernel.Vec2[float32])(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:129*/ row := to
-		first3 := 0
-		/*line :130:160000*/ if parts > 1 {
+		first := 0
+		/*line :130:500*/ if parts > 1 {
 			row = host2.Div(to, parts)
-			first3 = (to - row*parts) * part
+			first = (to - row*parts) * part
 		}
-		/*line :134:160000*/ count := min(part, n-first3)
-		/*line :135:160000*/ if to >= len(out) {
+		/*line :134:500*/ count := min(part, n-first)
+		/*line :135:500*/ if to >= len(out) {
 			count = 0
 		}
-		/*line :138:160000*/ sum := kernel.Vec2[float32]{}
+		/*line :138:500*/ sum := kernel.Vec2[float32]{}
 		active := min(count, width)
-		/*line :140:160000*/ if size == 0 && size2 == 0 {
-			at := row*size3 + first3/4
+		/*line :140:500*/ if size == 0 && size2 == 0 {
+			at := row*size3 + first/4
 			vectors := count / 4
-			/*line :142:160000*/ active = min(vectors, width)
-			/*line :143:160000*/ if lane < vectors {
+			/*line :142:1*/ active = min(vectors, width)
+			/*line :143:500*/ if lane < vectors {
 				t5 := at + lane
-				/*line :22:160000*/ v_0 := in[t5*4]
-				/*line :22:160000*/ v_1 := in[t5*4+1]
-				/*line :22:160000*/ v_2 := in[t5*4+2]
-				/*line :22:160000*/ v_3 := in[t5*4+3]
-				/*line :145:160000*/ result0 := longer(v_0, v_1)
-				/*line :145:160000*/ result02 := longer(v_2, v_3)
-				/*line :145:160000*/ sum = longer(result0, result02)
-				/*line :147:160000*/ for j := lane + width; j < vectors; j += width {
-					/*line :148:160000*/ if r.Halted() {
-						/*line :147:160000*/ r.Halt()
-					}
-					/*line :148:160000*/ t17 := at + j
-					/*line :22:160000*/ v_02 := in[t17*4]
-					/*line :22:160000*/ v_12 := in[t17*4+1]
-					/*line :22:160000*/ v_22 := in[t17*4+2]
-					/*line :22:160000*/ v_32 := in[t17*4+3]
-					/*line :149:160000*/ result03 := longer(v_02, v_12)
-					/*line :149:160000*/ result04 := longer(v_22, v_32)
-					/*line :149:160000*/ result05 := longer(result03, result04)
-					/*line :149:160000*/ sum = longer(sum, result05)
+				/*line :22:1*/ v_0 := in[t5*4]
+				/*line :22:1*/ v_1 := in[t5*4+1]
+				/*line :22:1*/ v_2 := in[t5*4+2]
+				/*line :22:1*/ v_3 := in[t5*4+3]
+				/*line :145:1*/ result0 := longer(v_0, v_1)
+				/*line :145:1*/ result02 := longer(v_2, v_3)
+				/*line :145:1*/ sum = longer(result0, result02)
+				/*line :147:500*/ for j := lane + width; j < vectors; j += width {
+					/*line :147:1*/ r.CheckHalt()
+					t17 := at + j
+					/*line :22:1*/ v_02 := in[t17*4]
+					/*line :22:1*/ v_12 := in[t17*4+1]
+					/*line :22:1*/ v_22 := in[t17*4+2]
+					/*line :22:1*/ v_32 := in[t17*4+3]
+					/*line :149:1*/ result03 := longer(v_02, v_12)
+					/*line :149:1*/ result04 := longer(v_22, v_32)
+					/*line :149:1*/ result05 := longer(result03, result04)
+					/*line :149:1*/ sum = longer(sum, result05)
 				}
 			}
-//line :152:160000
+//line :152:500
 		} else if lane < count {
-			/*line :153:160000*/ at2 := row*n + first3
+			/*line :153:500*/ at2 := row*n + first
 			sum = in[at2+lane]
-			/*line :155:160000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :156:160000*/ if r.Halted() {
-					/*line :155:160000*/ r.Halt()
-				}
-				/*line :156:160000*/ t32 := in[at2+j2]
-				/*line :156:160000*/ sum = longer(sum, t32)
+			/*line :155:500*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :155:1*/ r.CheckHalt()
+				t32 := in[at2+j2]
+				/*line :156:1*/ sum = longer(sum, t32)
 			}
 		}
-		/*line :159:160000*/ v := sum
+		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:8772:1*/
+	} /*line quern_gen.go:7393:1*/
 }
 
 //go:noinline
-func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first4 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8779:1*/
+func quernRow3LongerReduceRows(r *host2.Run, vs, results []kernel.Vec2[float32]) {
+	vRow := (*[256]kernel.Vec2[float32])(vs)
+	resultRow := (*[256]kernel.Vec2[float32])(results)
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7400:1*/
 }
 
 //go:noinline
-func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], givens []float32) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
-	givenRow := (*[256]float32)(givens[first5:])
+func quernRow4LongerReduceRows(r *host2.Run, vs, shuffleDowns []kernel.Vec2[float32], givens []float32) {
+	vRow := (*[256]kernel.Vec2[float32])(vs)
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns)
+	givenRow := (*[256]float32)(givens)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := kernel.Vec2[float32]{}
@@ -8814,15 +7435,15 @@ func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 i
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:8817:1*/
+	} /*line quern_gen.go:7438:1*/
 }
 
 //go:noinline
-func quernRow5LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
-	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first6:])
-	givenRow2 := (*[256]float32)(givens2[first6:])
+func quernRow5LongerReduceRows(r *host2.Run, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns2, givens2 []float32) {
+	vRow := (*[256]kernel.Vec2[float32])(vs)
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns)
+	shuffleDownRow2 := (*[256]float32)(shuffleDowns2)
+	givenRow2 := (*[256]float32)(givens2)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
@@ -8861,15 +7482,15 @@ func quernRow5LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 i
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:8864:1*/
+	} /*line quern_gen.go:7485:1*/
 }
 
 //go:noinline
-func quernRow6LongerReduceRows(r *host2.Run, actives []int, first7 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, width int, start int) {
-	activeRow := (*[256]int)(actives[first7:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first7:])
-	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first7:])
+func quernRow6LongerReduceRows(r *host2.Run, actives []int, vs, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d, width, start int) {
+	activeRow := (*[256]int)(actives)
+	vRow := (*[256]kernel.Vec2[float32])(vs)
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns)
+	shuffleDownRow3 := (*[256]float32)(shuffleDowns3)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		active := activeRow[threadX]
@@ -8883,20 +7504,20 @@ func quernRow6LongerReduceRows(r *host2.Run, actives []int, first7 int, vs []ker
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:8886:1*/
+	} /*line quern_gen.go:7507:1*/
 }
 
 //go:noinline
-func quernRow7LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first8 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first8:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8893:1*/
+func quernRow7LongerReduceRows(r *host2.Run, vs, results []kernel.Vec2[float32]) {
+	vRow := (*[256]kernel.Vec2[float32])(vs)
+	resultRow := (*[256]kernel.Vec2[float32])(results)
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7514:1*/
 }
 
 //go:noinline
-func quernRow8LongerReduceRows(r *host2.Run, tos []int, first9 int, results []kernel.Vec2[float32], out []kernel.Vec2[float32], width int) {
-	toRow := (*[256]int)(tos[first9:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first9:])
+func quernRow8LongerReduceRows(r *host2.Run, tos []int, results, out []kernel.Vec2[float32], width int) {
+	toRow := (*[256]int)(tos)
+	resultRow := (*[256]kernel.Vec2[float32])(results)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
@@ -8905,18 +7526,12 @@ func quernRow8LongerReduceRows(r *host2.Run, tos []int, first9 int, results []ke
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result
 		}
-	} /*line quern_gen.go:8908:1*/
+	} /*line quern_gen.go:7529:1*/
 }
 
 func quernHostLongerReduceColumns(r *host2.Run) {
-	n := host2.Value[int](r, 0)
-	width := host2.Value[int](r, 1)
-	part := host2.Value[int](r, 2)
-	in := host2.Slice[kernel.Vec2[float32]](r, 3)
-	out := host2.Slice[kernel.Vec2[float32]](r, 4)
+	n, width, part, in, out := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Value[int](r, 2), host2.Slice[kernel.Vec2[float32]](r, 3), host2.Slice[kernel.Vec2[float32]](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
@@ -8926,592 +7541,251 @@ func quernHostLongerReduceColumns(r *host2.Run) {
 		base := blockX * dimX
 		first := blockY * part
 		last := min(first+part, n)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LongerReduceColumns(r, base, width, blockZ, gridZ, n, in, first, last, out, gridY, blockY, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1LongerReduceColumns(r, base, width, blockZ, gridZ, n, in, first, last, out, gridY, blockY, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LongerReduceColumns(r *host2.Run, base int, width int, blockZ int, gridZ int, n int, in []kernel.Vec2[float32], first int, last int, out []kernel.Vec2[float32], gridY int, blockY int, width2 int) {
+func quernRow1LongerReduceColumns(r *host2.Run, base, width, blockZ, gridZ, n int, in []kernel.Vec2[float32], first, last int, out []kernel.Vec2[float32], gridY, blockY, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:160000*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
 				break
 			}
-			/*line :179:160000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :180:160000*/ if r.Halted() {
-					/*line :179:160000*/ r.Halt()
-				}
-				/*line :180:160000*/ t2 := (z*n+first)*width + x
-				/*line :180:160000*/ column := in[t2:]
+			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :179:1*/ r.CheckHalt()
+				t2 := (z*n+first)*width + x
+				/*line :180:1*/ column := in[t2:]
 				sum := column[0]
-				/*line :183:160000*/ for y := 1; y < last-first; y++ {
-					/*line :184:160000*/ if r.Halted() {
-						/*line :183:160000*/ r.Halt()
-					}
-					/*line :184:160000*/ t4 := column[y*width]
-					/*line :184:160000*/ sum = longer(sum, t4)
+				/*line :183:500*/ for y := 1; y < last-first; y++ {
+					/*line :183:1*/ r.CheckHalt()
+					t4 := column[y*width]
+					/*line :184:1*/ sum = longer(sum, t4)
 				}
-				/*line :186:160000*/ out[(z*gridY+blockY)*width+x] = sum
+				/*line :186:500*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:8965:1*/
+	} /*line quern_gen.go:7573:1*/
 }
 
 func quernHostLongerReduceSegments(r *host2.Run) {
-	group := host2.Value[int](r, 0)
-	empty := host2.Value[kernel.Vec2[float32]](r, 1)
-	ends := host2.Slice[int32](r, 2)
-	in := host2.Slice[kernel.Vec2[float32]](r, 3)
-	out := host2.Slice[kernel.Vec2[float32]](r, 4)
-	segments := host2.Scratch[int](r, 0, r.BlockDim.Count())
-	firsts := host2.Scratch[int](r, 1, r.BlockDim.Count())
-	lasts := host2.Scratch[int](r, 2, r.BlockDim.Count())
-	counts := host2.Scratch[int](r, 3, r.BlockDim.Count())
-	vs := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
-	results := host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
+	group, empty, ends, in, out := host2.Value[int](r, 0), host2.Value[kernel.Vec2[float32]](r, 1), host2.Slice[int32](r, 2), host2.Slice[kernel.Vec2[float32]](r, 3), host2.Slice[kernel.Vec2[float32]](r, 4)
+	segments, firsts, lasts, counts, vs, results := host2.Scratch[int](r, 0, r.BlockDim.Count()), host2.Scratch[int](r, 1, r.BlockDim.Count()), host2.Scratch[int](r, 2, r.BlockDim.Count()), host2.Scratch[int](r, 3, r.BlockDim.Count()), host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count()), host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
 	var d int
-	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 6, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 10, r.BlockDim.Count())
-	shuffleDowns3 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
+	shuffleDowns, givens, shuffleDowns2, givens2, shuffleDowns3 := host2.Scratch[kernel.Vec2[float32]](r, 6, r.BlockDim.Count()), host2.Scratch[float32](r, 9, r.BlockDim.Count()), host2.Scratch[float32](r, 7, r.BlockDim.Count()), host2.Scratch[float32](r, 10, r.BlockDim.Count()), host2.Scratch[float32](r, 8, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LongerReduceSegments(r, segments, first, firsts, lasts, counts, vs, base, group, out, ends, in)
-			}
-		}
+		quernRow1LongerReduceSegments(r, segments, firsts, lasts, counts, vs, base, group, out, ends, in)
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first3 := (threadZ*1 + threadY) * 256
-						quernRow2LongerReduceSegments(r, vs, first3, results)
-					}
-				}
+				quernRow3LongerReduceRows(r, vs, results)
 				break
 			}
-			/*line :243:160000*/ d = 1
-			/*line :244:160000*/ for ; d < 32; d *= 2 {
-				/*line :245:160000*/ if r.Halted() {
-					/*line :243:160000*/ r.Halt()
-				}
-				/*line :245:160000*/ for threadZ := range 1 {
-					/*line :246:160000*/ for threadY := range 1 {
-						first4 := (threadZ*1 + threadY) * 256
-						quernRow3LongerReduceSegments(r, vs, first4, shuffleDowns, givens)
-					}
-				}
-				/*line :244:160000*/ host2.ShuffleDown(shuffleDowns2, givens, d)
-				/*line :245:160000*/ for threadZ := range 1 {
-					/*line :246:160000*/ for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4LongerReduceSegments(r, vs, first5, shuffleDowns, shuffleDowns2, givens2)
-					}
-				}
-				/*line :251:160000*/ host2.ShuffleDown(shuffleDowns3, givens2, d)
+			/*line :243:500*/ d = 1
+			for ; d < 32; d *= 2 {
+				/*line :243:1*/ r.CheckHalt()
+				quernRow4LongerReduceRows(r, vs, shuffleDowns, givens)
+				/*line :244:1*/ host2.ShuffleDown(shuffleDowns2, givens, d)
+				quernRow5LongerReduceRows(r, vs, shuffleDowns, shuffleDowns2, givens2)
+				host2.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
-				/*line :253:160000*/ for threadZ := range 1 {
-					/*line :254:160000*/ for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
-					}
-				}
+				quernRow6LongerReduceRows(r, counts, vs, shuffleDowns, shuffleDowns3, d, group, start)
 			}
-			/*line :261:160000*/ for threadZ := range 1 {
-				/*line :262:160000*/ for threadY := range 1 {
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6LongerReduceSegments(r, vs, first7, results)
-				}
-			}
+			/*line :250:500*/ quernRow7LongerReduceRows(r, vs, results)
 		}
-		/*line :268:160000*/ for threadZ := range 1 {
-			/*line :269:160000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty)
-			}
-		}
-	} /*line quern_gen.go:9049:1*/
+		/*line :252:500*/ quernRow7LongerReduceSegments(r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:7604:1*/
 }
 
 //go:noinline
-func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firsts []int, lasts []int, counts []int, vs []kernel.Vec2[float32], base int, group int, out []kernel.Vec2[float32], ends []int32, in []kernel.Vec2[float32]) {
-	segmentRow := (*[256]int)(segments[first:])
-	firstRow := (*[256]int)(firsts[first:])
-	lastRow := (*[256]int)(lasts[first:])
-	countRow := (*[256]int)(counts[first:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first:])
+func quernRow1LongerReduceSegments(r *host2.Run, segments, firsts, lasts, counts []int, vs []kernel.Vec2[float32], base, group int, out []kernel.Vec2[float32], ends []int32, in []kernel.Vec2[float32]) {
+	segmentRow := (*[256]int)(segments)
+	firstRow := (*[256]int)(firsts)
+	lastRow := (*[256]int)(lasts)
+	countRow := (*[256]int)(counts)
+	vRow := (*[256]kernel.Vec2[float32])(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host2.Div(base+threadX, group)
-		/*line :199:160000*/ first2 := 0
+		/*line :199:1*/ first := 0
 		last := 0
-		/*line :200:160000*/ if segment < len(out) {
-			first2 = int(ends[segment])
-			/*line :201:160000*/ last = int(ends[segment+1])
+		/*line :200:500*/ if segment < len(out) {
+			first = int(ends[segment])
+			/*line :201:1*/ last = int(ends[segment+1])
 		}
-		/*line :203:160000*/ sum := kernel.Vec2[float32]{}
-		/*line :204:160000*/ if first2+lane < last {
-			sum = in[first2+lane]
-			/*line :206:160000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :207:160000*/ if r.Halted() {
-					/*line :206:160000*/ r.Halt()
-				}
-				/*line :207:160000*/ t4 := in[j]
-				/*line :207:160000*/ sum = longer(sum, t4)
+		/*line :203:500*/ sum := kernel.Vec2[float32]{}
+		/*line :204:500*/ if first+lane < last {
+			sum = in[first+lane]
+			for j := first + lane + group; j < last; j += group {
+				/*line :206:1*/ r.CheckHalt()
+				t4 := in[j]
+				/*line :207:1*/ sum = longer(sum, t4)
 			}
 		}
-		/*line :210:160000*/ count := min(last-first2, group)
+		/*line :210:500*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
-		firstRow[threadX] = first2
+		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:9087:1*/
+	} /*line quern_gen.go:7640:1*/
 }
 
 //go:noinline
-func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9094:1*/
-}
-
-//go:noinline
-func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first4 int, shuffleDowns []kernel.Vec2[float32], givens []float32) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
-	givenRow := (*[256]float32)(givens[first4:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := kernel.Vec2[float32]{}
-		given := v.X
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow[threadX] = given
-		{
-			threadX := threadX + 1
-			v := vRow[threadX]
-			shuffleDown := kernel.Vec2[float32]{}
-			given := v.X
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 2
-			v := vRow[threadX]
-			shuffleDown := kernel.Vec2[float32]{}
-			given := v.X
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 3
-			v := vRow[threadX]
-			shuffleDown := kernel.Vec2[float32]{}
-			given := v.X
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-	} /*line quern_gen.go:9132:1*/
-}
-
-//go:noinline
-func quernRow4LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]float32)(givens2[first5:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.X = shuffleDown2
-		given2 := v.Y
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow2[threadX] = given2
-		{
-			threadX := threadX + 1
-			v := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.X = shuffleDown2
-			given2 := v.Y
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 2
-			v := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.X = shuffleDown2
-			given2 := v.Y
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 3
-			v := vRow[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.X = shuffleDown2
-			given2 := v.Y
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-	} /*line quern_gen.go:9179:1*/
-}
-
-//go:noinline
-func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, group int, start int) {
-	countRow := (*[256]int)(counts[first6:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count := countRow[threadX]
-		v := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown3 := shuffleDownRow3[threadX]
-		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Y = shuffleDown3
-		if d < group && lane2+d < count && lane2&start == 0 {
-			v = longer(v, shuffleDown)
-		}
-		vRow[threadX] = v
-		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:9201:1*/
-}
-
-//go:noinline
-func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9208:1*/
-}
-
-//go:noinline
-func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, firsts []int, lasts []int, results []kernel.Vec2[float32], out []kernel.Vec2[float32], group int, empty kernel.Vec2[float32]) {
-	segmentRow := (*[256]int)(segments[first8:])
-	firstRow := (*[256]int)(firsts[first8:])
-	lastRow := (*[256]int)(lasts[first8:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
+func quernRow7LongerReduceSegments(r *host2.Run, segments, firsts, lasts []int, results, out []kernel.Vec2[float32], group int, empty kernel.Vec2[float32]) {
+	segmentRow := (*[256]int)(segments)
+	firstRow := (*[256]int)(firsts)
+	lastRow := (*[256]int)(lasts)
+	resultRow := (*[256]kernel.Vec2[float32])(results)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		segment := segmentRow[threadX]
-		first2 := firstRow[threadX]
+		first := firstRow[threadX]
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
 		if segment < len(out) && lane == 0 {
-			if first2 >= last {
+			if first >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:9231:1*/
+	} /*line quern_gen.go:7663:1*/
 }
 
 func quernHostLongerRunScanParts(r *host2.Run) {
-	launch := host2.Value[int](r, 0)
-	part := host2.Value[int](r, 1)
-	reduce := host2.Value[bool](r, 2)
-	exclusive := host2.Value[bool](r, 3)
-	first := host2.Value[kernel.Vec2[float32]](r, 4)
-	heads := host2.Slice[uint8](r, 5)
-	in := host2.Slice[kernel.Vec2[float32]](r, 6)
-	out := host2.Slice[kernel.Vec2[float32]](r, 7)
-	counts := host2.Slice[uint32](r, 8)
-	sums := host2.Slice[kernel.Vec2[float32]](r, 9)
+	launch, part, reduce, exclusive, first, heads, in, out, counts, sums := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Value[bool](r, 2), host2.Value[bool](r, 3), host2.Value[kernel.Vec2[float32]](r, 4), host2.Slice[uint8](r, 5), host2.Slice[kernel.Vec2[float32]](r, 6), host2.Slice[kernel.Vec2[float32]](r, 7), host2.Slice[uint32](r, 8), host2.Slice[kernel.Vec2[float32]](r, 9)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := !(launch == 0)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				same := len(sums) == 0 || len(counts) < len(sums)
-				quernRow1LongerRunScanParts(r, launch, same, base, counts, sums, part, in, heads, value, reduce, out, exclusive, first, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			same := len(sums) == 0 || len(counts) < len(sums)
+			quernRow1LongerRunScanParts(r, launch, same, base, counts, sums, part, in, heads, value, reduce, out, exclusive, first, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, counts []uint32, sums []kernel.Vec2[float32], part int, in []kernel.Vec2[float32], heads []uint8, value bool, reduce bool, out []kernel.Vec2[float32], exclusive bool, first kernel.Vec2[float32], width int) {
-	count := width
-	if 0 < len(counts) && 0 < len(sums) && base >= 0 && count <= len(counts)-base && count <= len(sums)-base {
-		row := counts[base:][:count]
-		row2 := sums[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			p := base + threadX
-			last := min((p+1)*part, len(in))
-			switch {
-			default:
-				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
-					if same || p > 0 {
-						break
-					}
-					all := struct {
-						N uint32
-						V kernel.Vec2[float32]
-					}{N: counts[0], V: sums[0]}
-					counts[0] = 0
-					for i := 1; i < len(sums); i++ {
-						b := struct {
-							N uint32
-							V kernel.Vec2[float32]
-						}{N: counts[i], V: sums[i]}
-						_ = counts[i]
-						/*line :377:170000*/ _ = sums[i]
-						t5 := all.N
-						t6 := all.V
-						/*line :377:170000*/ counts[i] = t5
-						/*line :377:170000*/ sums[i] = t6
-						/*line :295:170000*/ if b.N == 0 {
-							t1 := all.V
-							t2 := b.V
-							/*line :296:170000*/ result0 := longer(t1, t2)
-							b.V = result0
-						}
-						/*line :298:170000*/ b.N += all.N
-						/*line :378:170000*/ all = b
-					}
-					/*line :380:170000*/ break
-				}
-				/*line :382:170000*/ at := p * part
-				/*line :383:170000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
-//line :386:170000
-				var so struct {
-					N uint32
-					V kernel.Vec2[float32]
-				}
-				/*line :390:170000*/ if launch == 2 {
-					/*line :391:170000*/ so = struct {
-						N uint32
-						V kernel.Vec2[float32]
-					}{N: row[threadX], V: row2[threadX]}
-//line :395:170000
-				} else {
-					/*line :396:170000*/ so = struct {
-						N uint32
-						V kernel.Vec2[float32]
-					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:170000*/ at++
-				}
-				/*line :394:170000*/ for ; at < last; at += 4096 {
-					/*line :395:170000*/ if r.Halted() {
-						/*line :394:170000*/ r.Halt()
-					}
-					/*line :395:170000*/ t7 := min(last-at, 4096)
-					/*line :396:170000*/ for k := 0; k < t7; k++ {
-						/*line :396:170000*/ i2 := at + k
-						h := uint32(heads[i2])
-						prior := so.V
-						/*line :399:170000*/ b2 := struct {
-							N uint32
-							V kernel.Vec2[float32]
-						}{N: h, V: in[i2]}
-						/*line :295:170000*/ if b2.N == 0 {
-							t12 := so.V
-							t22 := b2.V
-							/*line :296:170000*/ result02 := longer(t12, t22)
-							b2.V = result02
-						}
-						/*line :298:170000*/ b2.N += so.N
-						/*line :399:170000*/ so = b2
-						/*line :401:170000*/ if value {
-							/*line :402:170000*/ if reduce {
-								/*line :403:170000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
-									out[so.N-1] = so.V
-								}
-//line :406:170000
-							} else if !exclusive {
-								/*line :407:170000*/ out[i2] = so.V
-//line :408:170000
-							} else if h != 0 {
-								/*line :409:170000*/ out[i2] = first
-//line :410:170000
-							} else {
-								/*line :411:170000*/ result03 := longer(first, prior)
-								/*line :411:170000*/ out[i2] = result03
-							}
-						}
-					}
-				}
-				/*line :415:170000*/ if launch == 0 {
-					_ = row[threadX]
-					/*line :416:170000*/ _ = row2[threadX]
-					t15 := so.N
-					t16 := so.V
-					row[threadX] = t15
-					row2[threadX] = t16
-				}
-			}
-		}
-		/*line :424:170000*/ return
-	}
-	/*line :426:170000*/ for threadX := range width {
+func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, counts []uint32, sums []kernel.Vec2[float32], part int, in []kernel.Vec2[float32], heads []uint8, value, reduce bool, out []kernel.Vec2[float32], exclusive bool, first kernel.Vec2[float32], width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:170000*/ switch {
-//line :431:170000
+		switch {
 		default:
-			/*line :369:170000*/ if launch == 1 {
-				/*line :370:170000*/ if same || p > 0 {
+			/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
+				if same || p > 0 {
 					break
 				}
-				/*line :373:170000*/ all := struct {
-					N uint32
-					V kernel.Vec2[float32]
-				}{N: counts[0], V: sums[0]}
-				/*line :377:170000*/ counts[0] = 0
-				/*line :378:170000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:170000*/ b := struct {
-						N uint32
-						V kernel.Vec2[float32]
-					}{N: counts[i], V: sums[i]}
-					/*line :383:170000*/ _ = counts[i]
-					/*line :377:170000*/ _ = sums[i]
+				all := quernStruct1{N: counts[0], V: sums[0]}
+				counts[0] = 0
+				for i := 1; i < len(sums); i++ {
+					b := quernStruct1{N: counts[i], V: sums[i]}
+					_ = counts[i]
+					/*line :377:1*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:170000*/ counts[i] = t5
-					/*line :377:170000*/ sums[i] = t6
-					/*line :295:170000*/ if b.N == 0 {
+					/*line :377:1*/ counts[i] = t5
+					/*line :377:1*/ sums[i] = t6
+					/*line :295:500*/ if b.N == 0 {
 						t1 := all.V
 						t2 := b.V
-						/*line :296:170000*/ result0 := longer(t1, t2)
+						/*line :296:1*/ result0 := longer(t1, t2)
 						b.V = result0
 					}
-					/*line :298:170000*/ b.N += all.N
-					/*line :378:170000*/ all = b
+					/*line :298:500*/ b.N += all.N
+					/*line :378:1*/ all = b
 				}
-				/*line :380:170000*/ break
-			}
-			/*line :382:170000*/ at := p * part
-			/*line :383:170000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:170000
-			var so struct {
-				N uint32
-				V kernel.Vec2[float32]
+			/*line :382:500*/ at := p * part
+			if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				break
 			}
-			/*line :390:170000*/ if launch == 2 {
-				/*line :391:170000*/ so = struct {
-					N uint32
-					V kernel.Vec2[float32]
-				}{N: counts[p], V: sums[p]}
-//line :395:170000
+//line :386:500
+			var so quernStruct1
+			/*line :387:500*/ if launch == 2 {
+				so = quernStruct1{N: counts[p], V: sums[p]}
+//line :389:500
 			} else {
-				/*line :396:170000*/ so = struct {
-					N uint32
-					V kernel.Vec2[float32]
-				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:170000*/ at++
+				/*line :390:500*/ so = quernStruct1{N: uint32(heads[at]), V: in[at]}
+				at++
 			}
-			/*line :394:170000*/ for ; at < last; at += 4096 {
-				/*line :395:170000*/ if r.Halted() {
-					/*line :394:170000*/ r.Halt()
-				}
-				/*line :395:170000*/ t7 := min(last-at, 4096)
-				/*line :396:170000*/ for k := 0; k < t7; k++ {
-					/*line :396:170000*/ i2 := at + k
+			/*line :394:500*/ for ; at < last; at += 4096 {
+				/*line :394:1*/ r.CheckHalt()
+				t7 := min(last-at, 4096)
+				/*line :396:500*/ for k := 0; k < t7; k++ {
+					/*line :396:1*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					/*line :399:170000*/ b2 := struct {
-						N uint32
-						V kernel.Vec2[float32]
-					}{N: h, V: in[i2]}
-					/*line :295:170000*/ if b2.N == 0 {
+					b2 := quernStruct1{N: h, V: in[i2]}
+					/*line :295:500*/ if b2.N == 0 {
 						t12 := so.V
 						t22 := b2.V
-						/*line :296:170000*/ result02 := longer(t12, t22)
+						/*line :296:1*/ result02 := longer(t12, t22)
 						b2.V = result02
 					}
-					/*line :298:170000*/ b2.N += so.N
-					/*line :399:170000*/ so = b2
-					/*line :401:170000*/ if value {
-						/*line :402:170000*/ if reduce {
-							/*line :403:170000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:500*/ b2.N += so.N
+					/*line :399:1*/ so = b2
+					/*line :401:500*/ if value {
+						/*line :402:500*/ if reduce {
+							/*line :403:500*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:170000
+//line :406:500
 						} else if !exclusive {
-							/*line :407:170000*/ out[i2] = so.V
-//line :408:170000
+							/*line :407:500*/ out[i2] = so.V
 						} else if h != 0 {
-							/*line :409:170000*/ out[i2] = first
-//line :410:170000
+							out[i2] = first
+//line :410:500
 						} else {
-							/*line :411:170000*/ result03 := longer(first, prior)
-							/*line :411:170000*/ out[i2] = result03
+							result03 := longer(first, prior)
+							/*line :411:1*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:170000*/ if launch == 0 {
+			/*line :415:500*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:170000*/ _ = sums[p]
+				/*line :416:1*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:170000*/ counts[p] = t15
-				/*line :416:170000*/ sums[p] = t16
+				/*line :416:1*/ counts[p] = t15
+				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9488:1*/
+	} /*line quern_gen.go:7769:1*/
 }
 
 func quernHostLongerTotalParts(r *host2.Run) {
-	part := host2.Value[int](r, 0)
-	in := host2.Slice[kernel.Vec2[float32]](r, 1)
-	before := host2.Slice[kernel.Vec2[float32]](r, 2)
+	part, in, before := host2.Value[int](r, 0), host2.Slice[kernel.Vec2[float32]](r, 1), host2.Slice[kernel.Vec2[float32]](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LongerTotalParts(r, base, part, size, in, before, size2, size3, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1LongerTotalParts(r, base, part, size, in, before, size2, size3, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []kernel.Vec2[float32], before []kernel.Vec2[float32], size2 int, size3 int, width int) {
+func quernRow1LongerTotalParts(r *host2.Run, base, part, size int, in, before []kernel.Vec2[float32], size2, size3, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -9525,75 +7799,66 @@ func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:180000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:180000*/ b := in[t4:t5]
+				/*line :270:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:180000*/ c := in[t7:t8]
+				/*line :270:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:180000*/ d := in[t10:t11]
+				/*line :270:1*/ d := in[t10:t11]
 				sa := a[0]
-				/*line :271:180000*/ sb := b[0]
-				/*line :271:180000*/ sc := c[0]
-				/*line :271:180000*/ sd := d[0]
-				/*line :272:180000*/ for i := 1; i < part; i++ {
+				/*line :271:1*/ sb := b[0]
+				/*line :271:1*/ sc := c[0]
+				/*line :271:1*/ sd := d[0]
+				/*line :272:500*/ for i := 1; i < part; i++ {
 					t18 := a[i]
-					/*line :273:180000*/ sa = longer(sa, t18)
-					/*line :273:180000*/ t22 := b[i]
-					/*line :273:180000*/ sb = longer(sb, t22)
-					/*line :273:180000*/ t26 := c[i]
-					/*line :273:180000*/ sc = longer(sc, t26)
-					/*line :273:180000*/ t30 := d[i]
-					/*line :273:180000*/ sd = longer(sd, t30)
+					/*line :273:1*/ sa = longer(sa, t18)
+					/*line :273:1*/ t22 := b[i]
+					/*line :273:1*/ sb = longer(sb, t22)
+					/*line :273:1*/ t26 := c[i]
+					/*line :273:1*/ sc = longer(sc, t26)
+					/*line :273:1*/ t30 := d[i]
+					/*line :273:1*/ sd = longer(sd, t30)
 				}
-				/*line :275:180000*/ _ = before[t34]
-				/*line :275:180000*/ _ = before[t36]
-				/*line :275:180000*/ _ = before[t38]
-				/*line :275:180000*/ _ = before[t40]
-				/*line :275:180000*/ before[t34] = sa
-				/*line :275:180000*/ before[t36] = sb
-				/*line :275:180000*/ before[t38] = sc
-				/*line :275:180000*/ before[t40] = sd
+				/*line :275:500*/ _ = before[t34]
+				/*line :275:1*/ _ = before[t36]
+				/*line :275:1*/ _ = before[t38]
+				/*line :275:1*/ _ = before[t40]
+				/*line :275:1*/ before[t34] = sa
+				/*line :275:1*/ before[t36] = sb
+				/*line :275:1*/ before[t38] = sc
+				/*line :275:1*/ before[t40] = sd
 				break
 			}
-			/*line :278:180000*/ for k := 0; k < 4; k++ {
-				/*line :279:180000*/ if r.Halted() {
-					/*line :278:180000*/ r.Halt()
-				}
-				/*line :279:180000*/ at2 := (p + k) * part
-				/*line :280:180000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+			/*line :278:500*/ for k := 0; k < 4; k++ {
+				/*line :278:1*/ r.CheckHalt()
+				at2 := (p + k) * part
+				/*line :280:500*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:180000*/ last := min(at2+part, len(in))
+				/*line :283:500*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:180000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:500*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t46 := in[i2]
-					/*line :286:180000*/ sum = longer(sum, t46)
+					/*line :286:1*/ sum = longer(sum, t46)
 				}
-				/*line :288:180000*/ before[p+k+1] = sum
+				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9579:1*/
+	} /*line quern_gen.go:7851:1*/
 }
 
 func quernHostLongerPrefixParts(r *host2.Run) {
-	start := host2.Value[bool](r, 0)
-	first := host2.Value[kernel.Vec2[float32]](r, 1)
-	before := host2.Slice[kernel.Vec2[float32]](r, 2)
+	start, first, before := host2.Value[bool](r, 0), host2.Value[kernel.Vec2[float32]](r, 1), host2.Slice[kernel.Vec2[float32]](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LongerPrefixParts(r, base, before, start, first, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1LongerPrefixParts(r, base, before, start, first, width)
 		}
 	}
 }
@@ -9615,40 +7880,30 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 			}
 			for i := 2; i < len(before); i++ {
 				t5 := before[i]
-				/*line :307:180000*/ sum = longer(sum, t5)
+				/*line :307:1*/ sum = longer(sum, t5)
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:9622:1*/
+	} /*line quern_gen.go:7887:1*/
 }
 
 func quernHostLongerScanParts(r *host2.Run) {
-	exclusive := host2.Value[bool](r, 0)
-	start := host2.Value[bool](r, 1)
-	part := host2.Value[int](r, 2)
-	before := host2.Slice[kernel.Vec2[float32]](r, 3)
-	in := host2.Slice[kernel.Vec2[float32]](r, 4)
-	out := host2.Slice[kernel.Vec2[float32]](r, 5)
+	exclusive, start, part, before, in, out := host2.Value[bool](r, 0), host2.Value[bool](r, 1), host2.Value[int](r, 2), host2.Slice[kernel.Vec2[float32]](r, 3), host2.Slice[kernel.Vec2[float32]](r, 4), host2.Slice[kernel.Vec2[float32]](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 4 * part
 	size2 := 2 * part
 	size3 := 3 * part
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LongerScanParts(r, base, part, size, in, before, out, start, size2, size3, exclusive, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1LongerScanParts(r, base, part, size, in, before, out, start, size2, size3, exclusive, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []kernel.Vec2[float32], before []kernel.Vec2[float32], out []kernel.Vec2[float32], start bool, size2 int, size3 int, exclusive bool, width int) {
+func quernRow1LongerScanParts(r *host2.Run, base, part, size int, in, before, out []kernel.Vec2[float32], start bool, size2, size3 int, exclusive bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := (base + threadX) * 4
@@ -9663,122 +7918,109 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:180000*/ b := in[t4:t5]
+				/*line :318:1*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:180000*/ c := in[t7:t8]
+				/*line :318:1*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:180000*/ d := in[t10:t11]
+				/*line :318:1*/ d := in[t10:t11]
 				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:180000*/ v := out[t16:t17]
+				/*line :319:1*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:180000*/ w := out[t19:t20]
+				/*line :319:1*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:180000*/ x := out[t22:t23]
+				/*line :319:1*/ x := out[t22:t23]
 				sa := before[p]
-				/*line :320:180000*/ sb := before[p+1]
-				/*line :320:180000*/ sc := before[p+2]
-				/*line :320:180000*/ sd := before[p+3]
-				/*line :321:180000*/ if exclusive {
-					/*line :322:180000*/ for i := 0; i < part; i++ {
+				/*line :320:1*/ sb := before[p+1]
+				/*line :320:1*/ sc := before[p+2]
+				/*line :320:1*/ sd := before[p+3]
+				if exclusive {
+					/*line :322:500*/ for i := 0; i < part; i++ {
 						ea := a[i]
-						/*line :323:180000*/ eb := b[i]
-						/*line :323:180000*/ ec := c[i]
-						/*line :323:180000*/ ed := d[i]
+						/*line :323:1*/ eb := b[i]
+						/*line :323:1*/ ec := c[i]
+						/*line :323:1*/ ed := d[i]
 						_ = u[i]
-						/*line :324:180000*/ _ = v[i]
-						/*line :324:180000*/ _ = w[i]
-						/*line :324:180000*/ _ = x[i]
-						/*line :324:180000*/ u[i] = sa
-						/*line :324:180000*/ v[i] = sb
-						/*line :324:180000*/ w[i] = sc
-						/*line :324:180000*/ x[i] = sd
+						/*line :324:1*/ _ = v[i]
+						/*line :324:1*/ _ = w[i]
+						/*line :324:1*/ _ = x[i]
+						/*line :324:1*/ u[i] = sa
+						/*line :324:1*/ v[i] = sb
+						/*line :324:1*/ w[i] = sc
+						/*line :324:1*/ x[i] = sd
 						sa = longer(sa, ea)
-						/*line :325:180000*/ sb = longer(sb, eb)
-						/*line :325:180000*/ sc = longer(sc, ec)
-						/*line :325:180000*/ sd = longer(sd, ed)
+						/*line :325:1*/ sb = longer(sb, eb)
+						/*line :325:1*/ sc = longer(sc, ec)
+						/*line :325:1*/ sd = longer(sd, ed)
 					}
-					/*line :327:180000*/ break
+					/*line :327:500*/ break
 				}
-				/*line :329:180000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:500*/ for i2 := 0; i2 < part; i2++ {
 					t64 := a[i2]
-					/*line :330:180000*/ sa = longer(sa, t64)
-					/*line :330:180000*/ t68 := b[i2]
-					/*line :330:180000*/ sb = longer(sb, t68)
-					/*line :330:180000*/ t72 := c[i2]
-					/*line :330:180000*/ sc = longer(sc, t72)
-					/*line :330:180000*/ t76 := d[i2]
-					/*line :330:180000*/ sd = longer(sd, t76)
+					/*line :330:1*/ sa = longer(sa, t64)
+					/*line :330:1*/ t68 := b[i2]
+					/*line :330:1*/ sb = longer(sb, t68)
+					/*line :330:1*/ t72 := c[i2]
+					/*line :330:1*/ sc = longer(sc, t72)
+					/*line :330:1*/ t76 := d[i2]
+					/*line :330:1*/ sd = longer(sd, t76)
 					_ = u[i2]
-					/*line :331:180000*/ _ = v[i2]
-					/*line :331:180000*/ _ = w[i2]
-					/*line :331:180000*/ _ = x[i2]
-					/*line :331:180000*/ u[i2] = sa
-					/*line :331:180000*/ v[i2] = sb
-					/*line :331:180000*/ w[i2] = sc
-					/*line :331:180000*/ x[i2] = sd
+					/*line :331:1*/ _ = v[i2]
+					/*line :331:1*/ _ = w[i2]
+					/*line :331:1*/ _ = x[i2]
+					/*line :331:1*/ u[i2] = sa
+					/*line :331:1*/ v[i2] = sb
+					/*line :331:1*/ w[i2] = sc
+					/*line :331:1*/ x[i2] = sd
 				}
-				/*line :333:180000*/ break
+				/*line :333:500*/ break
 			}
-			/*line :335:180000*/ for k := 0; k < 4; k++ {
-				/*line :336:180000*/ if r.Halted() {
-					/*line :335:180000*/ r.Halt()
-				}
-				/*line :336:180000*/ i3 := (p + k) * part
-				/*line :337:180000*/ if i3 >= len(in) || p+k >= len(before) {
+			/*line :335:500*/ for k := 0; k < 4; k++ {
+				/*line :335:1*/ r.CheckHalt()
+				i3 := (p + k) * part
+				/*line :337:500*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:180000*/ last := min(i3+part, len(in))
+				/*line :340:500*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:180000*/ if p+k == 0 && !start {
+				if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:180000*/ for ; i3 < last; i3++ {
+				for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:180000*/ if exclusive {
+					/*line :349:500*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:180000*/ sum = longer(sum, v2)
-					/*line :353:180000*/ if !exclusive {
+					/*line :352:500*/ sum = longer(sum, v2)
+					if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:9754:1*/
+	} /*line quern_gen.go:8007:1*/
 }
 
 func quernHostLongerScanLines(r *host2.Run) {
-	exclusive := host2.Value[bool](r, 0)
-	start := host2.Value[bool](r, 1)
-	first := host2.Value[kernel.Vec2[float32]](r, 2)
-	n := host2.Value[int](r, 3)
-	inner := host2.Value[int](r, 4)
-	in := host2.Slice[kernel.Vec2[float32]](r, 5)
-	out := host2.Slice[kernel.Vec2[float32]](r, 6)
+	exclusive, start, first, n, inner, in, out := host2.Value[bool](r, 0), host2.Value[bool](r, 1), host2.Value[kernel.Vec2[float32]](r, 2), host2.Value[int](r, 3), host2.Value[int](r, 4), host2.Slice[kernel.Vec2[float32]](r, 5), host2.Slice[kernel.Vec2[float32]](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LongerScanLines(r, base, inner, n, in, first, start, out, exclusive, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1LongerScanLines(r, base, inner, n, in, first, start, out, exclusive, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []kernel.Vec2[float32], first kernel.Vec2[float32], start bool, out []kernel.Vec2[float32], exclusive bool, width int) {
+func quernRow1LongerScanLines(r *host2.Run, base, inner, n int, in []kernel.Vec2[float32], first kernel.Vec2[float32], start bool, out []kernel.Vec2[float32], exclusive bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
@@ -9786,33 +8028,31 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host2.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:180000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:180000*/ sum := first
+			sum := first
 			i := 0
-			/*line :404:180000*/ if !start {
+			if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:180000*/ for ; i < n; i++ {
-				/*line :411:180000*/ if r.Halted() {
-					/*line :410:180000*/ r.Halt()
-				}
-				/*line :411:180000*/ v := in[at]
-				/*line :412:180000*/ if exclusive {
+			for ; i < n; i++ {
+				/*line :410:1*/ r.CheckHalt()
+				v := in[at]
+				/*line :412:500*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:180000*/ sum = longer(sum, v)
-				/*line :416:180000*/ if !exclusive {
+				/*line :415:1000*/ sum = longer(sum, v)
+				/*line :416:500*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:180000*/ at += inner
+				/*line :419:500*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:9815:1*/
+	} /*line quern_gen.go:8055:1*/
 }
 
-//line :424:180000
+//line :424:500

@@ -47,14 +47,11 @@ var quernFollow = &gpu.Kernel{Declared: compiled.Declaration{Name: "follow", Cod
 // random numbers of all paths for the first date, then for the second, and so on.
 func LaunchFollow(s *gpu.Stream, g gpu.Grid, m market, normal, last, average *gpu.Buffer[float64]) error {
 	l, err := quernFollow.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.SliceArg(l, normal)
 	gpu.SliceArg(l, last)
 	gpu.SliceArg(l, average)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCallValues = &gpu.Kernel{Declared: compiled.Declaration{Name: "callValues", Code: &quernPTX, Host: quernHostCallValues, Plain: quernPlainCallValues}}
@@ -65,14 +62,11 @@ var quernCallValues = &gpu.Kernel{Declared: compiled.Declaration{Name: "callValu
 // price at the end.
 func LaunchCallValues(s *gpu.Stream, g gpu.Grid, discount, strike float64, price, value *gpu.Buffer[float64]) error {
 	l, err := quernCallValues.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, discount)
 	gpu.Arg(l, strike)
 	gpu.SliceArg(l, price)
 	gpu.SliceArg(l, value)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainFollow(r *host.Run) {
@@ -81,15 +75,9 @@ func quernPlainFollow(r *host.Run) {
 }
 
 func quernHostFollow(r *host.Run) {
-	m := host.Value[market](r, 0)
-	normal := host.Slice[float64](r, 1)
-	last := host.Slice[float64](r, 2)
-	average := host.Slice[float64](r, 3)
+	m, normal, last, average := host.Value[market](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	prices := host.Scratch[float64](r, 0, max(1024, r.BlockDim.X))
-	sums := host.Scratch[float64](r, 1, max(1024, r.BlockDim.X))
+	prices, sums := host.Scratch[float64](r, 0, max(1024, r.BlockDim.X)), host.Scratch[float64](r, 1, max(1024, r.BlockDim.X))
 	paths := len(last)
 	t4 := m.Dates
 	whole := max(t4, 0) &^ 3
@@ -99,42 +87,35 @@ func quernHostFollow(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Follow(r, prices, width, sums, base, paths, average, m)
-				for date := 0; date < whole; date += 4 {
-					if r.Halted() {
-						/*line kernels.go:30*/ r.Halt()
-					}
-					start := date * paths
-					start2 := (date + 1) * paths
-					start3 := (date + 2) * paths
-					start4 := (date + 3) * paths
-					start5 := date*paths + base
-					start6 := (date+1)*paths + base
-					start7 := (date+2)*paths + base
-					start8 := (date+3)*paths + base
-					quernRow2Follow(r, prices, width, sums, base, paths, average, drift, deviation, normal, start, start2, start3, start4, start5, start6, start7, start8)
-				}
-				for date2 := whole; date2 < t4; date2++ {
-					if r.Halted() {
-						/*line kernels.go:30*/ r.Halt()
-					}
-					start9 := date2 * paths
-					start10 := date2*paths + base
-					quernRow3Follow(r, prices, width, sums, base, paths, average, drift, deviation, normal, start9, start10)
-				}
-				quernRow4Follow(r, prices, width, sums, base, paths, average, last, m)
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Follow(r, prices, width, sums, base, paths, average, m)
+			for date := 0; date < whole; date += 4 {
+				/*line kernels.go:30*/ r.CheckHalt()
+				start := date * paths
+				start2 := (date + 1) * paths
+				start3 := (date + 2) * paths
+				start4 := (date + 3) * paths
+				start5 := date*paths + base
+				start6 := (date+1)*paths + base
+				start7 := (date+2)*paths + base
+				start8 := (date+3)*paths + base
+				quernRow2Follow(r, prices, width, sums, base, paths, average, drift, deviation, normal, start, start2, start3, start4, start5, start6, start7, start8)
 			}
+			for date2 := whole; date2 < t4; date2++ {
+				/*line kernels.go:30*/ r.CheckHalt()
+				start9 := date2 * paths
+				start10 := date2*paths + base
+				quernRow3Follow(r, prices, width, sums, base, paths, average, drift, deviation, normal, start9, start10)
+			}
+			quernRow4Follow(r, prices, width, sums, base, paths, average, last, m)
 		}
-	} /*line quern_gen.go:131:1*/
+	} /*line quern_gen.go:112:1*/
 }
 
 //go:noinline
-func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, base int, paths int, average []float64, m market) {
-	priceRow := prices[:][:width]
-	sumRow := sums[:][:width]
+func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, base, paths int, average []float64, m market) {
+	priceRow := prices[:width]
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && paths >= -1<<61 && paths <= 1<<61 {
 		count := min(len(average)-base, paths-base, width)
 		if count <= 0 {
@@ -160,13 +141,13 @@ func quernRow1Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		}
 		priceRow[threadX] = price
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:163:1*/
+	} /*line quern_gen.go:144:1*/
 }
 
 //go:noinline
-func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, base int, paths int, average []float64, drift float64, deviation float64, normal []float64, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
-	priceRow := prices[:][:width]
-	sumRow := sums[:][:width]
+func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, base, paths int, average []float64, drift, deviation float64, normal []float64, start, start2, start3, start4, start5, start6, start7, start8 int) {
+	priceRow := prices[:width]
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && paths >= -1<<61 && paths <= 1<<61 {
 		count2 := min(len(average)-base, paths-base, width)
 		if count2 <= 0 {
@@ -230,13 +211,13 @@ func quernRow2Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		}
 		priceRow[threadX] = price
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:233:1*/
+	} /*line quern_gen.go:214:1*/
 }
 
 //go:noinline
-func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, base int, paths int, average []float64, drift float64, deviation float64, normal []float64, start9 int, start10 int) {
-	priceRow := prices[:][:width]
-	sumRow := sums[:][:width]
+func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, base, paths int, average []float64, drift, deviation float64, normal []float64, start9, start10 int) {
+	priceRow := prices[:width]
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && paths >= -1<<61 && paths <= 1<<61 {
 		count3 := min(len(average)-base, paths-base, width)
 		if count3 <= 0 {
@@ -273,13 +254,13 @@ func quernRow3Follow(r *host.Run, prices []float64, width int, sums []float64, b
 		}
 		priceRow[threadX] = price
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:276:1*/
+	} /*line quern_gen.go:257:1*/
 }
 
 //go:noinline
-func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, base int, paths int, average []float64, last []float64, m market) {
-	priceRow := prices[:][:width]
-	sumRow := sums[:][:width]
+func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, base, paths int, average, last []float64, m market) {
+	priceRow := prices[:width]
+	sumRow := sums[:width]
 	if base >= -1<<61 && base <= 1<<61 && paths >= -1<<61 && paths <= 1<<61 {
 		count4 := min(len(average)-base, paths-base, width)
 		if count4 <= 0 {
@@ -314,7 +295,7 @@ func quernRow4Follow(r *host.Run, prices []float64, width int, sums []float64, b
 			/*line kernels.go:34*/ last[i] = price
 			/*line kernels.go:34*/ average[i] = t12
 		}
-	} /*line quern_gen.go:317:1*/
+	} /*line quern_gen.go:298:1*/
 }
 
 func quernPlainCallValues(r *host.Run) {
@@ -323,27 +304,19 @@ func quernPlainCallValues(r *host.Run) {
 }
 
 func quernHostCallValues(r *host.Run) {
-	discount := host.Value[float64](r, 0)
-	strike := host.Value[float64](r, 1)
-	price := host.Slice[float64](r, 2)
-	value := host.Slice[float64](r, 3)
+	discount, strike, price, value := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CallValues(r, base, value, price, discount, strike, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CallValues(r, base, value, price, discount, strike, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CallValues(r *host.Run, base int, value []float64, price []float64, discount float64, strike float64, width int) {
+func quernRow1CallValues(r *host.Run, base int, value, price []float64, discount, strike float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(price)-base, len(value)-base, width)
 		if count <= 0 {
@@ -364,7 +337,7 @@ func quernRow1CallValues(r *host.Run, base int, value []float64, price []float64
 		/*line kernels.go:42*/ if i < len(value) && i < len(price) {
 			value[i] = discount * max(0, price[i]-strike)
 		}
-	} /*line quern_gen.go:367:1*/
+	} /*line quern_gen.go:340:1*/
 }
 
 //line kernels.go:47

@@ -137,13 +137,7 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 	var step uint32
 	var dangling int64
 	var change int64
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first := (threadZ*1 + threadY) * 32
-			quernRow1Rank(r, t2s, first, contexts)
-		}
-	}
+	quernRow1Rank(r, t2s, contexts)
 	switch {
 	default:
 		r.ThreadIdx = kernel.Dim3{}
@@ -152,32 +146,15 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 		/*line rank.go:106*/ t3 = in.Kind
 		if t3 == 4 {
 			/*line rank.go:114*/ result0 = 1
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Rank(r, in, state, out)
-				}
-			}
+			quernRow2Rank(r, in, state, out)
 			break
 		} else {
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow3Rank(r, t3, in, state, side)
-				}
-			}
+			quernRow3Rank(r, t3, in, state, side)
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow4Rank(r, in, state, side)
-			}
-		}
+		quernRow4Rank(r, in, state, side)
 		/*line rank.go:135*/ i = 0
 		for ; i < 2; i++ {
-			if r.Halted() {
-				/*line rank.go:135*/ r.Halt()
-			}
+			/*line rank.go:135*/ r.CheckHalt()
 			r.ThreadIdx = kernel.Dim3{}
 			/*line rank.go:136*/ if state.Running == 0 {
 				break
@@ -195,27 +172,10 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 				/*line rank.go:159*/ if enough {
 					break
 				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first3 := (threadZ*1 + threadY) * 32
-						quernRow5Rank(r, t2s, first3, state, number, mark)
-					}
-				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6Rank(r, t21, state, number, mark)
-					}
-				}
+				quernRow5Rank(r, t2s, state, number, mark)
+				quernRow6Rank(r, t21, state, number, mark)
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first5 := (threadZ*1 + threadY) * 32
-					quernRow7Rank(r, t2s, first5, state, number)
-				}
-			}
+			quernRow7Rank(r, t2s, state, number)
 			r.ThreadIdx = kernel.Dim3{}
 			/*line rank.go:140*/ side2 = state.Step & 1
 			r.ThreadIdx = kernel.Dim3{}
@@ -231,39 +191,19 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 			/*line rank.go:210*/ dangling = state.AllDangling[side3]
 			r.ThreadIdx = kernel.Dim3{}
 			/*line rank.go:210*/ change = state.AllChange[side3]
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow8Rank(r, state, side3, change, step)
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow9Rank(r, state, side3, dangling)
-				}
-			}
+			quernRow8Rank(r, state, side3, change, step)
+			quernRow9Rank(r, state, side3, dangling)
 			t17 := step + 1
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow10Rank(r, state, t17)
-				}
-			}
+			quernRow10Rank(r, state, t17)
 		}
 		/*line rank.go:148*/ result0 = 0
 	}
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow11Rank(r, result0, action)
-		}
-	} /*line quern_gen.go:261:1*/
+	quernRow11Rank(r, result0, action) /*line quern_gen.go:201:1*/
 }
 
 //go:noinline
-func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
-	t2Row := (*[32]*actor.Context)(t2s[first:])
+func quernRow1Rank(r *host2.Run, t2s []*actor.Context, contexts []actor.Context) {
+	t2Row := (*[32]*actor.Context)(t2s)
 	if 32 <= len(contexts) {
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
@@ -278,7 +218,7 @@ func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 		/*line rank.go:103*/ _ = contexts[threadX]
 		/*line rank.go:103*/ t2 := &contexts[threadX]
 		t2Row[threadX] = t2
-	} /*line quern_gen.go:281:1*/
+	} /*line quern_gen.go:221:1*/
 }
 
 //go:noinline
@@ -286,12 +226,12 @@ func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		thread := uint32(threadX)
-		first2 := threadX == 0
+		first := threadX == 0
 		/*line rank.go:108*/ v := in.From + thread
 		/*line rank.go:108*/ if thread < 8 && v < state.Vertices {
 			out.Rank[thread] = state.Rank[v]
 		}
-		if first2 {
+		if first {
 			t9 := state.Converged
 			/*line rank.go:112*/ t10 := state.Step
 			/*line rank.go:112*/ t11 := state.Sent
@@ -303,7 +243,7 @@ func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
 			/*line rank.go:112*/ out.Refused = t12
 			/*line rank.go:112*/ out.Change = t13
 		}
-	} /*line quern_gen.go:306:1*/
+	} /*line quern_gen.go:246:1*/
 }
 
 //go:noinline
@@ -317,7 +257,7 @@ func quernRow3Rank(r *host2.Run, t3 uint32, in *message, state *part, side uint3
 		/*line rank.go:116*/ if thread < in.Count {
 			atomic.AddInt64(&state.Next[side][in.Target[thread]], in.Value[thread])
 		}
-	} /*line quern_gen.go:320:1*/
+	} /*line quern_gen.go:260:1*/
 }
 
 //go:noinline
@@ -342,12 +282,12 @@ func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 		} else if t14 == 3 {
 			state.Running = 1
 		}
-	} /*line quern_gen.go:345:1*/
+	} /*line quern_gen.go:285:1*/
 }
 
 //go:noinline
-func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first3 int, state *part, number uint32, mark uint32) {
-	t2Row := (*[32]*actor.Context)(t2s[first3:])
+func quernRow5Rank(r *host2.Run, t2s []*actor.Context, state *part, number, mark uint32) {
+	t2Row := (*[32]*actor.Context)(t2s)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := t2Row[threadX]
@@ -390,11 +330,11 @@ func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first3 int, state *part, 
 				atomic.AddInt64(&state.Refused, 1)
 			}
 		}
-	} /*line quern_gen.go:393:1*/
+	} /*line quern_gen.go:333:1*/
 }
 
 //go:noinline
-func quernRow6Rank(r *host2.Run, t21 uint32, state *part, number uint32, mark uint32) {
+func quernRow6Rank(r *host2.Run, t21 uint32, state *part, number, mark uint32) {
 	firstX2 := 0
 	count4 := 1 - firstX2
 	if count4 <= 0 {
@@ -408,12 +348,12 @@ func quernRow6Rank(r *host2.Run, t21 uint32, state *part, number uint32, mark ui
 				state.First++
 			}
 		}
-	} /*line quern_gen.go:411:1*/
+	} /*line quern_gen.go:351:1*/
 }
 
 //go:noinline
-func quernRow7Rank(r *host2.Run, t2s []*actor.Context, first5 int, state *part, number uint32) {
-	t2Row := (*[32]*actor.Context)(t2s[first5:])
+func quernRow7Rank(r *host2.Run, t2s []*actor.Context, state *part, number uint32) {
+	t2Row := (*[32]*actor.Context)(t2s)
 	firstX3 := 0
 	count5 := 1 - firstX3
 	if count5 <= 0 {
@@ -433,7 +373,7 @@ func quernRow7Rank(r *host2.Run, t2s []*actor.Context, first5 int, state *part, 
 				/*line rank.go:200*/ state.Ticking = 1
 			}
 		}
-	} /*line quern_gen.go:436:1*/
+	} /*line quern_gen.go:376:1*/
 }
 
 //go:noinline
@@ -459,7 +399,7 @@ func quernRow8Rank(r *host2.Run, state *part, side3 uint32, change int64, step u
 		}
 		state.Dangling = 0
 		/*line rank.go:218*/ state.Change = 0
-	} /*line quern_gen.go:462:1*/
+	} /*line quern_gen.go:402:1*/
 }
 
 //go:noinline
@@ -479,7 +419,7 @@ func quernRow9Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 				state.Rank[v3] = r2
 			}
 		}
-	} /*line quern_gen.go:482:1*/
+	} /*line quern_gen.go:422:1*/
 }
 
 //go:noinline
@@ -496,7 +436,7 @@ func quernRow10Rank(r *host2.Run, state *part, t17 uint32) {
 			state.Step = t17
 			/*line rank.go:236*/ state.First = 0
 		}
-	} /*line quern_gen.go:499:1*/
+	} /*line quern_gen.go:439:1*/
 }
 
 //go:noinline
@@ -510,7 +450,7 @@ func quernRow11Rank(r *host2.Run, result0 kernel.Action, action *kernel.Action) 
 //line rank.go:103
 			*action = result0
 		}
-	} /*line quern_gen.go:513:1*/
+	} /*line quern_gen.go:453:1*/
 }
 
 //line rank.go:107

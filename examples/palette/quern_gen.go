@@ -49,9 +49,6 @@ var quernChoose = &gpu.Kernel{Declared: compiled.Declaration{Name: "choose", Cod
 // from the palette, and weights it with the number of its pixels.
 func LaunchChoose(s *gpu.Stream, g gpu.Grid, k int, at *gpu.Buffer[int], color *gpu.Buffer[uint32], pixels *gpu.Buffer[int], distance *gpu.Buffer[int32], weighted *gpu.Buffer[int64], palette *gpu.Buffer[rgb]) error {
 	l, err := quernChoose.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, k)
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, color)
@@ -59,7 +56,7 @@ func LaunchChoose(s *gpu.Stream, g gpu.Grid, k int, at *gpu.Buffer[int], color *
 	gpu.SliceArg(l, distance)
 	gpu.SliceArg(l, weighted)
 	gpu.SliceArg(l, palette)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAssign = &gpu.Kernel{Declared: compiled.Declaration{Name: "assign", Code: &quernPTX, Host: quernHostAssign, Plain: quernPlainAssign}}
@@ -69,16 +66,13 @@ var quernAssign = &gpu.Kernel{Declared: compiled.Declaration{Name: "assign", Cod
 // assign finds the nearest palette color of each color, and the error that this makes.
 func LaunchAssign(s *gpu.Stream, g gpu.Grid, palette *gpu.Buffer[rgb], color *gpu.Buffer[uint32], pixels *gpu.Buffer[int], label, number *gpu.Buffer[uint32], weighted *gpu.Buffer[int64]) error {
 	l, err := quernAssign.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, palette)
 	gpu.SliceArg(l, color)
 	gpu.SliceArg(l, pixels)
 	gpu.SliceArg(l, label)
 	gpu.SliceArg(l, number)
 	gpu.SliceArg(l, weighted)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAddends = &gpu.Kernel{Declared: compiled.Declaration{Name: "addends", Code: &quernPTX, Host: quernHostAddends, Plain: quernPlainAddends}}
@@ -89,14 +83,11 @@ var quernAddends = &gpu.Kernel{Declared: compiled.Declaration{Name: "addends", C
 // number: red, green, blue, and the number of pixels, n elements of each.
 func LaunchAddends(s *gpu.Stream, g gpu.Grid, number, color *gpu.Buffer[uint32], pixels *gpu.Buffer[int], out *gpu.Buffer[int64]) error {
 	l, err := quernAddends.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, number)
 	gpu.SliceArg(l, color)
 	gpu.SliceArg(l, pixels)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRecenter = &gpu.Kernel{Declared: compiled.Declaration{Name: "recenter", Code: &quernPTX, Host: quernHostRecenter, Plain: quernPlainRecenter}}
@@ -107,14 +98,11 @@ var quernRecenter = &gpu.Kernel{Declared: compiled.Declaration{Name: "recenter",
 // sums is that of palette color label[i]. Colors without pixels stay.
 func LaunchRecenter(s *gpu.Stream, g gpu.Grid, count *gpu.Buffer[int], label *gpu.Buffer[uint32], sums *gpu.Buffer[int64], palette *gpu.Buffer[rgb]) error {
 	l, err := quernRecenter.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, count)
 	gpu.SliceArg(l, label)
 	gpu.SliceArg(l, sums)
 	gpu.SliceArg(l, palette)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPaint = &gpu.Kernel{Declared: compiled.Declaration{Name: "paint", Code: &quernPTX, Host: quernHostPaint, Plain: quernPlainPaint}}
@@ -124,13 +112,10 @@ var quernPaint = &gpu.Kernel{Declared: compiled.Declaration{Name: "paint", Code:
 // paint looks up the label of each pixel, whose color is number at[i].
 func LaunchPaint(s *gpu.Stream, g gpu.Grid, at *gpu.Buffer[int], label *gpu.Buffer[uint32], out *gpu.Buffer[uint8]) error {
 	l, err := quernPaint.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, label)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainChoose(r *host.Run) {
@@ -139,30 +124,19 @@ func quernPlainChoose(r *host.Run) {
 }
 
 func quernHostChoose(r *host.Run) {
-	k := host.Value[int](r, 0)
-	at := host.Slice[int](r, 1)
-	color := host.Slice[uint32](r, 2)
-	pixels := host.Slice[int](r, 3)
-	distance := host.Slice[int32](r, 4)
-	weighted := host.Slice[int64](r, 5)
-	palette := host.Slice[rgb](r, 6)
+	k, at, color, pixels, distance, weighted, palette := host.Value[int](r, 0), host.Slice[int](r, 1), host.Slice[uint32](r, 2), host.Slice[int](r, 3), host.Slice[int32](r, 4), host.Slice[int64](r, 5), host.Slice[rgb](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Choose(r, base, color, pixels, distance, weighted, at, palette, k, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Choose(r, base, color, pixels, distance, weighted, at, palette, k, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Choose(r *host.Run, base int, color []uint32, pixels []int, distance []int32, weighted []int64, at []int, palette []rgb, k int, width int) {
+func quernRow1Choose(r *host.Run, base int, color []uint32, pixels []int, distance []int32, weighted []int64, at []int, palette []rgb, k, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(color)-base, len(distance)-base, len(pixels)-base, len(weighted)-base, width)
 		if count <= 0 {
@@ -212,7 +186,7 @@ func quernRow1Choose(r *host.Run, base int, color []uint32, pixels []int, distan
 		}
 		distance[i] = d
 		weighted[i] = int64(d) * int64(pixels[i])
-	} /*line quern_gen.go:215:1*/
+	} /*line quern_gen.go:189:1*/
 }
 
 func quernPlainAssign(r *host.Run) {
@@ -221,29 +195,19 @@ func quernPlainAssign(r *host.Run) {
 }
 
 func quernHostAssign(r *host.Run) {
-	palette := host.Slice[rgb](r, 0)
-	color := host.Slice[uint32](r, 1)
-	pixels := host.Slice[int](r, 2)
-	label := host.Slice[uint32](r, 3)
-	number := host.Slice[uint32](r, 4)
-	weighted := host.Slice[int64](r, 5)
+	palette, color, pixels, label, number, weighted := host.Slice[rgb](r, 0), host.Slice[uint32](r, 1), host.Slice[int](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4), host.Slice[int64](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Assign(r, base, color, pixels, label, number, weighted, palette, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Assign(r, base, color, pixels, label, number, weighted, palette, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label []uint32, number []uint32, weighted []int64, palette []rgb, width int) {
+func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label, number []uint32, weighted []int64, palette []rgb, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(color)-base, len(label)-base, len(number)-base, len(pixels)-base, len(weighted)-base, width)
 		if count <= 0 {
@@ -308,7 +272,7 @@ func quernRow1Assign(r *host.Run, base int, color []uint32, pixels []int, label 
 		/*line kernels.go:66*/ label[i] = t14
 		/*line kernels.go:66*/ number[i] = t15
 		weighted[i] = int64(best) * int64(pixels[i])
-	} /*line quern_gen.go:311:1*/
+	} /*line quern_gen.go:275:1*/
 }
 
 func quernPlainAddends(r *host.Run) {
@@ -317,13 +281,8 @@ func quernPlainAddends(r *host.Run) {
 }
 
 func quernHostAddends(r *host.Run) {
-	number := host.Slice[uint32](r, 0)
-	color := host.Slice[uint32](r, 1)
-	pixels := host.Slice[int](r, 2)
-	out := host.Slice[int64](r, 3)
+	number, color, pixels, out := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1), host.Slice[int](r, 2), host.Slice[int64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := len(number)
 	size := 2 * n
 	size2 := 3 * n
@@ -333,17 +292,14 @@ func quernHostAddends(r *host.Run) {
 		base2 := n + blockX*dimX
 		base3 := size + blockX*dimX
 		base4 := size2 + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Addends(r, base, n, color, number, pixels, out, size, size2, width, base2, base3, base4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Addends(r, base, n, color, number, pixels, out, size, size2, width, base2, base3, base4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Addends(r *host.Run, base int, n int, color []uint32, number []uint32, pixels []int, out []int64, size int, size2 int, width int, base2 int, base3 int, base4 int) {
+func quernRow1Addends(r *host.Run, base, n int, color, number []uint32, pixels []int, out []int64, size, size2, width, base2, base3, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -398,7 +354,7 @@ func quernRow1Addends(r *host.Run, base int, n int, color []uint32, number []uin
 		/*line kernels.go:80*/ out[t10] = t16
 		/*line kernels.go:80*/ out[t12] = t17
 		/*line kernels.go:80*/ out[t14] = p
-	} /*line quern_gen.go:401:1*/
+	} /*line quern_gen.go:357:1*/
 }
 
 func quernPlainRecenter(r *host.Run) {
@@ -407,13 +363,8 @@ func quernPlainRecenter(r *host.Run) {
 }
 
 func quernHostRecenter(r *host.Run) {
-	count := host.Slice[int](r, 0)
-	label := host.Slice[uint32](r, 1)
-	sums := host.Slice[int64](r, 2)
-	palette := host.Slice[rgb](r, 3)
+	count, label, sums, palette := host.Slice[int](r, 0), host.Slice[uint32](r, 1), host.Slice[int64](r, 2), host.Slice[rgb](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := len(label)
 	size := 3 * n
 	size2 := 2 * n
@@ -423,17 +374,14 @@ func quernHostRecenter(r *host.Run) {
 		base2 := size + blockX*dimX
 		base3 := n + blockX*dimX
 		base4 := size2 + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Recenter(r, base, n, count, sums, size, palette, label, size2, width, base2, base3, base4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Recenter(r, base, n, count, sums, size, palette, label, size2, width, base2, base3, base4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Recenter(r *host.Run, base int, n int, count []int, sums []int64, size int, palette []rgb, label []uint32, size2 int, width int, base2 int, base3 int, base4 int) {
+func quernRow1Recenter(r *host.Run, base, n int, count []int, sums []int64, size int, palette []rgb, label []uint32, size2, width, base2, base3, base4 int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count2 := min(n-base, width)
 		if count2 <= 0 {
@@ -464,7 +412,7 @@ func quernRow1Recenter(r *host.Run, base int, n int, count []int, sums []int64, 
 		}
 		p := sums[size+i]
 		palette[label[i]] = rgb{R: int32((sums[i] + p/2) / p), G: int32((sums[n+i] + p/2) / p), B: int32((sums[size2+i] + p/2) / p)}
-	} /*line quern_gen.go:467:1*/
+	} /*line quern_gen.go:415:1*/
 }
 
 func quernPlainPaint(r *host.Run) {
@@ -473,20 +421,13 @@ func quernPlainPaint(r *host.Run) {
 }
 
 func quernHostPaint(r *host.Run) {
-	at := host.Slice[int](r, 0)
-	label := host.Slice[uint32](r, 1)
-	out := host.Slice[uint8](r, 2)
+	at, label, out := host.Slice[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Paint(r, base, out, at, label, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Paint(r, base, out, at, label, width)
 		}
 	}
 }
@@ -514,7 +455,7 @@ func quernRow1Paint(r *host.Run, base int, out []uint8, at []int, label []uint32
 		/*line kernels.go:100*/ if i < len(out) && i < len(at) {
 			out[i] = uint8(label[at[i]])
 		}
-	} /*line quern_gen.go:517:1*/
+	} /*line quern_gen.go:458:1*/
 }
 
 //line kernels.go:105

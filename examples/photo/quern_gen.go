@@ -73,15 +73,12 @@ var quernBlurRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "blurRows",
 // pixels of row y of plane c.
 func LaunchBlurRows(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], w, h int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernBlurRows.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, weights)
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBlurColumns = &gpu.Kernel{Declared: compiled.Declaration{Name: "blurColumns", Code: &quernPTX, Host: quernHostBlurColumns, Plain: quernPlainBlurColumns}}
@@ -92,15 +89,12 @@ var quernBlurColumns = &gpu.Kernel{Declared: compiled.Declaration{Name: "blurCol
 // Block (x, y, c) computes 32x64 pixels of plane c.
 func LaunchBlurColumns(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], w, h int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernBlurColumns.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, weights)
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogram", Code: &quernPTX, Host: quernHostHistogram, Plain: quernPlainHistogram}}
@@ -112,12 +106,9 @@ var quernHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogram
 // operation per block.
 func LaunchHistogram(s *gpu.Stream, g gpu.Grid, planes *gpu.Buffer[float32], counts *gpu.Buffer[uint32]) error {
 	l, err := quernHistogram.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, planes)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernToneCurve = &gpu.Kernel{Declared: compiled.Declaration{Name: "toneCurve", Code: &quernPTX, Host: quernHostToneCurve, Plain: quernPlainToneCurve}}
@@ -130,13 +121,10 @@ var quernToneCurve = &gpu.Kernel{Declared: compiled.Declaration{Name: "toneCurve
 // Steele, Data parallel algorithms, 1986).
 func LaunchToneCurve(s *gpu.Stream, g gpu.Grid, strength float32, counts *gpu.Buffer[uint32], curve *gpu.Buffer[float32]) error {
 	l, err := quernToneCurve.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, strength)
 	gpu.SliceArg(l, counts)
 	gpu.SliceArg(l, curve)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernEqualize = &gpu.Kernel{Declared: compiled.Declaration{Name: "equalize", Code: &quernPTX, Host: quernHostEqualize, Plain: quernPlainEqualize}}
@@ -146,12 +134,9 @@ var quernEqualize = &gpu.Kernel{Declared: compiled.Declaration{Name: "equalize",
 // equalize maps the luminance of each pixel along the curve.
 func LaunchEqualize(s *gpu.Stream, g gpu.Grid, curve, planes *gpu.Buffer[float32]) error {
 	l, err := quernEqualize.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, curve)
 	gpu.SliceArg(l, planes)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernToLinear = &gpu.Kernel{Declared: compiled.Declaration{Name: "toLinear", Code: &quernPTX, Host: quernHostToLinear, Plain: quernPlainToLinear}}
@@ -162,14 +147,11 @@ var quernToLinear = &gpu.Kernel{Declared: compiled.Declaration{Name: "toLinear",
 // Table holds the intensity of each sRGB value.
 func LaunchToLinear(s *gpu.Stream, g gpu.Grid, table *gpu.Buffer[float32], background rgb, pixels *gpu.Buffer[uint32], planes *gpu.Buffer[float32]) error {
 	l, err := quernToLinear.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, table)
 	gpu.Arg(l, background)
 	gpu.SliceArg(l, pixels)
 	gpu.SliceArg(l, planes)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernToSRGB = &gpu.Kernel{Declared: compiled.Declaration{Name: "toSRGB", Code: &quernPTX, Host: quernHostToSRGB, Plain: quernPlainToSRGB}}
@@ -179,12 +161,9 @@ var quernToSRGB = &gpu.Kernel{Declared: compiled.Declaration{Name: "toSRGB", Cod
 // toSRGB encodes planes of linear light as packed sRGB pixels.
 func LaunchToSRGB(s *gpu.Stream, g gpu.Grid, planes *gpu.Buffer[float32], pixels *gpu.Buffer[uint32]) error {
 	l, err := quernToSRGB.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, planes)
 	gpu.SliceArg(l, pixels)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSharpen = &gpu.Kernel{Declared: compiled.Declaration{Name: "sharpen", Code: &quernPTX, Host: quernHostSharpen, Plain: quernPlainSharpen}}
@@ -195,13 +174,10 @@ var quernSharpen = &gpu.Kernel{Declared: compiled.Declaration{Name: "sharpen", C
 // image and the blurred image.
 func LaunchSharpen(s *gpu.Stream, g gpu.Grid, amount float32, blurred, planes *gpu.Buffer[float32]) error {
 	l, err := quernSharpen.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, amount)
 	gpu.SliceArg(l, blurred)
 	gpu.SliceArg(l, planes)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRotateBilinear = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotateBilinear", Code: &quernPTX, Host: quernHostRotateBilinear, Plain: quernPlainRotateBilinear}}
@@ -212,9 +188,6 @@ var quernRotateBilinear = &gpu.Kernel{Declared: compiled.Declaration{Name: "rota
 // with outW x outH pixels, and blends the edges over the background.
 func LaunchRotateBilinear(s *gpu.Stream, g gpu.Grid, r rotation, background rgb, w, h int, in *gpu.Buffer[float32], outW, outH int, out *gpu.Buffer[float32]) error {
 	l, err := quernRotateBilinear.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, r)
 	gpu.Arg(l, background)
 	gpu.Arg(l, w)
@@ -223,7 +196,7 @@ func LaunchRotateBilinear(s *gpu.Stream, g gpu.Grid, r rotation, background rgb,
 	gpu.Arg(l, outW)
 	gpu.Arg(l, outH)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRotateBicubic = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotateBicubic", Code: &quernPTX, Host: quernHostRotateBicubic, Plain: quernPlainRotateBicubic}}
@@ -234,9 +207,6 @@ var quernRotateBicubic = &gpu.Kernel{Declared: compiled.Declaration{Name: "rotat
 // pixels.
 func LaunchRotateBicubic(s *gpu.Stream, g gpu.Grid, r rotation, background rgb, w, h int, in *gpu.Buffer[float32], outW, outH int, out *gpu.Buffer[float32]) error {
 	l, err := quernRotateBicubic.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, r)
 	gpu.Arg(l, background)
 	gpu.Arg(l, w)
@@ -245,7 +215,7 @@ func LaunchRotateBicubic(s *gpu.Stream, g gpu.Grid, r rotation, background rgb, 
 	gpu.Arg(l, outW)
 	gpu.Arg(l, outH)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernScene = &gpu.Kernel{Declared: compiled.Declaration{Name: "scene", Code: &quernPTX, Host: quernHostScene, Plain: quernPlainScene}}
@@ -255,13 +225,10 @@ var quernScene = &gpu.Kernel{Declared: compiled.Declaration{Name: "scene", Code:
 // scene renders the picture, w x h pixels, as packed sRGB.
 func LaunchScene(s *gpu.Stream, g gpu.Grid, w, h int, pixels *gpu.Buffer[uint32]) error {
 	l, err := quernScene.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, pixels)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainBlurRows(r *host.Run) {
@@ -270,17 +237,12 @@ func quernPlainBlurRows(r *host.Run) {
 }
 
 func quernHostBlurRows(r *host.Run) {
-	weights := host.Slice[float32](r, 0)
-	w := host.Value[int](r, 1)
-	h := host.Value[int](r, 2)
-	in := host.Slice[float32](r, 3)
-	out := host.Slice[float32](r, 4)
+	weights, w, h, in, out := host.Slice[float32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	radius := min(len(weights)-1, 32)
 	weight := host.Shared[[33]float32](r, 1)
 	size := 256 + 2*radius
 	t2 := w - 1
-	tile := host.Shared[[320]float32](r, 0)
-	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	tile, sums := host.Shared[[320]float32](r, 0), host.Scratch[float32](r, 0, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -288,24 +250,13 @@ func quernHostBlurRows(r *host.Run) {
 		left := blockX * 256
 		base := left - radius
 		row3 := (blockZ*h + blockY) * w
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurRows(r, radius, weight, weights)
-				quernRow2BlurRows(r, size, base, t2, tile, in, row3)
-			}
+		quernRow1BlurRows(r, radius, weight, weights)
+		quernRow2BlurRows(r, size, base, t2, tile, in, row3)
+		quernRow3BlurRows(r, sums, left, w, weight, tile, radius)
+		for k2 := 1; k2 <= radius; k2++ {
+			quernRow4BlurRows(r, sums, left, w, weight, k2, tile, radius)
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow3BlurRows(r, sums, first, left, w, weight, tile, radius)
-				for k2 := 1; k2 <= radius; k2++ {
-					quernRow4BlurRows(r, sums, first, left, w, weight, k2, tile, radius)
-				}
-				quernRow5BlurRows(r, sums, first, left, w, out, row3)
-			}
-		}
+		quernRow5BlurRows(r, sums, left, w, out, row3)
 	}
 }
 
@@ -328,11 +279,11 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 		/*line blur.go:34*/ if threadX <= radius {
 			weight[threadX] = weights[threadX]
 		}
-	} /*line quern_gen.go:331:1*/
+	} /*line quern_gen.go:282:1*/
 }
 
 //go:noinline
-func quernRow2BlurRows(r *host.Run, size int, base int, t2 int, tile *[320]float32, in []float32, row3 int) {
+func quernRow2BlurRows(r *host.Run, size, base, t2 int, tile *[320]float32, in []float32, row3 int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line blur.go:37*/ for k := threadX; k < size; k += 256 {
@@ -340,12 +291,12 @@ func quernRow2BlurRows(r *host.Run, size int, base int, t2 int, tile *[320]float
 			result0 := min(max(t1, 0), t2)
 			/*line blur.go:38*/ tile[k] = in[row3+result0]
 		}
-	} /*line quern_gen.go:343:1*/
+	} /*line quern_gen.go:294:1*/
 }
 
 //go:noinline
-func quernRow3BlurRows(r *host.Run, sums []float32, first int, left int, w int, weight *[33]float32, tile *[320]float32, radius int) {
-	sumRow := (*[256]float32)(sums[first:])
+func quernRow3BlurRows(r *host.Run, sums []float32, left, w int, weight *[33]float32, tile *[320]float32, radius int) {
+	sumRow := (*[256]float32)(sums)
 	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
 		count2 := min(w-left, 256)
 		if count2 <= 0 {
@@ -371,12 +322,12 @@ func quernRow3BlurRows(r *host.Run, sums []float32, first int, left int, w int, 
 			/*line blur.go:44*/ sum = weight[0] * tile[centre]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:374:1*/
+	} /*line quern_gen.go:325:1*/
 }
 
 //go:noinline
-func quernRow4BlurRows(r *host.Run, sums []float32, first int, left int, w int, weight *[33]float32, k2 int, tile *[320]float32, radius int) {
-	sumRow := (*[256]float32)(sums[first:])
+func quernRow4BlurRows(r *host.Run, sums []float32, left, w int, weight *[33]float32, k2 int, tile *[320]float32, radius int) {
+	sumRow := (*[256]float32)(sums)
 	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
 		count3 := min(w-left, 256)
 		if count3 <= 0 {
@@ -404,12 +355,12 @@ func quernRow4BlurRows(r *host.Run, sums []float32, first int, left int, w int, 
 			/*line blur.go:46*/ sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:407:1*/
+	} /*line quern_gen.go:358:1*/
 }
 
 //go:noinline
-func quernRow5BlurRows(r *host.Run, sums []float32, first int, left int, w int, out []float32, row3 int) {
-	sumRow := (*[256]float32)(sums[first:])
+func quernRow5BlurRows(r *host.Run, sums []float32, left, w int, out []float32, row3 int) {
+	sumRow := (*[256]float32)(sums)
 	if left >= -1<<61 && left <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
 		count4 := min(w-left, 256)
 		if count4 <= 0 {
@@ -429,7 +380,7 @@ func quernRow5BlurRows(r *host.Run, sums []float32, first int, left int, w int, 
 		if x < w {
 			/*line blur.go:48*/ out[row3+x] = sum
 		}
-	} /*line quern_gen.go:432:1*/
+	} /*line quern_gen.go:383:1*/
 }
 
 func quernPlainBlurColumns(r *host.Run) {
@@ -438,17 +389,12 @@ func quernPlainBlurColumns(r *host.Run) {
 }
 
 func quernHostBlurColumns(r *host.Run) {
-	weights := host.Slice[float32](r, 0)
-	w := host.Value[int](r, 1)
-	h := host.Value[int](r, 2)
-	in := host.Slice[float32](r, 3)
-	out := host.Slice[float32](r, 4)
+	weights, w, h, in, out := host.Slice[float32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	radius := min(len(weights)-1, 32)
 	weight := host.Shared[[33]float32](r, 1)
 	size := 64 + 2*radius
 	t2 := h - 1
-	tile := host.Shared[[128][32]float32](r, 0)
-	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	tile, sums := host.Shared[[128][32]float32](r, 0), host.Scratch[float32](r, 0, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -458,37 +404,33 @@ func quernHostBlurColumns(r *host.Run) {
 		base2 := top - radius
 		plane := blockZ * h * w
 		base3 := plane + blockX*32
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurColumns(r, threadY, radius, weight, weights, base, w, size, base2, t2, tile, in, plane)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			quernRow1BlurColumns(r, threadY, radius, weight, weights, base, w, size, base2, t2, tile, in, plane)
 		}
 		same := base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61
 		count := min(w-base, 32)
 		count2 := min(w-base, 32)
 		count3 := min(w-base, 32)
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*8 + threadY) * 32
-				for k3 := threadY; k3 < 64 && top+k3 < h; k3 += 8 {
-					centre := k3 + radius
-					start := plane + (top+k3)*w
-					start2 := base3 + (top+k3)*w
-					quernRow2BlurColumns(r, sums, first, base, w, weight, tile, centre, same, count)
-					for j := 1; j <= radius; j++ {
-						quernRow3BlurColumns(r, sums, first, base, w, weight, j, tile, centre, same, count2)
-					}
-					quernRow4BlurColumns(r, sums, first, base, w, out, start, start2, same, count3)
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			first := threadY * 32
+			for k3 := threadY; k3 < 64 && top+k3 < h; k3 += 8 {
+				centre := k3 + radius
+				start := plane + (top+k3)*w
+				start2 := base3 + (top+k3)*w
+				quernRow2BlurColumns(r, sums, first, base, w, weight, tile, centre, same, count)
+				for j := 1; j <= radius; j++ {
+					quernRow3BlurColumns(r, sums, first, base, w, weight, j, tile, centre, same, count2)
 				}
+				quernRow4BlurColumns(r, sums, first, base, w, out, start, start2, same, count3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurColumns(r *host.Run, threadY int, radius int, weight *[33]float32, weights []float32, base int, w int, size int, base2 int, t2 int, tile *[128][32]float32, in []float32, plane int) {
+func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32, weights []float32, base, w, size, base2, t2 int, tile *[128][32]float32, in []float32, plane int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -505,11 +447,11 @@ func quernRow1BlurColumns(r *host.Run, threadY int, radius int, weight *[33]floa
 				/*line blur.go:72*/ tile[k2][threadX] = in[at+result0*w]
 			}
 		}
-	} /*line quern_gen.go:508:1*/
+	} /*line quern_gen.go:450:1*/
 }
 
 //go:noinline
-func quernRow2BlurColumns(r *host.Run, sums []float32, first int, base int, w int, weight *[33]float32, tile *[128][32]float32, centre int, same bool, count int) {
+func quernRow2BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, tile *[128][32]float32, centre int, same bool, count int) {
 	sumRow := (*[32]float32)(sums[first:])
 	if same {
 		if count <= 0 {
@@ -534,11 +476,11 @@ func quernRow2BlurColumns(r *host.Run, sums []float32, first int, base int, w in
 			/*line blur.go:80*/ sum = weight[0] * tile[centre][threadX]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:537:1*/
+	} /*line quern_gen.go:479:1*/
 }
 
 //go:noinline
-func quernRow3BlurColumns(r *host.Run, sums []float32, first int, base int, w int, weight *[33]float32, j int, tile *[128][32]float32, centre int, same bool, count2 int) {
+func quernRow3BlurColumns(r *host.Run, sums []float32, first, base, w int, weight *[33]float32, j int, tile *[128][32]float32, centre int, same bool, count2 int) {
 	sumRow := (*[32]float32)(sums[first:])
 	if same {
 		if count2 <= 0 {
@@ -565,11 +507,11 @@ func quernRow3BlurColumns(r *host.Run, sums []float32, first int, base int, w in
 			/*line blur.go:82*/ sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:568:1*/
+	} /*line quern_gen.go:510:1*/
 }
 
 //go:noinline
-func quernRow4BlurColumns(r *host.Run, sums []float32, first int, base int, w int, out []float32, start int, start2 int, same bool, count3 int) {
+func quernRow4BlurColumns(r *host.Run, sums []float32, first, base, w int, out []float32, start, start2 int, same bool, count3 int) {
 	sumRow := (*[32]float32)(sums[first:])
 	if same {
 		if count3 <= 0 {
@@ -589,7 +531,7 @@ func quernRow4BlurColumns(r *host.Run, sums []float32, first int, base int, w in
 		if x < w {
 			/*line blur.go:84*/ out[start+x] = sum
 		}
-	} /*line quern_gen.go:592:1*/
+	} /*line quern_gen.go:534:1*/
 }
 
 func quernPlainHistogram(r *host.Run) {
@@ -598,8 +540,7 @@ func quernPlainHistogram(r *host.Run) {
 }
 
 func quernHostHistogram(r *host.Run) {
-	planes := host.Slice[float32](r, 0)
-	counts := host.Slice[uint32](r, 1)
+	planes, counts := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	var bFirst int
 	c := int(256)
 	size := 256 - c*3 - 256
@@ -629,60 +570,35 @@ func quernHostHistogram(r *host.Run) {
 			at = bFirst + size3
 			at2 = bFirst + size4
 			at3 = bFirst + size5
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Histogram(r, local, bFirst, at, at2, at3)
-				}
-			}
+			quernRow1Histogram(r, local, bFirst, at, at2, at3)
 		}
-		/*line equalize.go:39:10000*/ bFirst2 = max(bFirst, 0)
-		/*line equalize.go:40*/ for ; bFirst2 < 256; bFirst2 += 256 {
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Histogram(r, bFirst2, local)
-				}
-			}
+		/*line :34:500*/ bFirst2 = max(bFirst, 0)
+		/*line equalize.go:35*/ for ; bFirst2 < 256; bFirst2 += 256 {
+			quernRow2Histogram(r, bFirst2, local)
 		}
-		/*line equalize.go:48:10000*/ for threadZ := range 1 {
-			/*line equalize.go:49:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line equalize.go:51*/ for k := 0; k < 16; k++ {
-					start := k * 256
-					start2 := base + k*256
-					start3 := base2 + k*256
-					start4 := base3 + k*256
-					quernRow3Histogram(r, base, start, n, planes, size6, local, start2, start3, start4)
-				}
-			}
+		for k := 0; k < 16; k++ {
+			start := k * 256
+			start2 := base + k*256
+			start3 := base2 + k*256
+			start4 := base3 + k*256
+			quernRow3Histogram(r, base, start, n, planes, size6, local, start2, start3, start4)
 		}
 		/*line equalize.go:43*/ bFirst3 = 0
 		for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst3 < size; bFirst3 += size2 {
 			at4 = bFirst3 + size3
 			at5 = bFirst3 + size4
 			at6 = bFirst3 + size5
-			/*line equalize.go:48:10000*/ for threadZ := range 1 {
-				/*line equalize.go:49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow4Histogram(r, local, bFirst3, counts, at4, at5, at6)
-				}
-			}
+			quernRow4Histogram(r, local, bFirst3, counts, at4, at5, at6)
 		}
-		/*line equalize.go:55:10000*/ bFirst4 = max(bFirst3, 0)
-		/*line equalize.go:56:10000*/ for ; bFirst4 < 256; bFirst4 += 256 {
-			/*line equalize.go:57:10000*/ for threadZ := range 1 {
-				/*line equalize.go:58*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow5Histogram(r, bFirst4, local, counts)
-				}
-			}
+		/*line :50:500*/ bFirst4 = max(bFirst3, 0)
+		/*line equalize.go:51*/ for ; bFirst4 < 256; bFirst4 += 256 {
+			quernRow5Histogram(r, bFirst4, local, counts)
 		}
-	} /*line quern_gen.go:681:1*/
+	} /*line quern_gen.go:597:1*/
 }
 
 //go:noinline
-func quernRow1Histogram(r *host.Run, local *[256]uint32, bFirst int, at int, at2 int, at3 int) {
+func quernRow1Histogram(r *host.Run, local *[256]uint32, bFirst, at, at2, at3 int) {
 	if bFirst >= 0 && 256 <= 256-bFirst && at >= 0 && 256 <= 256-at && at2 >= 0 && 256 <= 256-at2 && at3 >= 0 && 256 <= 256-at3 {
 		row := (*[256]uint32)(local[bFirst:])
 		row2 := (*[256]uint32)(local[at:])
@@ -694,13 +610,13 @@ func quernRow1Histogram(r *host.Run, local *[256]uint32, bFirst int, at int, at2
 		clear(row4[0:256])
 		return
 	}
-	/*line equalize.go:34:10000*/ for threadX := range 256 {
+	/*line :34:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line equalize.go:28*/ local[bFirst+threadX] = 0
 		/*line equalize.go:28*/ local[at+threadX] = 0
 		/*line equalize.go:28*/ local[at2+threadX] = 0
 		/*line equalize.go:28*/ local[at3+threadX] = 0
-	} /*line quern_gen.go:703:1*/
+	} /*line quern_gen.go:619:1*/
 }
 
 //go:noinline
@@ -721,11 +637,11 @@ func quernRow2Histogram(r *host.Run, bFirst2 int, local *[256]uint32) {
 		/*line equalize.go:27*/ if bFirst2+threadX < 256 {
 			local[bFirst2+threadX] = 0
 		}
-	} /*line quern_gen.go:724:1*/
+	} /*line quern_gen.go:640:1*/
 }
 
 //go:noinline
-func quernRow3Histogram(r *host.Run, base int, start int, n int, planes []float32, size6 int, local *[256]uint32, start2 int, start3 int, start4 int) {
+func quernRow3Histogram(r *host.Run, base, start, n int, planes []float32, size6 int, local *[256]uint32, start2, start3, start4 int) {
 	if start2 >= -1<<61 && start2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count3 := min(n-start2, 256)
 		if count3 <= 0 {
@@ -755,11 +671,11 @@ func quernRow3Histogram(r *host.Run, base int, start int, n int, planes []float3
 			/*line equalize.go:37*/ tone := encodeSRGB(result0)
 			local[min(host.Int64[int](tone*256), 255)] += 1
 		}
-	} /*line quern_gen.go:758:1*/
+	} /*line quern_gen.go:674:1*/
 }
 
 //go:noinline
-func quernRow4Histogram(r *host.Run, local *[256]uint32, bFirst3 int, counts []uint32, at4 int, at5 int, at6 int) {
+func quernRow4Histogram(r *host.Run, local *[256]uint32, bFirst3 int, counts []uint32, at4, at5, at6 int) {
 	if bFirst3 >= 0 && 256 <= 256-bFirst3 && 256 <= len(counts)-bFirst3 && at4 >= 0 && 256 <= 256-at4 && 256 <= len(counts)-at4 && at5 >= 0 && 256 <= 256-at5 && 256 <= len(counts)-at5 && at6 >= 0 && 256 <= 256-at6 && 256 <= len(counts)-at6 {
 		row9 := (*[256]uint32)(local[bFirst3:])
 		row10 := (*[256]uint32)(counts[bFirst3:])
@@ -787,9 +703,9 @@ func quernRow4Histogram(r *host.Run, local *[256]uint32, bFirst3 int, counts []u
 				/*line equalize.go:45*/ atomic.AddUint32(&row16[threadX], count7)
 			}
 		}
-		/*line equalize.go:48:10000*/ return
+		/*line :48:500*/ return
 	}
-	/*line equalize.go:50:10000*/ for threadX := range 256 {
+	/*line :50:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line equalize.go:44*/ count4 := local[bFirst3+threadX]
 		if count4 != 0 {
@@ -807,7 +723,7 @@ func quernRow4Histogram(r *host.Run, local *[256]uint32, bFirst3 int, counts []u
 		if count7 != 0 {
 			/*line equalize.go:45*/ atomic.AddUint32(&counts[at6+threadX], count7)
 		}
-	} /*line quern_gen.go:810:1*/
+	} /*line quern_gen.go:726:1*/
 }
 
 //go:noinline
@@ -826,7 +742,7 @@ func quernRow5Histogram(r *host.Run, bFirst4 int, local *[256]uint32, counts []u
 					/*line equalize.go:45*/ atomic.AddUint32(&row18[threadX], count9)
 				}
 			}
-			/*line equalize.go:48:10000*/ return
+			/*line :48:500*/ return
 		}
 	}
 	/*line equalize.go:51*/ for threadX := range 256 {
@@ -837,7 +753,7 @@ func quernRow5Histogram(r *host.Run, bFirst4 int, local *[256]uint32, counts []u
 				/*line equalize.go:45*/ atomic.AddUint32(&counts[bFirst4+threadX], count9)
 			}
 		}
-	} /*line quern_gen.go:840:1*/
+	} /*line quern_gen.go:756:1*/
 }
 
 func quernPlainToneCurve(r *host.Run) {
@@ -846,47 +762,22 @@ func quernPlainToneCurve(r *host.Run) {
 }
 
 func quernHostToneCurve(r *host.Run) {
-	strength := host.Value[float32](r, 0)
-	counts := host.Slice[uint32](r, 1)
-	curve := host.Slice[float32](r, 2)
+	strength, counts, curve := host.Value[float32](r, 0), host.Slice[uint32](r, 1), host.Slice[float32](r, 2)
 	sums := host.Shared[[256]uint32](r, 0)
 	var d int
 	lefts := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	var total uint32
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToneCurve(r, sums, counts)
-			}
-		}
+		quernRow1ToneCurve(r, sums, counts)
 		/*line equalize.go:61*/ d = 1
 		for ; d < 256; d *= 2 {
-			if r.Halted() {
-				/*line equalize.go:61*/ r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first := (threadZ*1 + threadY) * 256
-					quernRow2ToneCurve(r, lefts, first, d, sums)
-				}
-			}
-			/*line equalize.go:70:10000*/ for threadZ := range 1 {
-				/*line equalize.go:71:10000*/ for threadY := range 1 {
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow3ToneCurve(r, lefts, first2, sums)
-				}
-			}
+			/*line equalize.go:61*/ r.CheckHalt()
+			quernRow2ToneCurve(r, lefts, d, sums)
+			quernRow3ToneCurve(r, lefts, sums)
 		}
-		/*line equalize.go:71:10000*/ total = max(sums[255], 1)
-		/*line equalize.go:72*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow4ToneCurve(r, sums, total, strength, curve)
-			}
-		}
-	} /*line quern_gen.go:889:1*/
+		/*line :71:500*/ total = max(sums[255], 1)
+		quernRow4ToneCurve(r, sums, total, strength, curve)
+	} /*line quern_gen.go:780:1*/
 }
 
 //go:noinline
@@ -899,12 +790,12 @@ func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line equalize.go:59*/ sums[threadX] = counts[threadX]
-	} /*line quern_gen.go:902:1*/
+	} /*line quern_gen.go:793:1*/
 }
 
 //go:noinline
-func quernRow2ToneCurve(r *host.Run, lefts []uint32, first int, d int, sums *[256]uint32) {
-	leftRow := (*[256]uint32)(lefts[first:])
+func quernRow2ToneCurve(r *host.Run, lefts []uint32, d int, sums *[256]uint32) {
+	leftRow := (*[256]uint32)(lefts)
 	if 0-d >= 0 && 256 <= 256-(0-d) {
 		row2 := (*[256]uint32)(sums[0-d:])
 		for threadX := range 256 {
@@ -913,24 +804,24 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first int, d int, sums *[25
 			if threadX >= d {
 				left = row2[threadX]
 			}
-			/*line equalize.go:66:10000*/ leftRow[threadX] = left
+			/*line :66:500*/ leftRow[threadX] = left
 		}
-		/*line equalize.go:68*/ return
+		return
 	}
-	/*line equalize.go:70:10000*/ for threadX := range 256 {
+	/*line :70:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line equalize.go:62
 		var left uint32
 		if threadX >= d {
 			left = sums[threadX-d]
 		}
-		/*line equalize.go:66:10000*/ leftRow[threadX] = left
-	} /*line quern_gen.go:928:1*/
+		/*line :66:500*/ leftRow[threadX] = left
+	} /*line quern_gen.go:819:1*/
 }
 
 //go:noinline
-func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint32) {
-	leftRow := (*[256]uint32)(lefts[first2:])
+func quernRow3ToneCurve(r *host.Run, lefts []uint32, sums *[256]uint32) {
+	leftRow := (*[256]uint32)(lefts)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		left := leftRow[threadX]
 		/*line equalize.go:67*/ sums[threadX] += left
@@ -949,7 +840,7 @@ func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint
 			left := leftRow[threadX]
 			sums[threadX] += left
 		}
-	} /*line quern_gen.go:952:1*/
+	} /*line quern_gen.go:843:1*/
 }
 
 //go:noinline
@@ -976,7 +867,7 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 		if threadX == 0 {
 			curve[0] = 0
 		}
-	} /*line quern_gen.go:979:1*/
+	} /*line quern_gen.go:870:1*/
 }
 
 func quernPlainEqualize(r *host.Run) {
@@ -985,11 +876,8 @@ func quernPlainEqualize(r *host.Run) {
 }
 
 func quernHostEqualize(r *host.Run) {
-	curve := host.Slice[float32](r, 0)
-	planes := host.Slice[float32](r, 1)
+	curve, planes := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := len(planes) / 3
 	size := 2 * n
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -997,17 +885,14 @@ func quernHostEqualize(r *host.Run) {
 		base := blockX * dimX
 		base2 := n + blockX*dimX
 		base3 := size + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Equalize(r, base, n, planes, size, curve, width, base2, base3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Equalize(r, base, n, planes, size, curve, width, base2, base3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Equalize(r *host.Run, base int, n int, planes []float32, size int, curve []float32, width int, base2 int, base3 int) {
+func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, curve []float32, width, base2, base3 int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -1042,10 +927,10 @@ func quernRow1Equalize(r *host.Run, base int, n int, planes []float32, size int,
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line equalize.go:85:10000*/ if i >= n {
+		/*line :85:500*/ if i >= n {
 			continue
 		}
-		/*line equalize.go:88:10000*/ c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
+		/*line :88:500*/ c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
 		result0 := c.luminance()
 		y := max(result0, 6e-05)
 		/*line equalize.go:90*/ result02 := encodeSRGB(y)
@@ -1061,7 +946,7 @@ func quernRow1Equalize(r *host.Run, base int, n int, planes []float32, size int,
 		planes[i] = c.R
 		planes[n+i] = c.G
 		planes[size+i] = c.B
-	} /*line quern_gen.go:1064:1*/
+	} /*line quern_gen.go:949:1*/
 }
 
 func quernPlainToLinear(r *host.Run) {
@@ -1070,13 +955,8 @@ func quernPlainToLinear(r *host.Run) {
 }
 
 func quernHostToLinear(r *host.Run) {
-	table := host.Slice[float32](r, 0)
-	background := host.Value[rgb](r, 1)
-	pixels := host.Slice[uint32](r, 2)
-	planes := host.Slice[float32](r, 3)
+	table, background, pixels, planes := host.Slice[float32](r, 0), host.Value[rgb](r, 1), host.Slice[uint32](r, 2), host.Slice[float32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := len(pixels)
 	size := 2 * n
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -1084,17 +964,14 @@ func quernHostToLinear(r *host.Run) {
 		base := blockX * dimX
 		base2 := n + blockX*dimX
 		base3 := size + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToLinear(r, base, n, pixels, table, background, planes, size, width, base2, base3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ToLinear(r, base, n, pixels, table, background, planes, size, width, base2, base3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ToLinear(r *host.Run, base int, n int, pixels []uint32, table []float32, background rgb, planes []float32, size int, width int, base2 int, base3 int) {
+func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float32, background rgb, planes []float32, size, width, base2, base3 int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -1115,7 +992,7 @@ func quernRow1ToLinear(r *host.Run, base int, n int, pixels []uint32, table []fl
 				row3[threadX] = c.G
 				row4[threadX] = c.B
 			}
-			/*line kernels.go:28:20000*/ return
+			/*line :28:500*/ return
 		}
 	}
 	/*line kernels.go:31*/ for threadX := range width {
@@ -1131,7 +1008,7 @@ func quernRow1ToLinear(r *host.Run, base int, n int, pixels []uint32, table []fl
 		planes[i] = c.R
 		planes[n+i] = c.G
 		planes[size+i] = c.B
-	} /*line quern_gen.go:1134:1*/
+	} /*line quern_gen.go:1011:1*/
 }
 
 func quernPlainToSRGB(r *host.Run) {
@@ -1140,11 +1017,8 @@ func quernPlainToSRGB(r *host.Run) {
 }
 
 func quernHostToSRGB(r *host.Run) {
-	planes := host.Slice[float32](r, 0)
-	pixels := host.Slice[uint32](r, 1)
+	planes, pixels := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	n := len(pixels)
 	size := 2 * n
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -1152,17 +1026,14 @@ func quernHostToSRGB(r *host.Run) {
 		base := blockX * dimX
 		base2 := n + blockX*dimX
 		base3 := size + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToSRGB(r, base, n, planes, size, pixels, width, base2, base3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ToSRGB(r, base, n, planes, size, pixels, width, base2, base3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ToSRGB(r *host.Run, base int, n int, planes []float32, size int, pixels []uint32, width int, base2 int, base3 int) {
+func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixels []uint32, width, base2, base3 int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -1179,18 +1050,18 @@ func quernRow1ToSRGB(r *host.Run, base int, n int, planes []float32, size int, p
 				/*line kernels.go:35*/ result0 := quernFunc1ToSRGB(t1)
 				row4[threadX] = result0
 			}
-			return
+			/*line :38:500*/ return
 		}
 	}
-	/*line kernels.go:41:20000*/ for threadX := range width {
+	/*line kernels.go:41*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels.go:34:20000*/ if i < n {
+		/*line :34:1000*/ if i < n {
 			t1 := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
 			/*line kernels.go:35*/ result0 := quernFunc1ToSRGB(t1)
 			/*line kernels.go:35*/ pixels[i] = result0
 		}
-	} /*line quern_gen.go:1193:1*/
+	} /*line quern_gen.go:1064:1*/
 }
 
 // quernFunc1ToSRGB is main.pack.
@@ -1201,14 +1072,14 @@ func quernFunc1ToSRGB(c rgb) uint32 {
 	/*line color.go:69*/ result02 := quernFunc2ToSRGB(t3)
 	t5 := c.B
 	/*line color.go:69*/ result03 := quernFunc2ToSRGB(t5)
-	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1204:1*/
+	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1075:1*/
 }
 
 // quernFunc2ToSRGB is main.quantise.
 func quernFunc2ToSRGB(linear float32) uint32 {
 	/*line color.go:73*/ t1 := linear
 	/*line color.go:73*/ result0 := encodeSRGB(t1)
-	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:1211:1*/
+	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:1082:1*/
 }
 
 func quernPlainSharpen(r *host.Run) {
@@ -1217,20 +1088,13 @@ func quernPlainSharpen(r *host.Run) {
 }
 
 func quernHostSharpen(r *host.Run) {
-	amount := host.Value[float32](r, 0)
-	blurred := host.Slice[float32](r, 1)
-	planes := host.Slice[float32](r, 2)
+	amount, blurred, planes := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Sharpen(r, base, planes, amount, blurred, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Sharpen(r, base, planes, amount, blurred, width)
 		}
 	}
 }
@@ -1249,17 +1113,17 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 				/*line kernels.go:45*/ v := row[threadX]
 				row[threadX] = max(0, v+amount*(v-row2[threadX]))
 			}
-			/*line kernels.go:48:20000*/ return
+			/*line :48:1000*/ return
 		}
 	}
-	/*line kernels.go:51:20000*/ for threadX := range width {
+	/*line :51:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels.go:44:20000*/ if i < len(planes) {
+		/*line :44:500*/ if i < len(planes) {
 			v := planes[i]
 			planes[i] = max(0, v+amount*(v-blurred[i]))
 		}
-	} /*line quern_gen.go:1262:1*/
+	} /*line quern_gen.go:1126:1*/
 }
 
 func quernPlainRotateBilinear(r *host.Run) {
@@ -1268,14 +1132,7 @@ func quernPlainRotateBilinear(r *host.Run) {
 }
 
 func quernHostRotateBilinear(r *host.Run) {
-	r2 := host.Value[rotation](r, 0)
-	background := host.Value[rgb](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	in := host.Slice[float32](r, 4)
-	outW := host.Value[int](r, 5)
-	outH := host.Value[int](r, 6)
-	out := host.Slice[float32](r, 7)
+	r2, background, w, h, in, outW, outH, out := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	t17 := w - 1
 	t21 := w - 1
 	t25 := h - 1
@@ -1292,22 +1149,20 @@ func quernHostRotateBilinear(r *host.Run) {
 		base2 := blockY * 8
 		base3 := outN + blockX*32
 		base4 := size + blockX*32
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * outW
-				start2 := y*outW + base
-				start3 := base3 + y*outW
-				start4 := base4 + y*outW
-				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, plane, plane2, plane3, out, start, outN, size, width, start2, start3, start4)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * outW
+			start2 := y*outW + base
+			start3 := base3 + y*outW
+			start4 := base4 + y*outW
+			quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, plane, plane2, plane3, out, start, outN, size, width, start2, start3, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r2 rotation, w int, h int, background rgb, t17 int, t21 int, t25 int, t29 int, in []float32, plane int, plane2 int, plane3 int, out []float32, start int, outN int, size int, width int, start2 int, start3 int, start4 int) {
+func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in []float32, plane, plane2, plane3 int, out []float32, start, outN, size, width, start2, start3, start4 int) {
 	if !(y < outH) {
 		return
 	}
@@ -1326,7 +1181,7 @@ func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r
 				/*line rotate.go:44*/ sx, sy := r2.source(x, y)
 				alpha := coverage(sx, sy, w, h)
 				c := background
-				/*line rotate.go:47:30000*/ if alpha > 0 {
+				/*line :47:500*/ if alpha > 0 {
 					fx := float32(math.Floor(float64(sx)))
 					fy := float32(math.Floor(float64(sy)))
 					/*line rotate.go:49*/ tx := sx - fx
@@ -1365,24 +1220,24 @@ func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r
 					/*line rotate.go:59*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
 					/*line rotate.go:59*/ c = background.mix(t44, alpha)
 				}
-				/*line rotate.go:61:30000*/ row[threadX] = c.R
+				row[threadX] = c.R
 				row2[threadX] = c.G
 				row3[threadX] = c.B
 			}
-			/*line rotate.go:65:30000*/ return
+			/*line :65:500*/ return
 		}
 	}
-	/*line rotate.go:68:30000*/ for threadX := range width {
+	/*line :68:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		o := start + x
-		/*line rotate.go:40:30000*/ if x >= outW || y >= outH {
+		/*line :40:500*/ if x >= outW || y >= outH {
 			continue
 		}
-		/*line rotate.go:44:30000*/ sx, sy := r2.source(x, y)
+		/*line :44:1000*/ sx, sy := r2.source(x, y)
 		alpha := coverage(sx, sy, w, h)
 		c := background
-		/*line rotate.go:47:30000*/ if alpha > 0 {
+		/*line :47:500*/ if alpha > 0 {
 			fx := float32(math.Floor(float64(sx)))
 			fy := float32(math.Floor(float64(sy)))
 			/*line rotate.go:49*/ tx := sx - fx
@@ -1421,10 +1276,10 @@ func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r
 			/*line rotate.go:59*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
 			/*line rotate.go:59*/ c = background.mix(t44, alpha)
 		}
-		/*line rotate.go:61:30000*/ out[o] = c.R
+		out[o] = c.R
 		out[outN+o] = c.G
 		out[size+o] = c.B
-	} /*line quern_gen.go:1427:1*/
+	} /*line quern_gen.go:1282:1*/
 }
 
 func quernPlainRotateBicubic(r *host.Run) {
@@ -1433,14 +1288,7 @@ func quernPlainRotateBicubic(r *host.Run) {
 }
 
 func quernHostRotateBicubic(r *host.Run) {
-	r2 := host.Value[rotation](r, 0)
-	background := host.Value[rgb](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	in := host.Slice[float32](r, 4)
-	outW := host.Value[int](r, 5)
-	outH := host.Value[int](r, 6)
-	out := host.Slice[float32](r, 7)
+	r2, background, w, h, in, outW, outH, out := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
 	t21 := w - 1
 	t24 := h - 1
 	t212 := w - 1
@@ -1458,22 +1306,20 @@ func quernHostRotateBicubic(r *host.Run) {
 		base2 := blockY * 8
 		base3 := outN + blockX*32
 		base4 := size + blockX*32
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * outW
-				start2 := y*outW + base
-				start3 := base3 + y*outW
-				start4 := base4 + y*outW
-				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, t212, t242, t213, t243, t214, t244, in, out, start, outN, size, width, start2, start3, start4)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * outW
+			start2 := y*outW + base
+			start3 := base3 + y*outW
+			start4 := base4 + y*outW
+			quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, t212, t242, t213, t243, t214, t244, in, out, start, outN, size, width, start2, start3, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2 rotation, w int, h int, background rgb, t21 int, t24 int, t212 int, t242 int, t213 int, t243 int, t214 int, t244 int, in []float32, out []float32, start int, outN int, size int, width int, start2 int, start3 int, start4 int) {
+func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24, t212, t242, t213, t243, t214, t244 int, in, out []float32, start, outN, size, width, start2, start3, start4 int) {
 	if !(y < outH) {
 		return
 	}
@@ -1526,7 +1372,7 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 					result04 := min(max(t234, 0), t244)
 					rows_3 := result04 * w
 					/*line rotate.go:87*/ v := [3]float32{}
-					/*line rotate.go:88:30000*/ for p := 0; p < 3; p++ {
+					/*line :88:1000*/ for p := 0; p < 3; p++ {
 						plane := p * w * h
 						var sum float32
 						/*line rotate.go:92*/ row := plane + rows_0
@@ -1559,7 +1405,7 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 						/*line rotate.go:97*/ sum += wy_3 * line4
 						/*line rotate.go:99*/ v[p] = max(0, sum)
 					}
-					/*line rotate.go:101:30000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
+					/*line :101:500*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
 					/*line rotate.go:101*/ c = background.mix(t26, alpha)
 				}
 				row5[threadX] = c.R
@@ -1573,7 +1419,7 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		o := start + x
-		/*line rotate.go:72:30000*/ if x >= outW || y >= outH {
+		/*line rotate.go:72*/ if x >= outW || y >= outH {
 			continue
 		}
 		/*line rotate.go:76*/ sx, sy := r2.source(x, y)
@@ -1613,7 +1459,7 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 			result04 := min(max(t234, 0), t244)
 			rows_3 := result04 * w
 			/*line rotate.go:87*/ v := [3]float32{}
-			/*line rotate.go:88:30000*/ for p := 0; p < 3; p++ {
+			/*line :88:1000*/ for p := 0; p < 3; p++ {
 				plane := p * w * h
 				var sum float32
 				/*line rotate.go:92*/ row := plane + rows_0
@@ -1646,13 +1492,13 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 				/*line rotate.go:97*/ sum += wy_3 * line4
 				/*line rotate.go:99*/ v[p] = max(0, sum)
 			}
-			/*line rotate.go:101:30000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
+			/*line :101:500*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
 			/*line rotate.go:101*/ c = background.mix(t26, alpha)
 		}
 		out[o] = c.R
 		out[outN+o] = c.G
 		out[size+o] = c.B
-	} /*line quern_gen.go:1655:1*/
+	} /*line quern_gen.go:1501:1*/
 }
 
 func quernPlainScene(r *host.Run) {
@@ -1661,9 +1507,7 @@ func quernPlainScene(r *host.Run) {
 }
 
 func quernHostScene(r *host.Run) {
-	w := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	pixels := host.Slice[uint32](r, 2)
+	w, h, pixels := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
 	value := float32(w) / 2
 	pixel := 1 / float32(h)
 	value2 := float32(h) / 2
@@ -1672,23 +1516,21 @@ func quernHostScene(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				sy := (value2 - float32(y) - 0.5) * pixel
-				value3 := sy * sy
-				t12 := int32(y)
-				start := y * w
-				start2 := y*w + base
-				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, start, width, start2)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			sy := (value2 - float32(y) - 0.5) * pixel
+			value3 := sy * sy
+			t12 := int32(y)
+			start := y * w
+			start2 := y*w + base
+			quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, start, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scene(r *host.Run, base int, w int, y int, h int, value float32, pixel float32, sy float32, value3 float32, t12 int32, pixels []uint32, start int, width int, start2 int) {
+func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, start, width, start2 int) {
 	if !(y < h) {
 		return
 	}
@@ -1706,23 +1548,23 @@ func quernRow1Scene(r *host.Run, base int, w int, y int, h int, value float32, p
 				t9 := 1 - 0.35*(sx*sx+value3)
 				t11 := int32(x)
 				var c rgb
-				/*line scene.go:28:40000*/ if sy > -0.16 {
+				/*line scene.go:28:1000*/ if sy > -0.16 {
 					c = quernFunc1Scene(sx, sy, pixel)
 //line scene.go:30
 				} else {
-					/*line scene.go:31:40000*/ c = quernFunc2Scene(sx, sy, pixel)
+					/*line :31:500*/ c = quernFunc2Scene(sx, sy, pixel)
 				}
-				/*line scene.go:34:40000*/ c = c.scale(t9)
+				/*line :34:1500*/ c = c.scale(t9)
 				/*line scene.go:36*/ result0 := hash(t11, t12)
 				t14 := 1 + 0.012*(result0-0.5)
 				/*line scene.go:36*/ c = c.scale(t14)
-				result02 := quernFunc3Scene(c)
+				result02 := quernFunc1ToSRGB(c)
 				row[threadX] = result02
 			}
-			/*line scene.go:40:40000*/ return
+			/*line :40:1000*/ return
 		}
 	}
-	/*line scene.go:43:40000*/ for threadX := range width {
+	/*line :43:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t11 := int32(x)
@@ -1731,27 +1573,27 @@ func quernRow1Scene(r *host.Run, base int, w int, y int, h int, value float32, p
 		}
 		/*line scene.go:24*/ sx := (float32(x) + 0.5 - value) * pixel
 		var c rgb
-		/*line scene.go:28:40000*/ if sy > -0.16 {
+		/*line :28:1000*/ if sy > -0.16 {
 			c = quernFunc1Scene(sx, sy, pixel)
 //line scene.go:30
 		} else {
-			/*line scene.go:31:40000*/ c = quernFunc2Scene(sx, sy, pixel)
+			/*line :31:500*/ c = quernFunc2Scene(sx, sy, pixel)
 		}
-		/*line scene.go:34:40000*/ t9 := 1 - 0.35*(sx*sx+value3)
+		/*line :34:1500*/ t9 := 1 - 0.35*(sx*sx+value3)
 		/*line scene.go:34*/ c = c.scale(t9)
 		/*line scene.go:36*/ result0 := hash(t11, t12)
 		t14 := 1 + 0.012*(result0-0.5)
 		/*line scene.go:36*/ c = c.scale(t14)
-		result02 := quernFunc3Scene(c)
+		result02 := quernFunc1ToSRGB(c)
 		/*line scene.go:37*/ pixels[start+x] = result02
-	} /*line quern_gen.go:1747:1*/
+	} /*line quern_gen.go:1589:1*/
 }
 
 // quernFunc1Scene is main.land.
-func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
+func quernFunc1Scene(x, y, pixel float32) rgb {
 	/*line scene.go:43*/ c := rgb{}
 	var open float32 = 1
-	/*line scene.go:45:40000*/ for i := 4; i >= 0 && open > 0; i-- {
+	/*line :45:500*/ for i := 4; i >= 0 && open > 0; i-- {
 		depth := float32(i) / 4
 		t1 := x
 		t2 := i
@@ -1762,7 +1604,7 @@ func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 		t6 := top - y
 		/*line scene.go:48*/ result02 := smoothStep(t4, t5, t6)
 		cover := result02
-		/*line scene.go:49:40000*/ if cover > 0 {
+		/*line :49:500*/ if cover > 0 {
 			t8 := x
 			t9 := y
 			t10 := top
@@ -1786,11 +1628,11 @@ func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 		/*line scene.go:55*/ result08 := c.add(t22)
 		c = result08
 	}
-	/*line scene.go:57:40000*/ return c /*line quern_gen.go:1789:1*/
+	/*line :57:500*/ return c /*line quern_gen.go:1631:1*/
 }
 
 // quernFunc2Scene is main.lake.
-func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
+func quernFunc2Scene(x, y, pixel float32) rgb {
 	c2 := float32(0.42)
 	/*line scene.go:133*/ depth := -0.16 - y
 	/*line scene.go:135*/ near := 1 / (depth + 0.015)
@@ -1823,18 +1665,7 @@ func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 	/*line scene.go:145*/ result08 := rgb{R: 0.35, G: 0.2, B: 0.13}.scale(t20)
 	t22 := result08
 	/*line scene.go:145*/ result09 := c.add(t22)
-	return result09 /*line quern_gen.go:1826:1*/
-}
-
-// quernFunc3Scene is main.pack.
-func quernFunc3Scene(c rgb) uint32 {
-	/*line color.go:69*/ t1 := c.R
-	/*line color.go:69*/ result0 := quernFunc9Scene(t1)
-	t3 := c.G
-	/*line color.go:69*/ result02 := quernFunc9Scene(t3)
-	t5 := c.B
-	/*line color.go:69*/ result03 := quernFunc9Scene(t5)
-	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1837:1*/
+	return result09 /*line quern_gen.go:1668:1*/
 }
 
 // quernFunc4Scene is main.skyline.
@@ -1856,18 +1687,18 @@ func quernFunc4Scene(x float32, i int) float32 {
 	t8 := int32(37 * i)
 	/*line scene.go:89*/ result04 := quernFunc10Scene(t7, t8)
 	top := base - 0.12*height + height*(result04-0.35)
-	/*line scene.go:90:40000*/ if i == 4 {
+	/*line :90:500*/ if i == 4 {
 		t10 := 5 * x
 		/*line scene.go:91*/ result05 := quernFunc11Scene(t10, 911)
 		t12 := x
 		/*line scene.go:91*/ result06 := quernFunc12Scene(t12)
 		top = max(top, -0.135+0.02*result05) + result06
 	}
-	/*line scene.go:93*/ return top /*line quern_gen.go:1866:1*/
+	/*line scene.go:93*/ return top /*line quern_gen.go:1697:1*/
 }
 
 // quernFunc5Scene is main.slope.
-func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
+func quernFunc5Scene(x, y, top, depth float32) rgb {
 	/*line scene.go:117*/ below := top - y
 	t1 := 14*x + 60*depth
 	t2 := 26*y + 9*x
@@ -1907,11 +1738,11 @@ func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 	result011 := min(max(t26, 0), 1)
 	t28 := result011
 	/*line scene.go:128*/ result012 := rock.mix(t25, t28)
-	return result012 /*line quern_gen.go:1910:1*/
+	return result012 /*line quern_gen.go:1741:1*/
 }
 
 // quernFunc6Scene is main.sky.
-func quernFunc6Scene(x float32, y float32) rgb {
+func quernFunc6Scene(x, y float32) rgb {
 	/*line scene.go:62*/ t1 := (y - -0.16) * 1.5
 	result0 := min(max(t1, 0), 1)
 	up := result0
@@ -1969,15 +1800,15 @@ func quernFunc6Scene(x float32, y float32) rgb {
 	/*line scene.go:80*/ t40 := rgb{R: 6, G: 3.6, B: 1.7}
 	t41 := disc * (1 - 0.7*veil)
 	/*line scene.go:80*/ result017 := c.mix(t40, t41)
-	return result017 /*line quern_gen.go:1972:1*/
+	return result017 /*line quern_gen.go:1803:1*/
 }
 
 // quernFunc7Scene is main.clouds.
-func quernFunc7Scene(x float32, y float32) float32 {
+func quernFunc7Scene(x, y float32) float32 {
 //line noise.go:47
 	var sum float32
 	var amplitude float32 = 0.5
-	/*line noise.go:49:50000*/ for i := 0; i < 4; i++ {
+	/*line :49:1000*/ for i := 0; i < 4; i++ {
 		t1 := x
 		t2 := y
 		/*line noise.go:50*/ result0 := quernFunc8Scene(t1, t2)
@@ -1988,11 +1819,11 @@ func quernFunc7Scene(x float32, y float32) float32 {
 		y = t5
 		/*line noise.go:52*/ amplitude *= 0.5
 	}
-	/*line noise.go:54:50000*/ return sum * 1.0666667 /*line quern_gen.go:1991:1*/
+	/*line :54:500*/ return sum * 1.0666667 /*line quern_gen.go:1822:1*/
 }
 
 // quernFunc8Scene is main.noise2.
-func quernFunc8Scene(x float32, y float32) float32 {
+func quernFunc8Scene(x, y float32) float32 {
 	/*line noise.go:35*/ t1 := float32(math.Floor(float64(x)))
 	t2 := float32(math.Floor(float64(y)))
 	fx := t1
@@ -2030,14 +1861,7 @@ func quernFunc8Scene(x float32, y float32) float32 {
 	/*line noise.go:41*/ result08 := ease(t29)
 	t31 := result08
 	/*line noise.go:38*/ result09 := t17 + t31*(t28-t17)
-	return result09 /*line quern_gen.go:2033:1*/
-}
-
-// quernFunc9Scene is main.quantise.
-func quernFunc9Scene(linear float32) uint32 {
-	/*line color.go:73*/ t1 := linear
-	/*line color.go:73*/ result0 := encodeSRGB(t1)
-	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:2040:1*/
+	return result09 /*line quern_gen.go:1864:1*/
 }
 
 // quernFunc10Scene is main.ridges.
@@ -2045,7 +1869,7 @@ func quernFunc10Scene(x float32, seed int32) float32 {
 //line noise.go:60
 	var sum float32
 	var amplitude float32 = 0.5
-	/*line noise.go:62:50000*/ for octave := int32(0); octave < 6; octave++ {
+	/*line :62:500*/ for octave := int32(0); octave < 6; octave++ {
 		t1 := x
 		t2 := seed + octave
 		/*line noise.go:63*/ result0 := quernFunc11Scene(t1, t2)
@@ -2054,7 +1878,7 @@ func quernFunc10Scene(x float32, seed int32) float32 {
 		x *= 2.1
 		amplitude *= 0.48
 	}
-	/*line noise.go:68:50000*/ return sum /*line quern_gen.go:2057:1*/
+	/*line :68:1000*/ return sum /*line quern_gen.go:1881:1*/
 }
 
 // quernFunc11Scene is main.noise1.
@@ -2073,7 +1897,7 @@ func quernFunc11Scene(x float32, seed int32) float32 {
 	/*line noise.go:30*/ result03 := ease(t9)
 	t11 := result03
 	result04 := t4 + t11*(t8-t4)
-	return result04 /*line quern_gen.go:2076:1*/
+	return result04 /*line quern_gen.go:1900:1*/
 }
 
 // quernFunc12Scene is main.trees.
@@ -2081,7 +1905,7 @@ func quernFunc12Scene(x float32) float32 {
 	/*line scene.go:100*/ position := x * 95
 	cell := float32(math.Floor(float64(position)))
 	var height float32
-	/*line scene.go:103:40000*/ for k := int32(0); k < 3; k++ {
+	/*line :103:500*/ for k := int32(0); k < 3; k++ {
 		i := host.Narrow[int32](cell) + k - 1
 		t1 := i
 		/*line scene.go:105*/ result0 := hash(t1, 501)
@@ -2095,7 +1919,7 @@ func quernFunc12Scene(x float32) float32 {
 		serration := float32(math.Abs(float64(result03 - 0.5)))
 		/*line scene.go:109*/ height = max(height, tall-4.2*aside+0.007*serration)
 	}
-	return height /*line quern_gen.go:2098:1*/
+	return height /*line quern_gen.go:1922:1*/
 }
 
 //line scene.go:113

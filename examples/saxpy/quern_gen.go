@@ -34,13 +34,10 @@ var quernSaxpy = &gpu.Kernel{Declared: compiled.Declaration{Name: "saxpy", Code:
 // saxpy computes y = a*x + y.
 func LaunchSaxpy(s *gpu.Stream, g gpu.Grid, a float32, x, y *gpu.Buffer[float32]) error {
 	l, err := quernSaxpy.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainSaxpy(r *host.Run) {
@@ -49,20 +46,13 @@ func quernPlainSaxpy(r *host.Run) {
 }
 
 func quernHostSaxpy(r *host.Run) {
-	a := host.Value[float32](r, 0)
-	x := host.Slice[float32](r, 1)
-	y := host.Slice[float32](r, 2)
+	a, x, y := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Saxpy(r, base, y, a, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Saxpy(r, base, y, a, x, width)
 		}
 	}
 }
@@ -89,7 +79,7 @@ func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, 
 		/*line main.go:20*/ if i < len(y) {
 			y[i] += a * x[i]
 		}
-	} /*line quern_gen.go:92:1*/
+	} /*line quern_gen.go:82:1*/
 }
 
 //line main.go:25

@@ -34,13 +34,10 @@ var quernKeep = &gpu.Kernel{Declared: compiled.Declaration{Name: "keep", Code: &
 // keep sets the elements of a spectrum to zero whose magnitude is below the threshold.
 func LaunchKeep(s *gpu.Stream, g gpu.Grid, threshold float32, magnitude *gpu.Buffer[float32], spectrum *gpu.Buffer[complex64]) error {
 	l, err := quernKeep.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, threshold)
 	gpu.SliceArg(l, magnitude)
 	gpu.SliceArg(l, spectrum)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainKeep(r *host.Run) {
@@ -49,20 +46,13 @@ func quernPlainKeep(r *host.Run) {
 }
 
 func quernHostKeep(r *host.Run) {
-	threshold := host.Value[float32](r, 0)
-	magnitude := host.Slice[float32](r, 1)
-	spectrum := host.Slice[complex64](r, 2)
+	threshold, magnitude, spectrum := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[complex64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Keep(r, base, spectrum, magnitude, threshold, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Keep(r, base, spectrum, magnitude, threshold, width)
 		}
 	}
 }
@@ -91,7 +81,7 @@ func quernRow1Keep(r *host.Run, base int, spectrum []complex64, magnitude []floa
 		/*line kernels.go:11*/ if i < len(spectrum) && i < len(magnitude) && magnitude[i] < threshold {
 			spectrum[i] = complex64(complex(0, 0))
 		}
-	} /*line quern_gen.go:94:1*/
+	} /*line quern_gen.go:84:1*/
 }
 
 //line kernels.go:16

@@ -33,11 +33,8 @@ var quernMultiplyAdd = &gpu.Kernel{Declared: compiled.Declaration{Name: "multipl
 // multiplyAdd does nothing but fused multiply-adds.
 func LaunchMultiplyAdd(s *gpu.Stream, g gpu.Grid, rounds int, f float32, out *gpu.Buffer[float32]) error {
 	l, err := quernMultiplyAdd.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rounds)
 	gpu.Arg(l, f)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }

@@ -75,12 +75,9 @@ var quernMirror = &gpu.Kernel{Declared: compiled.Declaration{Name: "mirror", Cod
 // bareEnd or after life cycles.
 func LaunchMirror(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], life int64) error {
 	l, err := quernMirror.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, words)
 	gpu.Arg(l, life)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRally = &gpu.Kernel{Declared: compiled.Declaration{Name: "rally", Code: &quernPTX, Host: quernHostRally, Plain: quernPlainRally}}
@@ -92,14 +89,11 @@ var quernRally = &gpu.Kernel{Declared: compiled.Declaration{Name: "rally", Code:
 // early after life cycles.
 func LaunchRally(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], trips *gpu.Buffer[uint32], total *gpu.Buffer[int64], life int64) error {
 	l, err := quernRally.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, words)
 	gpu.SliceArg(l, trips)
 	gpu.SliceArg(l, total)
 	gpu.Arg(l, life)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernEcho16Actor = &gpu.Kernel{Declared: compiled.Declaration{Name: "echo16Actor", Code: &quernPTX, Host: ring.Loop(quernHostEcho16), Plain: ring.Loop(quernPlainEcho16)}}
@@ -144,26 +138,20 @@ func quernPlainMirror(r *host2.Run) {
 }
 
 func quernHostMirror(r *host2.Run) {
-	words := host2.Slice[uint64](r, 0)
-	life := host2.Value[int64](r, 1)
+	words, life := host2.Slice[uint64](r, 0), host2.Value[int64](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		firstX := 0
 		count := min(dimX, 1) - firstX
 		same := 0 < len(words) && 16 < len(words)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Mirror(r, life, words, dimX, firstX, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Mirror(r, life, words, dimX, firstX, count, same)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int, firstX int, count int, same bool) {
+func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX, firstX, count int, same bool) {
 	if count <= 0 {
 		return
 	}
@@ -174,9 +162,7 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int, firstX 
 			var now int64
 			var t4 bool
 			/*line bare.go:39*/ for {
-				if r.Halted() {
-					/*line bare.go:39*/ r.Halt()
-				}
+				/*line bare.go:39*/ r.CheckHalt()
 				t4 = last != 18446744073709551615
 				if t4 {
 					/*line bare.go:39*/ now = kernel.Clock()
@@ -204,9 +190,7 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int, firstX 
 		var now int64
 		var t4 bool
 		/*line bare.go:39*/ for {
-			if r.Halted() {
-				/*line bare.go:39*/ r.Halt()
-			}
+			/*line bare.go:39*/ r.CheckHalt()
 			t4 = last != 18446744073709551615
 			if t4 {
 				/*line bare.go:39*/ now = kernel.Clock()
@@ -221,7 +205,7 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int, firstX 
 				last = v
 			}
 		}
-	} /*line quern_gen.go:224:1*/
+	} /*line quern_gen.go:208:1*/
 }
 
 func quernPlainRally(r *host2.Run) {
@@ -230,13 +214,8 @@ func quernPlainRally(r *host2.Run) {
 }
 
 func quernHostRally(r *host2.Run) {
-	words := host2.Slice[uint64](r, 0)
-	trips := host2.Slice[uint32](r, 1)
-	total := host2.Slice[int64](r, 2)
-	life := host2.Value[int64](r, 3)
+	words, trips, total, life := host2.Slice[uint64](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int64](r, 2), host2.Value[int64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := 16 * (1 - blockX)
@@ -244,17 +223,14 @@ func quernHostRally(r *host2.Run) {
 		firstX := 0
 		count := min(dimX, 1) - firstX
 		same := 0 < len(words) && from >= 0 && from < len(words) && 16 < len(words) && 0 < len(total) && 1 < len(total)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rally(r, trips, blockX, words, from, life, total, dimX, firstX, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Rally(r, trips, blockX, words, from, life, total, dimX, firstX, count, same)
 		}
-	} /*line quern_gen.go:253:1*/
+	} /*line quern_gen.go:229:1*/
 }
 
 //go:noinline
-func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, from int, life int64, total []int64, dimX int, firstX int, count int, same bool) {
+func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, from int, life int64, total []int64, dimX, firstX, count int, same bool) {
 	if count <= 0 {
 		return
 	}
@@ -267,18 +243,14 @@ func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, fr
 			/*line bare.go:57*/ born := kernel.GlobalTimer()
 			last := begin
 			for i := 0; i < len(trips); i++ {
-				if r.Halted() {
-					/*line bare.go:59*/ r.Halt()
-				}
-				/*line bare.go:60*/ number := uint64(i) + 1
+				/*line bare.go:59*/ r.CheckHalt()
+				number := uint64(i) + 1
 				if blockX == 0 {
 					kernel.StoreRelaxed(&words[0], number)
 				}
 				var loaded uint64
 				for {
-					if r.Halted() {
-						/*line bare.go:65*/ r.Halt()
-					}
+					/*line bare.go:65*/ r.CheckHalt()
 					/*line bare.go:65*/ loaded = host2.Load64(r, &words[from])
 					if !(loaded != number) {
 						break
@@ -318,18 +290,14 @@ threads:
 		/*line bare.go:57*/ born := kernel.GlobalTimer()
 		last := begin
 		for i := 0; i < len(trips); i++ {
-			if r.Halted() {
-				/*line bare.go:59*/ r.Halt()
-			}
-			/*line bare.go:60*/ number := uint64(i) + 1
+			/*line bare.go:59*/ r.CheckHalt()
+			number := uint64(i) + 1
 			if blockX == 0 {
 				kernel.StoreRelaxed(&words[0], number)
 			}
 			var loaded uint64
 			for {
-				if r.Halted() {
-					/*line bare.go:65*/ r.Halt()
-				}
+				/*line bare.go:65*/ r.CheckHalt()
 				/*line bare.go:65*/ loaded = host2.Load64(r, &words[from])
 				if !(loaded != number) {
 					break
@@ -356,10 +324,10 @@ threads:
 			/*line bare.go:79*/ total[0] = t10
 			/*line bare.go:79*/ total[1] = t12
 		}
-	} /*line quern_gen.go:359:1*/
+	} /*line quern_gen.go:327:1*/
 }
 
-func quernBlockEcho16(t kernel.Thread, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
+func quernBlockEcho16(t kernel.Thread, state *uint64, in, out *Message16, action *kernel.Action) {
 	result := echo16(t, state, in, out)
 	if result > kernel.Again {
 		panic("the handler returned an action that package kernel does not have")
@@ -369,11 +337,11 @@ func quernBlockEcho16(t kernel.Thread, state *uint64, in *Message16, out *Messag
 	}
 }
 
-func quernPlainEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
+func quernPlainEcho16(r *host2.Run, state *uint64, in, out *Message16, action *kernel.Action) {
 	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockEcho16(t_, state, in, out, action) })
 }
 
-func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16, action *kernel.Action) {
+func quernHostEcho16(r *host2.Run, state *uint64, in, out *Message16, action *kernel.Action) {
 	var iFirst int
 	size := 4 - 32*3 - 32
 	size2 := 32 * 4
@@ -390,43 +358,28 @@ func quernHostEcho16(r *host2.Run, state *uint64, in *Message16, out *Message16,
 		at = iFirst + size3
 		at2 = iFirst + size4
 		at3 = iFirst + size5
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Echo16(r, out, iFirst, in, at, at2, at3)
-			}
-		}
+		quernRow1Echo16(r, out, iFirst, in, at, at2, at3)
 	}
 	iFirst2 = max(iFirst, 0)
 	for ; iFirst2 < 4; iFirst2 += 32 {
-		for threadZ := range 1 {
-			/*line handlers.go:35:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Echo16(r, iFirst2, out, in)
-			}
-		}
+		quernRow2Echo16(r, iFirst2, out, in)
 	}
-	/*line handlers.go:41:10000*/ for threadZ := range 1 {
-		/*line handlers.go:42:10000*/ for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow3Echo16(r, state, result, action)
-		}
-	} /*line quern_gen.go:414:1*/
+	quernRow3Echo16(r, state, result, action) /*line quern_gen.go:367:1*/
 }
 
 //go:noinline
-func quernRow1Echo16(r *host2.Run, out *Message16, iFirst int, in *Message16, at int, at2 int, at3 int) {
+func quernRow1Echo16(r *host2.Run, out *Message16, iFirst int, in *Message16, at, at2, at3 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:21*/ out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
 		/*line handlers.go:21*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
 		/*line handlers.go:21*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
 		/*line handlers.go:21*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-	} /*line quern_gen.go:425:1*/
+	} /*line quern_gen.go:378:1*/
 }
 
 //go:noinline
-func quernRow2Echo16(r *host2.Run, iFirst2 int, out *Message16, in *Message16) {
+func quernRow2Echo16(r *host2.Run, iFirst2 int, out, in *Message16) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count := min(4-iFirst2, 32)
 		if count <= 0 {
@@ -443,7 +396,7 @@ func quernRow2Echo16(r *host2.Run, iFirst2 int, out *Message16, in *Message16) {
 		/*line handlers.go:20*/ if iFirst2+threadX < 4 {
 			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-	} /*line quern_gen.go:446:1*/
+	} /*line quern_gen.go:399:1*/
 }
 
 //go:noinline
@@ -460,10 +413,10 @@ func quernRow3Echo16(r *host2.Run, state *uint64, result kernel.Action, action *
 //line handlers.go:19
 			*action = result
 		}
-	} /*line quern_gen.go:463:1*/
+	} /*line quern_gen.go:416:1*/
 }
 
-func quernBlockEcho64(t kernel.Thread, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
+func quernBlockEcho64(t kernel.Thread, state *uint64, in, out *Message64, action *kernel.Action) {
 	result := echo64(t, state, in, out)
 	if result > kernel.Again {
 		panic("the handler returned an action that package kernel does not have")
@@ -473,11 +426,11 @@ func quernBlockEcho64(t kernel.Thread, state *uint64, in *Message64, out *Messag
 	}
 }
 
-func quernPlainEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
+func quernPlainEcho64(r *host2.Run, state *uint64, in, out *Message64, action *kernel.Action) {
 	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockEcho64(t_, state, in, out, action) })
 }
 
-func quernHostEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64, action *kernel.Action) {
+func quernHostEcho64(r *host2.Run, state *uint64, in, out *Message64, action *kernel.Action) {
 	var iFirst int
 	size := 16 - 32*3 - 32
 	size2 := 32 * 4
@@ -494,43 +447,28 @@ func quernHostEcho64(r *host2.Run, state *uint64, in *Message64, out *Message64,
 		at = iFirst + size3
 		at2 = iFirst + size4
 		at3 = iFirst + size5
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Echo64(r, out, iFirst, in, at, at2, at3)
-			}
-		}
+		quernRow1Echo64(r, out, iFirst, in, at, at2, at3)
 	}
-	iFirst2 = max(iFirst, 0)
-	for ; iFirst2 < 16; iFirst2 += 32 {
-		for threadZ := range 1 {
-			/*line handlers.go:46:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Echo64(r, iFirst2, out, in)
-			}
-		}
+	/*line :38:500*/ iFirst2 = max(iFirst, 0)
+	/*line :39:500*/ for ; iFirst2 < 16; iFirst2 += 32 {
+		quernRow2Echo64(r, iFirst2, out, in)
 	}
-	/*line handlers.go:52*/ for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow3Echo64(r, state, result, action)
-		}
-	} /*line quern_gen.go:518:1*/
+	/*line :42:500*/ quernRow3Echo64(r, state, result, action) /*line quern_gen.go:456:1*/
 }
 
 //go:noinline
-func quernRow1Echo64(r *host2.Run, out *Message64, iFirst int, in *Message64, at int, at2 int, at3 int) {
+func quernRow1Echo64(r *host2.Run, out *Message64, iFirst int, in *Message64, at, at2, at3 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:32*/ out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
 		/*line handlers.go:32*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
 		/*line handlers.go:32*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
 		/*line handlers.go:32*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-	} /*line quern_gen.go:529:1*/
+	} /*line quern_gen.go:467:1*/
 }
 
 //go:noinline
-func quernRow2Echo64(r *host2.Run, iFirst2 int, out *Message64, in *Message64) {
+func quernRow2Echo64(r *host2.Run, iFirst2 int, out, in *Message64) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count := min(16-iFirst2, 32)
 		if count <= 0 {
@@ -547,7 +485,7 @@ func quernRow2Echo64(r *host2.Run, iFirst2 int, out *Message64, in *Message64) {
 		/*line handlers.go:31*/ if iFirst2+threadX < 16 {
 			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-	} /*line quern_gen.go:550:1*/
+	} /*line quern_gen.go:488:1*/
 }
 
 //go:noinline
@@ -564,10 +502,10 @@ func quernRow3Echo64(r *host2.Run, state *uint64, result kernel.Action, action *
 //line handlers.go:30
 			*action = result
 		}
-	} /*line quern_gen.go:567:1*/
+	} /*line quern_gen.go:505:1*/
 }
 
-func quernBlockEcho256(t kernel.Thread, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
+func quernBlockEcho256(t kernel.Thread, state *uint64, in, out *Message256, action *kernel.Action) {
 	result := echo256(t, state, in, out)
 	if result > kernel.Again {
 		panic("the handler returned an action that package kernel does not have")
@@ -577,11 +515,11 @@ func quernBlockEcho256(t kernel.Thread, state *uint64, in *Message256, out *Mess
 	}
 }
 
-func quernPlainEcho256(r *host2.Run, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
+func quernPlainEcho256(r *host2.Run, state *uint64, in, out *Message256, action *kernel.Action) {
 	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockEcho256(t_, state, in, out, action) })
 }
 
-func quernHostEcho256(r *host2.Run, state *uint64, in *Message256, out *Message256, action *kernel.Action) {
+func quernHostEcho256(r *host2.Run, state *uint64, in, out *Message256, action *kernel.Action) {
 	var iFirst int
 	size := 64 - 32*3 - 32
 	size2 := 32 * 4
@@ -598,43 +536,28 @@ func quernHostEcho256(r *host2.Run, state *uint64, in *Message256, out *Message2
 		at = iFirst + size3
 		at2 = iFirst + size4
 		at3 = iFirst + size5
-		for threadZ := range 1 {
-			/*line handlers.go:48:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Echo256(r, out, iFirst, in, at, at2, at3)
-			}
-		}
+		quernRow1Echo256(r, out, iFirst, in, at, at2, at3)
 	}
-	/*line handlers.go:54:10000*/ iFirst2 = max(iFirst, 0)
-	/*line handlers.go:55*/ for ; iFirst2 < 64; iFirst2 += 32 {
-		for threadZ := range 1 {
-			/*line handlers.go:57:10000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Echo256(r, iFirst2, out, in)
-			}
-		}
+	iFirst2 = max(iFirst, 0)
+	for ; iFirst2 < 64; iFirst2 += 32 {
+		quernRow2Echo256(r, iFirst2, out, in)
 	}
-	/*line handlers.go:63*/ for threadZ := range 1 {
-		/*line handlers.go:64:10000*/ for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow3Echo256(r, state, result, action)
-		}
-	} /*line quern_gen.go:622:1*/
+	quernRow3Echo256(r, state, result, action) /*line quern_gen.go:545:1*/
 }
 
 //go:noinline
-func quernRow1Echo256(r *host2.Run, out *Message256, iFirst int, in *Message256, at int, at2 int, at3 int) {
+func quernRow1Echo256(r *host2.Run, out *Message256, iFirst int, in *Message256, at, at2, at3 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:43*/ out.Words[iFirst+threadX] = in.Words[iFirst+threadX] + 1
 		/*line handlers.go:43*/ out.Words[at+threadX] = in.Words[at+threadX] + 1
 		/*line handlers.go:43*/ out.Words[at2+threadX] = in.Words[at2+threadX] + 1
 		/*line handlers.go:43*/ out.Words[at3+threadX] = in.Words[at3+threadX] + 1
-	} /*line quern_gen.go:633:1*/
+	} /*line quern_gen.go:556:1*/
 }
 
 //go:noinline
-func quernRow2Echo256(r *host2.Run, iFirst2 int, out *Message256, in *Message256) {
+func quernRow2Echo256(r *host2.Run, iFirst2 int, out, in *Message256) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count := min(64-iFirst2, 32)
 		if count <= 0 {
@@ -648,10 +571,10 @@ func quernRow2Echo256(r *host2.Run, iFirst2 int, out *Message256, in *Message256
 	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line handlers.go:42:10000*/ if iFirst2+threadX < 64 {
+		/*line :42:500*/ if iFirst2+threadX < 64 {
 			out.Words[iFirst2+threadX] = in.Words[iFirst2+threadX] + 1
 		}
-	} /*line quern_gen.go:654:1*/
+	} /*line quern_gen.go:577:1*/
 }
 
 //go:noinline
@@ -661,14 +584,14 @@ func quernRow3Echo256(r *host2.Run, state *uint64, result kernel.Action, action 
 		/*line handlers.go:45*/ if threadX == 0 {
 			*state++
 		}
-		/*line handlers.go:41:10000*/ if result > 4 {
+		/*line :41:500*/ if result > 4 {
 			/*line handlers.go:41*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		if threadX == 0 {
 //line handlers.go:41
 			*action = result
 		}
-	} /*line quern_gen.go:671:1*/
+	} /*line quern_gen.go:594:1*/
 }
 
 func quernBlockRelay(t kernel.Thread, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
@@ -686,12 +609,7 @@ func quernPlainRelay(r *host2.Run, contexts []actor.Context, state *Court, in *B
 }
 
 func quernHostRelay(r *host2.Run, contexts []actor.Context, state *Court, in *Ball, out *uint64, action *kernel.Action) {
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1Relay(r, contexts, in, state, out, action)
-		}
-	}
+	quernRow1Relay(r, contexts, in, state, out, action)
 }
 
 //go:noinline
@@ -703,27 +621,27 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 			/*line relay.go:61*/ _ = row[threadX]
 			t2 := &row[threadX]
 			var result0 kernel.Action
-			/*line relay.go:64:20000*/ switch {
-//line relay.go:65:20000
+			/*line :64:500*/ switch {
+//line :65:500
 			default:
 				/*line relay.go:62*/ if threadX != 0 {
 					result0 = 1
-//line relay.go:64:20000
+//line :64:500
 				} else {
-					/*line relay.go:65:20000*/ t1 := in.Kind
-					/*line relay.go:66:20000*/ if t1 == 0 {
-						/*line relay.go:67:20000*/ if state.Next.Mailbox == 0 {
+					/*line :65:500*/ t1 := in.Kind
+					/*line :66:500*/ if t1 == 0 {
+						/*line :67:500*/ if state.Next.Mailbox == 0 {
 							result0 = 0
 							break
 						}
-						/*line relay.go:70:20000*/ t3 := state.Next
+						/*line :70:500*/ t3 := state.Next
 						/*line relay.go:70*/ result02 := actor.Send[Ball](kernel.Thread{}, t2, t3, in)
 						if !result02 {
 							/*line relay.go:71*/ result0 = 4
 							break
 						}
 						/*line relay.go:73*/ now := kernel.Clock()
-						/*line relay.go:74:20000*/ if state.Last != 0 {
+						/*line :74:500*/ if state.Last != 0 {
 							t7 := uint32(now - state.Last)
 							/*line relay.go:75*/ result03 := tripBucket(t7)
 							/*line relay.go:75*/ state.Trips[result03]++
@@ -740,13 +658,12 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 					} else if t1 == 2 {
 						state.Next = actor.Ref[Ball]{}
 					} else if t1 == 3 {
-//line relay.go:85:20000
+//line :85:500
 						*out = state.Balls
-//line relay.go:86
 					} else if t1 == 4 {
-//line relay.go:87:20000
+//line :87:500
 						*out = uint64(state.Trips[in.Number%464])
-//line relay.go:88:20000
+//line :88:500
 					} else if t1 == 5 {
 						/*line relay.go:89*/ now2 := kernel.Clock()
 //line relay.go:89
@@ -759,42 +676,42 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 					result0 = 1
 				}
 			}
-			/*line relay.go:61:20000*/ if result0 > 4 {
+			/*line :61:500*/ if result0 > 4 {
 				/*line relay.go:61*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 			}
-			/*line relay.go:63:20000*/ if threadX == 0 {
+			if threadX == 0 {
 //line relay.go:61
 				*action = result0
 			}
 		}
-		/*line relay.go:64:20000*/ return
+		/*line :64:500*/ return
 	}
-	/*line relay.go:66:20000*/ for threadX := range 32 {
+	/*line :66:500*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line relay.go:61*/ _ = contexts[threadX]
 		/*line relay.go:61*/ t2 := &contexts[threadX]
 		var result0 kernel.Action
-		/*line relay.go:63:20000*/ switch {
-//line relay.go:64:20000
+		switch {
+//line :64:500
 		default:
 			/*line relay.go:62*/ if threadX != 0 {
 				result0 = 1
-//line relay.go:64:20000
+//line :64:500
 			} else {
-				/*line relay.go:65:20000*/ t1 := in.Kind
-				/*line relay.go:66:20000*/ if t1 == 0 {
-					/*line relay.go:67:20000*/ if state.Next.Mailbox == 0 {
+				/*line :65:500*/ t1 := in.Kind
+				/*line :66:500*/ if t1 == 0 {
+					/*line :67:500*/ if state.Next.Mailbox == 0 {
 						result0 = 0
 						break
 					}
-					/*line relay.go:70:20000*/ t3 := state.Next
+					/*line :70:500*/ t3 := state.Next
 					/*line relay.go:70*/ result02 := actor.Send[Ball](kernel.Thread{}, t2, t3, in)
 					if !result02 {
 						/*line relay.go:71*/ result0 = 4
 						break
 					}
 					/*line relay.go:73*/ now := kernel.Clock()
-					/*line relay.go:74:20000*/ if state.Last != 0 {
+					/*line :74:500*/ if state.Last != 0 {
 						t7 := uint32(now - state.Last)
 						/*line relay.go:75*/ result03 := tripBucket(t7)
 						/*line relay.go:75*/ state.Trips[result03]++
@@ -811,13 +728,12 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 				} else if t1 == 2 {
 					state.Next = actor.Ref[Ball]{}
 				} else if t1 == 3 {
-//line relay.go:85:20000
+//line :85:500
 					*out = state.Balls
-//line relay.go:86
 				} else if t1 == 4 {
-//line relay.go:87:20000
+//line :87:500
 					*out = uint64(state.Trips[in.Number%464])
-//line relay.go:88:20000
+//line :88:500
 				} else if t1 == 5 {
 					/*line relay.go:89*/ now2 := kernel.Clock()
 //line relay.go:89
@@ -830,14 +746,14 @@ func quernRow1Relay(r *host2.Run, contexts []actor.Context, in *Ball, state *Cou
 				result0 = 1
 			}
 		}
-		/*line relay.go:61:20000*/ if result0 > 4 {
+		/*line :61:500*/ if result0 > 4 {
 			/*line relay.go:61*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
-		/*line relay.go:63:20000*/ if threadX == 0 {
+		if threadX == 0 {
 //line relay.go:61
 			*action = result0
 		}
-	} /*line quern_gen.go:840:1*/
+	} /*line quern_gen.go:756:1*/
 }
 
-//line relay.go:65:20000
+//line :65:500

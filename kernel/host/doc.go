@@ -29,7 +29,7 @@
 // A panic in a Func, from Go's own checks or from [Fail], ends the launch: the
 // other workers stop after their current block, and Execute returns a [Failure]
 // with the position. An [Interrupt] ends a launch in the same way: loops that may
-// run for long check [Run.Halted] in each iteration.
+// run for long call [Run.CheckHalt] in each iteration.
 //
 // The package does not validate launches: the driver checks sizes and types of
 // the arguments.

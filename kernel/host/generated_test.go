@@ -28,9 +28,7 @@ func spin(r *host.Run, begun func()) {
 		begun()
 //line spin.go:7
 		for {
-			if r.Halted() {
-				r.Halt()
-			}
+			r.CheckHalt()
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -115,6 +116,37 @@ func TestRowsOfBlocks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestRowsOfABlock(t *testing.T) {
+	for _, block := range []kernel.Dim3{{X: 32}, {X: 1, Y: 3}, {X: 8, Y: 1, Z: 2}, {X: 4, Y: 3, Z: 2}} {
+		var got, want []kernel.Dim3
+		failure := host.Execute(func(r *host.Run) {
+			for r.Next() {
+				for range 2 { // a block has several loops
+					for row := 0; r.Row(row); row++ {
+						got = append(got, r.ThreadIdx)
+					}
+					if r.ThreadIdx != (kernel.Dim3{}) {
+						t.Errorf("thread %v after the rows", r.ThreadIdx)
+					}
+				}
+			}
+		}, &host.Launch{Grid: kernel.Dim3{X: 2}, Block: block, Workers: 1})
+		if failure != nil {
+			t.Fatalf("failed: %+v", failure)
+		}
+		for range 4 {
+			for z := range max(block.Z, 1) {
+				for y := range max(block.Y, 1) {
+					want = append(want, kernel.Dim3{Y: y, Z: z})
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("rows of %v: %v, want %v", block, got, want)
+		}
 	}
 }
 
@@ -372,7 +404,7 @@ func TestCancellation(t *testing.T) {
 		for _, workers := range []int{1, 2} {
 			got := host.Execute(func(r *host.Run) { spin(r, func() { go i.GiveUp(cause) }) },
 				&host.Launch{Grid: kernel.Dim3{X: 4}, Block: kernel.Dim3{X: 1}, Workers: workers, Interrupt: &i})
-			if got == nil || got.Canceled != cause || workers == 1 && (filepath.Base(got.File) != "spin.go" || got.Line != 9) {
+			if got == nil || got.Canceled != cause || workers == 1 && (filepath.Base(got.File) != "spin.go" || got.Line != 8) {
 				t.Errorf("%d workers: got %+v", workers, got)
 			}
 		}
@@ -382,7 +414,7 @@ func TestCancellation(t *testing.T) {
 		i.Limit(5*time.Millisecond, cause)
 		one := &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 1}, Interrupt: &i}
 		for range 3 {
-			if got := host.Execute(func(r *host.Run) { spin(r, func() {}) }, one); got == nil || got.Canceled != cause || got.Line != 9 {
+			if got := host.Execute(func(r *host.Run) { spin(r, func() {}) }, one); got == nil || got.Canceled != cause || got.Line != 8 {
 				t.Fatalf("got %+v", got)
 			}
 			if got := host.Execute(func(r *host.Run) {}, one); got != nil {

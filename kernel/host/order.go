@@ -37,9 +37,7 @@ func Load64(r *Run, p *uint64) uint64 {
 
 // poll ends the thread if the launch has failed or was canceled.
 func (r *Run) poll() {
-	if r.Halted() {
-		r.Halt()
-	}
+	r.CheckHalt()
 	if !r.called || r.loads%loadsPerYield == 0 {
 		runtime.Gosched()
 	}

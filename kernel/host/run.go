@@ -156,6 +156,25 @@ func (r *Run) NextRow(limit int) int {
 	return (1 + r.further) * r.BlockDim.X
 }
 
+// Row moves ThreadIdx to the next row of the block's threads along X, whose number is row, and
+// reports whether there is one. Compiled kernels call it in loops that count rows from 0.
+func (r *Run) Row(row int) bool {
+	at := &r.ThreadIdx
+	if row == 0 {
+		at.Y, at.Z = 0, 0
+		return true
+	}
+	if at.Y++; at.Y < r.BlockDim.Y {
+		return true
+	}
+	at.Y = 0
+	if at.Z++; at.Z < r.BlockDim.Z {
+		return true
+	}
+	at.Z = 0
+	return false
+}
+
 // skip records that the current block is not run because the launch was canceled.
 func (r *Run) skip() {
 	if cause := r.launch.cause.Load(); cause != nil {
@@ -163,13 +182,17 @@ func (r *Run) skip() {
 	}
 }
 
-// Halted reports whether the launch has failed or was canceled. Compiled kernels
-// call it in each iteration of loops that may run for long, and then call Halt.
-func (r *Run) Halted() bool { return r.launch.halted.Load() }
+// CheckHalt ends the current thread, and with it the worker's part in the launch, if the
+// launch has failed or was canceled. Compiled kernels call it in each iteration of loops
+// that may run for long. It is small enough for the Go compiler to inline it.
+func (r *Run) CheckHalt() {
+	if r.launch.halted.Load() {
+		r.halt()
+	}
+}
 
-// Halt ends the current thread, and with it the worker's part in a launch that
-// has failed or was canceled.
-func (r *Run) Halt() {
+// halt ends the current thread of a launch that has failed or was canceled.
+func (r *Run) halt() {
 	if cause := r.launch.cause.Load(); cause != nil {
 		panic(canceled{*cause})
 	}

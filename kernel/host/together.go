@@ -134,9 +134,7 @@ func (r *Run) SyncCluster() {
 
 // stop ends a block whose barrier cannot complete.
 func (m *member) stop(r *Run, at *barrier, name string) {
-	if r.Halted() {
-		r.Halt()
-	}
+	r.CheckHalt()
 	panic("waits in " + name + ", but another block has ended")
 }
 

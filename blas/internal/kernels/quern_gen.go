@@ -18,13 +18,14 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "be28348ddc9763d7bd291b18ced02ce5c0de0efeff821e24dab46654eb33f899",
+	Sum:     "12758cb61ec3c2cd2062af6b372ca53fd799f5a918b44364603a80f0f22e021c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 
 type quern_gen_is_stale__run_go_generate__gemmLarge func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__gemmSmall func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__gemmDouble func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float64, float64, []float64, []float64, []float64, int, int, int, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__sumParts_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__gemmCPU_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
@@ -49,14 +50,6 @@ type quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8
 type quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int32, int32, []kernel.TileMap, []uint8, []uint8, []int32)
 type quern_gen_is_stale__run_go_generate__roundRows func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__absLines_float32 func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__product128 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__product128x64 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__product64 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__product64x4 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__product32x4 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__product128b func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__product256 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__sumTiles_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__dot_float32 func(kernel.Thread, int, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__dot_float64 func(kernel.Thread, int, int, int, int, []float64, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__asum_float32 func(kernel.Thread, int, int, int, []float32, []float32)
@@ -121,6 +114,7 @@ type quern_gen_is_stale__run_go_generate__rot_float32 func(kernel.Thread, int, i
 type quern_gen_is_stale__run_go_generate__axpyCPU_float32 func(kernel.Thread, int, float32, []float32, []float32)
 
 var quern_gemmLarge quern_gen_is_stale__run_go_generate__gemmLarge = gemmLarge
+var quern_gemmSmall quern_gen_is_stale__run_go_generate__gemmSmall = gemmSmall
 var quern_gemmDouble quern_gen_is_stale__run_go_generate__gemmDouble = gemmDouble
 var quern_sumParts_float32 quern_gen_is_stale__run_go_generate__sumParts_float32 = sumParts[float32]
 var quern_gemmCPU_float32 quern_gen_is_stale__run_go_generate__gemmCPU_float32 = gemmCPU[float32]
@@ -145,14 +139,6 @@ var quern_groupInteger_int8_int8_16_int8_16_int8 quern_gen_is_stale__run_go_gene
 var quern_groupInteger_uint8_uint8_16_uint8_16_uint8 quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 = groupInteger[uint8, uint8, [16]uint8, [16]uint8]
 var quern_roundRows quern_gen_is_stale__run_go_generate__roundRows = roundRows
 var quern_absLines_float32 quern_gen_is_stale__run_go_generate__absLines_float32 = absLines[float32]
-var quern_product128 quern_gen_is_stale__run_go_generate__product128 = product128
-var quern_product128x64 quern_gen_is_stale__run_go_generate__product128x64 = product128x64
-var quern_product64 quern_gen_is_stale__run_go_generate__product64 = product64
-var quern_product64x4 quern_gen_is_stale__run_go_generate__product64x4 = product64x4
-var quern_product32x4 quern_gen_is_stale__run_go_generate__product32x4 = product32x4
-var quern_product128b quern_gen_is_stale__run_go_generate__product128b = product128b
-var quern_product256 quern_gen_is_stale__run_go_generate__product256 = product256
-var quern_sumTiles_float32 quern_gen_is_stale__run_go_generate__sumTiles_float32 = sumTiles[float32]
 var quern_dot_float32 quern_gen_is_stale__run_go_generate__dot_float32 = dot[float32]
 var quern_dot_float64 quern_gen_is_stale__run_go_generate__dot_float64 = dot[float64]
 var quern_asum_float32 quern_gen_is_stale__run_go_generate__asum_float32 = asum[float32]
@@ -206,12 +192,9 @@ var quernGemmLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmLarge
 // LaunchGemmLarge runs gemmLarge on the grid g.
 //
 // gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
-// thread, for whole tiles of aligned matrices. See gemmTile.
+// thread. See gemmTile.
 func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmLarge.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -236,7 +219,41 @@ func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
+}
+
+var quernGemmSmall = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmSmall", Code: &quernPTX}}
+
+// LaunchGemmSmall runs gemmSmall on the grid g.
+//
+// gemmSmall computes tiles of 64x64 elements of C, and 8x8 elements per thread.
+func LaunchGemmSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
+	l, err := quernGemmSmall.Begin(s, g)
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	return l.EndBegun(err)
 }
 
 var quernGemmDouble = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmDouble", Code: &quernPTX}}
@@ -246,9 +263,6 @@ var quernGemmDouble = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmDoub
 // gemmDouble computes tiles of 64x64 elements of C in float64, and 4x8 elements per thread.
 func LaunchGemmDouble(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
 	l, err := quernGemmDouble.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -273,7 +287,7 @@ func LaunchGemmDouble(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, off
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSumParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumParts[float32]", Code: &quernPTX, Host: quernHostSumParts[float32], Plain: quernPlainSumParts[float32]}}
@@ -293,9 +307,6 @@ func LaunchSumParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, parts,
 		k = quernSumParts_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, parts)
@@ -314,7 +325,7 @@ func LaunchSumParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, parts,
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGemmCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmCPU[float32]", Code: &quernPTX, Host: quernHostGemmCPU[float32], Plain: quernPlainGemmCPU[float32]}}
@@ -332,9 +343,6 @@ func LaunchGemmCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, k_, fla
 		k = quernGemmCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k_)
@@ -358,7 +366,7 @@ func LaunchGemmCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, k_, fla
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDoubleLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "doubleLarge", Code: &quernPTX}}
@@ -369,9 +377,6 @@ var quernDoubleLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "doubleL
 // elements per warp. See doubleTile.
 func LaunchDoubleLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
 	l, err := quernDoubleLarge.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -396,7 +401,7 @@ func LaunchDoubleLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, of
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDoubleSmall = &gpu.Kernel{Declared: compiled.Declaration{Name: "doubleSmall", Code: &quernPTX}}
@@ -406,9 +411,6 @@ var quernDoubleSmall = &gpu.Kernel{Declared: compiled.Declaration{Name: "doubleS
 // doubleSmall computes tiles of 64x64 elements of C, and 32x32 elements per warp.
 func LaunchDoubleSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float64, a, b, c *gpu.Buffer[float64], post, ldr, stepR int, bias, residual *gpu.Buffer[float64]) error {
 	l, err := quernDoubleSmall.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -433,7 +435,7 @@ func LaunchDoubleSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, of
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGemvRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvRows[float32]", Code: &quernPTX}}
@@ -451,9 +453,6 @@ func LaunchGemvRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, column
 		k = quernGemvRows_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, columns)
 	gpu.Arg(l, part)
@@ -466,7 +465,7 @@ func LaunchGemvRows[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, column
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGemvColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvColumns[float32]", Code: &quernPTX}}
@@ -485,9 +484,6 @@ func LaunchGemvColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 		k = quernGemvColumns_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, columns)
 	gpu.Arg(l, part)
@@ -500,7 +496,7 @@ func LaunchGemvColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSumVectors_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumVectors[float32]", Code: &quernPTX, Host: quernHostSumVectors[float32], Plain: quernPlainSumVectors[float32]}}
@@ -518,9 +514,6 @@ func LaunchSumVectors[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, parts, 
 		k = quernSumVectors_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, parts)
 	gpu.Arg(l, incY)
@@ -528,7 +521,7 @@ func LaunchSumVectors[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, parts, 
 	gpu.Arg(l, beta)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGer_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "ger[float32]", Code: &quernPTX, Host: quernHostGer[float32], Plain: quernPlainGer[float32]}}
@@ -546,9 +539,6 @@ func LaunchGer[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, columns, ld
 		k = quernGer_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, columns)
 	gpu.Arg(l, lda)
@@ -558,7 +548,7 @@ func LaunchGer[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, columns, ld
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, a)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGemvRowsCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvRowsCPU[float32]", Code: &quernPTX, Host: quernHostGemvRowsCPU[float32], Plain: quernPlainGemvRowsCPU[float32]}}
@@ -576,9 +566,6 @@ func LaunchGemvRowsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 		k = quernGemvRowsCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, columns)
 	gpu.Arg(l, part)
@@ -589,7 +576,7 @@ func LaunchGemvRowsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, col
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGemvColumnsCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemvColumnsCPU[float32]", Code: &quernPTX, Host: quernHostGemvColumnsCPU[float32], Plain: quernPlainGemvColumnsCPU[float32]}}
@@ -607,9 +594,6 @@ func LaunchGemvColumnsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, 
 		k = quernGemvColumnsCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, columns)
 	gpu.Arg(l, part)
@@ -621,7 +605,7 @@ func LaunchGemvColumnsCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, 
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGroupFloat_kernel_Float16_kernel_Float16_8_kernel_Float16_8_kernel_Float16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupFloat[kernel.Float16,kernel.Float16,[8]kernel.Float16,[8]kernel.Float16]", Code: &quernPTX}}
@@ -656,9 +640,6 @@ func LaunchGroupFloat[A kernel.Float16 | kernel.BFloat16 | float32 | kernel.Floa
 		return compiled.NoInstance("groupFloat", (func(A, B, LA, LB))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, blocks)
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
@@ -681,7 +662,7 @@ func LaunchGroupFloat[A kernel.Float16 | kernel.BFloat16 | float32 | kernel.Floa
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGroupInteger_int8_int8_16_int8_16_int8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "groupInteger[int8,int8,[16]int8,[16]int8]", Code: &quernPTX}}
@@ -701,9 +682,6 @@ func LaunchGroupInteger[A int8 | uint8, B int8 | uint8, LA [16]int8 | [16]uint8,
 		return compiled.NoInstance("groupInteger", (func(A, B, LA, LB))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, blocks)
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
@@ -721,7 +699,7 @@ func LaunchGroupInteger[A int8 | uint8, B int8 | uint8, LA [16]int8 | [16]uint8,
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRoundRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "roundRows", Code: &quernPTX, Host: quernHostRoundRows, Plain: quernPlainRoundRows}}
@@ -732,9 +710,6 @@ var quernRoundRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "roundRows
 // format, to nearest and ties away from zero.
 func LaunchRoundRows(s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices int, from, to *gpu.Buffer[float32]) error {
 	l, err := quernRoundRows.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, columns)
 	gpu.Arg(l, strideFrom)
@@ -744,7 +719,7 @@ func LaunchRoundRows(s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strid
 	gpu.Arg(l, matrices)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAbsLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "absLines[float32]", Code: &quernPTX, Host: quernHostAbsLines_float32, Plain: quernPlainAbsLines[float32]}}
@@ -766,9 +741,6 @@ func LaunchAbsLines[T float32 | float64](s *gpu.Stream, g gpu.Grid, lines, n, pa
 		k = quernAbsLines_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, lines)
 	gpu.Arg(l, n)
 	gpu.Arg(l, parts)
@@ -778,331 +750,7 @@ func LaunchAbsLines[T float32 | float64](s *gpu.Stream, g gpu.Grid, lines, n, pa
 	gpu.Arg(l, largest)
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, to)
-	return l.End()
-}
-
-var quernProduct128 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128", Code: &quernPTX}}
-
-// LaunchProduct128 runs product128 on the grid g.
-//
-// product128 computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
-// thread. See productTile.
-func LaunchProduct128(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
-	l, err := quernProduct128.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, whole)
-	gpu.Arg(l, parts)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	gpu.SliceArg(l, partial)
-	return l.End()
-}
-
-var quernProduct128x64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128x64", Code: &quernPTX}}
-
-// LaunchProduct128x64 runs product128x64 on the grid g.
-//
-// product128x64 computes tiles of 128x64 elements of C, and 8x8 elements per thread.
-func LaunchProduct128x64(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
-	l, err := quernProduct128x64.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, whole)
-	gpu.Arg(l, parts)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	gpu.SliceArg(l, partial)
-	return l.End()
-}
-
-var quernProduct64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product64", Code: &quernPTX}}
-
-// LaunchProduct64 runs product64 on the grid g.
-//
-// product64 computes tiles of 64x64 elements of C, and 8x8 elements per thread.
-func LaunchProduct64(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
-	l, err := quernProduct64.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, whole)
-	gpu.Arg(l, parts)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	gpu.SliceArg(l, partial)
-	return l.End()
-}
-
-var quernProduct64x4 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product64x4", Code: &quernPTX}}
-
-// LaunchProduct64x4 runs product64x4 on the grid g.
-//
-// product64x4 is product64 with four slices.
-func LaunchProduct64x4(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
-	l, err := quernProduct64x4.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, whole)
-	gpu.Arg(l, parts)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	gpu.SliceArg(l, partial)
-	return l.End()
-}
-
-var quernProduct32x4 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product32x4", Code: &quernPTX}}
-
-// LaunchProduct32x4 runs product32x4 on the grid g.
-//
-// product32x4 computes tiles of 32x64 elements of C with four slices, and 4x8 elements per
-// thread.
-func LaunchProduct32x4(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
-	l, err := quernProduct32x4.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, whole)
-	gpu.Arg(l, parts)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	gpu.SliceArg(l, partial)
-	return l.End()
-}
-
-var quernProduct128b = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128b", Code: &quernPTX}}
-
-// LaunchProduct128b runs product128b on the grid g.
-//
-// product128b is product128 with 8x8 elements per thread.
-func LaunchProduct128b(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
-	l, err := quernProduct128b.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, whole)
-	gpu.Arg(l, parts)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	gpu.SliceArg(l, partial)
-	return l.End()
-}
-
-var quernProduct256 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product256", Code: &quernPTX}}
-
-// LaunchProduct256 runs product256 on the grid g.
-//
-// product256 computes tiles of 256x128 elements of C, and 16x8 elements per thread.
-func LaunchProduct256(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
-	l, err := quernProduct256.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, whole)
-	gpu.Arg(l, parts)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	gpu.SliceArg(l, partial)
-	return l.End()
-}
-
-var quernSumTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumTiles[float32]", Code: &quernPTX, Host: quernHostSumTiles[float32], Plain: quernPlainSumTiles[float32]}}
-var quernSumTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumTiles[float64]", Code: &quernPTX, Host: quernHostSumTiles[float64], Plain: quernPlainSumTiles[float64]}}
-
-// LaunchSumTiles runs sumTiles on the grid g.
-//
-// sumTiles adds up the parts of the tiles that productTile has not completed, in order, and
-// completes them. The grid is linear over the quads of these tiles.
-func LaunchSumTiles[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, whole, tiles, parts, sideM, sideN, flags, offC, ldc, stepC int, alpha, beta T, c *gpu.Buffer[T], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[T]) error {
-	var k *gpu.Kernel
-	switch interface{}((*T)(nil)).(type) {
-	case *float32:
-		k = quernSumTiles_float32
-	case *float64:
-		k = quernSumTiles_float64
-	}
-	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, whole)
-	gpu.Arg(l, tiles)
-	gpu.Arg(l, parts)
-	gpu.Arg(l, sideM)
-	gpu.Arg(l, sideN)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDot_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dot[float32]", Code: &quernPTX}}
@@ -1120,9 +768,6 @@ func LaunchDot[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX, i
 		k = quernDot_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, chunk)
 	gpu.Arg(l, incX)
@@ -1130,7 +775,7 @@ func LaunchDot[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX, i
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAsum_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asum[float32]", Code: &quernPTX}}
@@ -1149,15 +794,12 @@ func LaunchAsum[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc in
 		k = quernAsum_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, chunk)
 	gpu.Arg(l, inc)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSum_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sum[float32]", Code: &quernPTX, Host: quernHostSum[float32], Plain: quernPlainSum[float32]}}
@@ -1175,13 +817,10 @@ func LaunchSum[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, x, out *gp
 		k = quernSum_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSquares_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "squares[float32]", Code: &quernPTX}}
@@ -1199,15 +838,12 @@ func LaunchSquares[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 		k = quernSquares_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, chunk)
 	gpu.Arg(l, inc)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernNorm_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float32]", Code: &quernPTX}}
@@ -1225,13 +861,10 @@ func LaunchNorm[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *
 		k = quernNorm_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernNormCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "normCPU[float32]", Code: &quernPTX, Host: quernHostNormCPU[float32], Plain: quernPlainNormCPU[float32]}}
@@ -1249,13 +882,10 @@ func LaunchNormCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partia
 		k = quernNormCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLargest_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largest[float32]", Code: &quernPTX}}
@@ -1273,15 +903,12 @@ func LaunchLargest[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 		k = quernLargest_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, chunk)
 	gpu.Arg(l, inc)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLargestOf_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float32]", Code: &quernPTX}}
@@ -1299,13 +926,10 @@ func LaunchLargestOf[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, part
 		k = quernLargestOf_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDotCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "dotCPU[float32]", Code: &quernPTX, Host: quernHostDotCPU[float32], Plain: quernPlainDotCPU[float32]}}
@@ -1323,9 +947,6 @@ func LaunchDotCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX
 		k = quernDotCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, chunk)
 	gpu.Arg(l, incX)
@@ -1333,7 +954,7 @@ func LaunchDotCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, incX
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAsumCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "asumCPU[float32]", Code: &quernPTX, Host: quernHostAsumCPU_float32, Plain: quernPlainAsumCPU[float32]}}
@@ -1351,15 +972,12 @@ func LaunchAsumCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 		k = quernAsumCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, chunk)
 	gpu.Arg(l, inc)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLargestOfCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOfCPU[float32]", Code: &quernPTX, Host: quernHostLargestOfCPU[float32], Plain: quernPlainLargestOfCPU[float32]}}
@@ -1377,13 +995,10 @@ func LaunchLargestOfCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, p
 		k = quernLargestOfCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSquaresCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "squaresCPU[float32]", Code: &quernPTX, Host: quernHostSquaresCPU[float32], Plain: quernPlainSquaresCPU[float32]}}
@@ -1401,15 +1016,12 @@ func LaunchSquaresCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, 
 		k = quernSquaresCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, chunk)
 	gpu.Arg(l, inc)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLargestCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestCPU[float32]", Code: &quernPTX, Host: quernHostLargestCPU_float32, Plain: quernPlainLargestCPU[float32]}}
@@ -1427,15 +1039,12 @@ func LaunchLargestCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, 
 		k = quernLargestCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, chunk)
 	gpu.Arg(l, inc)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, partial)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTensorF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorF16", Code: &quernPTX}}
@@ -1445,9 +1054,6 @@ var quernTensorF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorF16
 // tensorF16 multiplies matrices of Float16.
 func LaunchTensorF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.Float16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernTensorF16.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -1468,7 +1074,7 @@ func LaunchTensorF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, st
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTensorF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorF16Wide", Code: &quernPTX}}
@@ -1478,9 +1084,6 @@ var quernTensorF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tenso
 // tensorF16Wide multiplies matrices of Float16.
 func LaunchTensorF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.Float16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernTensorF16Wide.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -1501,7 +1104,7 @@ func LaunchTensorF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTensorBF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorBF16", Code: &quernPTX}}
@@ -1511,9 +1114,6 @@ var quernTensorBF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorBF
 // tensorBF16 multiplies matrices of BFloat16.
 func LaunchTensorBF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernTensorBF16.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -1534,7 +1134,7 @@ func LaunchTensorBF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, s
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTensorBF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorBF16Wide", Code: &quernPTX}}
@@ -1544,9 +1144,6 @@ var quernTensorBF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tens
 // tensorBF16Wide multiplies matrices of BFloat16.
 func LaunchTensorBF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b *gpu.Buffer[kernel.BFloat16], c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernTensorBF16Wide.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -1567,7 +1164,7 @@ func LaunchTensorBF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ld
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTensorTF32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorTF32", Code: &quernPTX}}
@@ -1577,9 +1174,6 @@ var quernTensorTF32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorTF
 // tensorTF32 multiplies matrices of float32, rounded to the TF32 format.
 func LaunchTensorTF32(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernTensorTF32.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -1600,7 +1194,7 @@ func LaunchTensorTF32(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, s
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTensorS8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorS8", Code: &quernPTX}}
@@ -1610,9 +1204,6 @@ var quernTensorS8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorS8",
 // tensorS8 multiplies matrices of int8.
 func LaunchTensorS8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[int8], c *gpu.Buffer[int32]) error {
 	l, err := quernTensorS8.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -1628,7 +1219,7 @@ func LaunchTensorS8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTensorU8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorU8", Code: &quernPTX}}
@@ -1638,9 +1229,6 @@ var quernTensorU8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorU8",
 // tensorU8 multiplies matrices of uint8.
 func LaunchTensorU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[uint8], c *gpu.Buffer[int32]) error {
 	l, err := quernTensorU8.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -1656,7 +1244,7 @@ func LaunchTensorU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E4M3,kernel.Float8E4M3]", Code: &quernPTX}}
@@ -1680,9 +1268,6 @@ func LaunchTensorFloat8[A kernel.Float8E4M3 | kernel.Float8E5M2, B kernel.Float8
 		k = quernTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k_)
@@ -1703,7 +1288,7 @@ func LaunchTensorFloat8[A kernel.Float8E4M3 | kernel.Float8E5M2, B kernel.Float8
 	gpu.Arg(l, stepR)
 	gpu.SliceArg(l, bias)
 	gpu.SliceArg(l, residual)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCopyRows_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyRows[uint8]", Code: &quernPTX, Host: quernHostCopyRows[uint8], Plain: quernPlainCopyRows[uint8]}}
@@ -1724,9 +1309,6 @@ func LaunchCopyRows[T uint8 | uint16 | uint32](s *gpu.Stream, g gpu.Grid, rows, 
 		k = quernCopyRows_uint32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, columns)
 	gpu.Arg(l, strideFrom)
@@ -1736,7 +1318,7 @@ func LaunchCopyRows[T uint8 | uint16 | uint32](s *gpu.Stream, g gpu.Grid, rows, 
 	gpu.Arg(l, matrices)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWiden_kernel_Float16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "widen[kernel.Float16]", Code: &quernPTX, Host: quernHostWiden_kernel_Float16, Plain: quernPlainWiden_kernel_Float16}}
@@ -1764,9 +1346,6 @@ func LaunchWiden[T interface {
 		k = quernWiden_kernel_Float8E5M2
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, columns)
 	gpu.Arg(l, stride)
@@ -1774,7 +1353,7 @@ func LaunchWiden[T interface {
 	gpu.Arg(l, matrices)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernIntegerCPU_int8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "integerCPU[int8]", Code: &quernPTX, Host: quernHostIntegerCPU[int8], Plain: quernPlainIntegerCPU[int8]}}
@@ -1792,9 +1371,6 @@ func LaunchIntegerCPU[T int8 | uint8](s *gpu.Stream, g gpu.Grid, m, n, k_, batch
 		k = quernIntegerCPU_uint8
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k_)
@@ -1810,7 +1386,7 @@ func LaunchIntegerCPU[T int8 | uint8](s *gpu.Stream, g gpu.Grid, m, n, k_, batch
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTranspose_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transpose[uint8]", Code: &quernPTX, Host: quernHostTranspose[uint8], Plain: quernPlainTranspose[uint8]}}
@@ -1836,9 +1412,6 @@ func LaunchTranspose[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Gr
 		k = quernTranspose_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, columns)
 	gpu.Arg(l, strideFrom)
@@ -1846,7 +1419,7 @@ func LaunchTranspose[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Gr
 	gpu.Arg(l, matrices)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMoveRows_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveRows[uint8]", Code: &quernPTX, Host: quernHostMoveRows[uint8], Plain: quernPlainMoveRows[uint8]}}
@@ -1871,16 +1444,13 @@ func LaunchMoveRows[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Gri
 		k = quernMoveRows_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, width)
 	gpu.Arg(l, stride)
 	gpu.Arg(l, axes)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTransposeSquare_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "transposeSquare[uint8]", Code: &quernPTX, Host: quernHostTransposeSquare[uint8], Plain: quernPlainTransposeSquare[uint8]}}
@@ -1906,13 +1476,10 @@ func LaunchTransposeSquare[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g 
 		k = quernTransposeSquare_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, stride)
 	gpu.SliceArg(l, data)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTrsm_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "trsm[float32]", Code: &quernPTX, Host: quernHostTrsm[float32], Plain: quernPlainTrsm[float32]}}
@@ -1933,9 +1500,6 @@ func LaunchTrsm[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, lines, unit, 
 		k = quernTrsm_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, lines)
 	gpu.Arg(l, unit)
@@ -1948,7 +1512,7 @@ func LaunchTrsm[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, lines, unit, 
 	gpu.Arg(l, alpha)
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAxpy_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "axpy[float32]", Code: &quernPTX, Host: quernHostAxpy[float32], Plain: quernPlainAxpy[float32], Special: []host.Func{quernHostAxpy_float32_incX_1_incY_1[float32]}}}
@@ -1966,16 +1530,13 @@ func LaunchAxpy[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX, incY in
 		k = quernAxpy_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, incX)
 	gpu.Arg(l, incY)
 	gpu.Arg(l, alpha)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernScal_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scal[float32]", Code: &quernPTX, Host: quernHostScal[float32], Plain: quernPlainScal[float32], Special: []host.Func{quernHostScal_float32_incX_1[float32]}}}
@@ -1993,14 +1554,11 @@ func LaunchScal[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX int, alp
 		k = quernScal_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, incX)
 	gpu.Arg(l, alpha)
 	gpu.SliceArg(l, x)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCopyVector_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyVector[float32]", Code: &quernPTX, Host: quernHostCopyVector[float32], Plain: quernPlainCopyVector[float32], Special: []host.Func{quernHostCopyVector_float32_incX_1_incY_1[float32]}}}
@@ -2018,15 +1576,12 @@ func LaunchCopyVector[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX, i
 		k = quernCopyVector_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, incX)
 	gpu.Arg(l, incY)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSwap_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "swap[float32]", Code: &quernPTX, Host: quernHostSwap[float32], Plain: quernPlainSwap[float32]}}
@@ -2044,15 +1599,12 @@ func LaunchSwap[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX, incY in
 		k = quernSwap_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, incX)
 	gpu.Arg(l, incY)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRot_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "rot[float32]", Code: &quernPTX, Host: quernHostRot[float32], Plain: quernPlainRot[float32]}}
@@ -2070,9 +1622,6 @@ func LaunchRot[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX, incY int
 		k = quernRot_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, incX)
 	gpu.Arg(l, incY)
@@ -2080,7 +1629,7 @@ func LaunchRot[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, incX, incY int
 	gpu.Arg(l, s_)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAxpyCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "axpyCPU[float32]", Code: &quernPTX, Host: quernHostAxpyCPU[float32], Plain: quernPlainAxpyCPU[float32]}}
@@ -2098,14 +1647,11 @@ func LaunchAxpyCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, alpha 
 		k = quernAxpyCPU_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, alpha)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainSumParts[T float32 | float64](r *host.Run) {
@@ -2116,24 +1662,7 @@ func quernPlainSumParts[T float32 | float64](r *host.Run) {
 }
 
 func quernHostSumParts[T float32 | float64](r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	parts := host.Value[int](r, 2)
-	batch := host.Value[int](r, 3)
-	flags := host.Value[int](r, 4)
-	ldp := host.Value[int](r, 5)
-	offC := host.Value[int](r, 6)
-	ldc := host.Value[int](r, 7)
-	stepC := host.Value[int](r, 8)
-	alpha := host.Value[T](r, 9)
-	beta := host.Value[T](r, 10)
-	partial := host.Slice[T](r, 11)
-	c := host.Slice[T](r, 12)
-	post := host.Value[int](r, 13)
-	ldr := host.Value[int](r, 14)
-	stepR := host.Value[int](r, 15)
-	bias := host.Slice[T](r, 16)
-	residual := host.Slice[T](r, 17)
+	m, n, parts, batch, flags, ldp, offC, ldc, stepC, alpha, beta, partial, c, post, ldr, stepR, bias, residual := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[T](r, 9), host.Value[T](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[T](r, 16), host.Slice[T](r, 17)
 	quads := ldp / 4
 	size := batch * m * quads
 	size2 := offC / 4
@@ -2142,177 +1671,86 @@ func quernHostSumParts[T float32 | float64](r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumParts[T](r, base, size, quads, m, parts, flags, n, partial, ldp, post, size2, size3, size4, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
-			}
-		}
+		quernRow1SumParts[T](r, base, size, quads, m, parts, flags, n, partial, ldp, post, size2, size3, size4, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
 	}
 }
 
 //go:noinline
-func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, quads int, m int, parts int, flags int, n int, partial []T, ldp int, post int, size2 int, size3 int, size4 int, alpha T, beta T, c []T, offC int, stepC int, ldc int, stepR int, ldr int, bias []T, residual []T, width int) {
-	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
-		count := min(size-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-			/*line gemm.go:255*/ r2 := host.Div(i, quads)
-			/*line gemm.go:255*/ left := host.Rem(i, quads) * 4
-			t5 := host.Rem(r2, m)
-			/*line gemm.go:256*/ matrix := host.Div(r2, m)
-			r2 = t5
-			/*line gemm.go:257*/ sum := quad[T]{}
-			base2 := (matrix*parts*m+r2)*quads*4 + left
-			whole := flags&96 == 0 && left+4 <= n
-			if whole {
-				/*line gemm.go:262*/ for p := 0; p < parts; p++ {
-					if r.Halted() {
-						/*line gemm.go:262*/ r.Halt()
-					}
-					/*line gemm.go:263*/ at := (base2/4 + p*m*quads) * 4
-					/*line gemm.go:265*/ sum[0] += partial[at]
-					/*line gemm.go:265*/ sum[1] += partial[at+1]
-					/*line gemm.go:265*/ sum[2] += partial[at+2]
-					/*line gemm.go:265*/ sum[3] += partial[at+3]
-				}
-			} else {
-				/*line gemm.go:269*/ for j := 0; j < 4; j++ {
-					t12 := left+j < n
-					if t12 {
-						t10 := left + j
-						/*line gemm.go:270*/ t12 = inTriangle(flags, r2, t10)
-					}
-					if t12 {
-						/*line gemm.go:271*/ for p2 := 0; p2 < parts; p2++ {
-							if r.Halted() {
-								/*line gemm.go:271*/ r.Halt()
-							}
-							/*line gemm.go:272*/ sum[j] += partial[base2+p2*m*ldp+j]
-						}
-					}
-				}
-			}
-			if whole && post == 0 && flags&16 != 0 {
-				at2 := (size2+matrix*size3+r2*size4)*4 + left
-				/*line gemm.go:280*/ sum[0] *= alpha
-				sum[1] *= alpha
-				sum[2] *= alpha
-				sum[3] *= alpha
-				/*line gemm.go:282*/ if beta != 0 {
-					/*line gemm.go:284*/ sum[0] += beta * c[at2]
-					/*line gemm.go:284*/ sum[1] += beta * c[at2+1]
-					/*line gemm.go:284*/ sum[2] += beta * c[at2+2]
-					/*line gemm.go:284*/ sum[3] += beta * c[at2+3]
-				}
-				/*line gemm.go:288*/ c[at2] = sum[0]
-				/*line gemm.go:288*/ c[at2+1] = sum[1]
-				/*line gemm.go:288*/ c[at2+2] = sum[2]
-				/*line gemm.go:288*/ c[at2+3] = sum[3]
-				/*line gemm.go:290*/ continue
-			}
-			for j2 := 0; j2 < 4; j2++ {
-				q := left + j2
-				t18 := q < n
-				if t18 {
-					/*line gemm.go:293*/ t18 = inTriangle(flags, r2, q)
-				}
-				if t18 {
-					/*line gemm.go:294*/ at3 := offC + matrix*stepC + r2*ldc + q
-					v := alpha * sum[j2]
-					if beta != 0 {
-						v += beta * c[at3]
-					}
-					t23 := matrix*stepR + r2*ldr + q
-					/*line gemm.go:299*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
-					/*line gemm.go:299*/ c[at3] = result0
-				}
-			}
-		}
-		return
-	}
+func quernRow1SumParts[T float32 | float64](r *host.Run, base, size, quads, m, parts, flags, n int, partial []T, ldp, post, size2, size3, size4 int, alpha, beta T, c []T, offC, stepC, ldc, stepR, ldr int, bias, residual []T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line gemm.go:252*/ if i >= size {
+		/*line gemm.go:262*/ if i >= size {
 			continue
 		}
 		r2 := host.Div(i, quads)
-		/*line gemm.go:255*/ left := host.Rem(i, quads) * 4
+		/*line gemm.go:265*/ left := host.Rem(i, quads) * 4
 		t5 := host.Rem(r2, m)
-		/*line gemm.go:256*/ matrix := host.Div(r2, m)
+		/*line gemm.go:266*/ matrix := host.Div(r2, m)
 		r2 = t5
-		/*line gemm.go:257*/ sum := quad[T]{}
+		/*line gemm.go:267*/ sum := quad[T]{}
 		base2 := (matrix*parts*m+r2)*quads*4 + left
 		whole := flags&96 == 0 && left+4 <= n
 		if whole {
-			/*line gemm.go:262*/ for p := 0; p < parts; p++ {
-				if r.Halted() {
-					/*line gemm.go:262*/ r.Halt()
-				}
-				/*line gemm.go:263*/ at := (base2/4 + p*m*quads) * 4
-				/*line gemm.go:265*/ sum[0] += partial[at]
-				/*line gemm.go:265*/ sum[1] += partial[at+1]
-				/*line gemm.go:265*/ sum[2] += partial[at+2]
-				/*line gemm.go:265*/ sum[3] += partial[at+3]
+			/*line gemm.go:272*/ for p := 0; p < parts; p++ {
+				/*line gemm.go:272*/ r.CheckHalt()
+				at := (base2/4 + p*m*quads) * 4
+				/*line gemm.go:275*/ sum[0] += partial[at]
+				/*line gemm.go:275*/ sum[1] += partial[at+1]
+				/*line gemm.go:275*/ sum[2] += partial[at+2]
+				/*line gemm.go:275*/ sum[3] += partial[at+3]
 			}
 		} else {
-			/*line gemm.go:269*/ for j := 0; j < 4; j++ {
+			/*line gemm.go:279*/ for j := 0; j < 4; j++ {
 				t12 := left+j < n
 				if t12 {
 					t10 := left + j
-					/*line gemm.go:270*/ t12 = inTriangle(flags, r2, t10)
+					/*line gemm.go:280*/ t12 = inTriangle(flags, r2, t10)
 				}
 				if t12 {
-					/*line gemm.go:271*/ for p2 := 0; p2 < parts; p2++ {
-						if r.Halted() {
-							/*line gemm.go:271*/ r.Halt()
-						}
-						/*line gemm.go:272*/ sum[j] += partial[base2+p2*m*ldp+j]
+					/*line gemm.go:281*/ for p2 := 0; p2 < parts; p2++ {
+						/*line gemm.go:281*/ r.CheckHalt()
+						sum[j] += partial[base2+p2*m*ldp+j]
 					}
 				}
 			}
 		}
 		if whole && post == 0 && flags&16 != 0 {
 			at2 := (size2+matrix*size3+r2*size4)*4 + left
-			/*line gemm.go:280*/ sum[0] *= alpha
+			/*line gemm.go:290*/ sum[0] *= alpha
 			sum[1] *= alpha
 			sum[2] *= alpha
 			sum[3] *= alpha
-			/*line gemm.go:282*/ if beta != 0 {
-				/*line gemm.go:284*/ sum[0] += beta * c[at2]
-				/*line gemm.go:284*/ sum[1] += beta * c[at2+1]
-				/*line gemm.go:284*/ sum[2] += beta * c[at2+2]
-				/*line gemm.go:284*/ sum[3] += beta * c[at2+3]
+			/*line gemm.go:292*/ if beta != 0 {
+				/*line gemm.go:294*/ sum[0] += beta * c[at2]
+				/*line gemm.go:294*/ sum[1] += beta * c[at2+1]
+				/*line gemm.go:294*/ sum[2] += beta * c[at2+2]
+				/*line gemm.go:294*/ sum[3] += beta * c[at2+3]
 			}
-			/*line gemm.go:288*/ c[at2] = sum[0]
-			/*line gemm.go:288*/ c[at2+1] = sum[1]
-			/*line gemm.go:288*/ c[at2+2] = sum[2]
-			/*line gemm.go:288*/ c[at2+3] = sum[3]
-			/*line gemm.go:290*/ continue
+			/*line gemm.go:298*/ c[at2] = sum[0]
+			/*line gemm.go:298*/ c[at2+1] = sum[1]
+			/*line gemm.go:298*/ c[at2+2] = sum[2]
+			/*line gemm.go:298*/ c[at2+3] = sum[3]
+			/*line gemm.go:300*/ continue
 		}
 		for j2 := 0; j2 < 4; j2++ {
 			q := left + j2
 			t18 := q < n
 			if t18 {
-				/*line gemm.go:293*/ t18 = inTriangle(flags, r2, q)
+				/*line gemm.go:303*/ t18 = inTriangle(flags, r2, q)
 			}
 			if t18 {
-				/*line gemm.go:294*/ at3 := offC + matrix*stepC + r2*ldc + q
+				/*line gemm.go:304*/ at3 := offC + matrix*stepC + r2*ldc + q
 				v := alpha * sum[j2]
 				if beta != 0 {
 					v += beta * c[at3]
 				}
 				t23 := matrix*stepR + r2*ldr + q
-				/*line gemm.go:299*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
-				/*line gemm.go:299*/ c[at3] = result0
+				/*line gemm.go:309*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
+				/*line gemm.go:309*/ c[at3] = result0
 			}
 		}
-	} /*line quern_gen.go:2315:1*/
+	} /*line quern_gen.go:1753:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2323,34 +1761,11 @@ func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostGemmCPU[T float32 | float64](r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	flags := host.Value[int](r, 3)
-	offA := host.Value[int](r, 4)
-	offB := host.Value[int](r, 5)
-	offC := host.Value[int](r, 6)
-	lda := host.Value[int](r, 7)
-	ldb := host.Value[int](r, 8)
-	ldc := host.Value[int](r, 9)
-	stepA := host.Value[int](r, 10)
-	stepB := host.Value[int](r, 11)
-	stepC := host.Value[int](r, 12)
-	alpha := host.Value[T](r, 13)
-	beta := host.Value[T](r, 14)
-	a := host.Slice[T](r, 15)
-	b := host.Slice[T](r, 16)
-	c := host.Slice[T](r, 17)
-	post := host.Value[int](r, 18)
-	ldr := host.Value[int](r, 19)
-	stepR := host.Value[int](r, 20)
-	bias := host.Slice[T](r, 21)
-	residual := host.Slice[T](r, 22)
+	m, n, k, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[T](r, 13), host.Value[T](r, 14), host.Slice[T](r, 15), host.Slice[T](r, 16), host.Slice[T](r, 17), host.Value[int](r, 18), host.Value[int](r, 19), host.Value[int](r, 20), host.Slice[T](r, 21), host.Slice[T](r, 22)
 	tilesM := (m + 96 - 1) / 96
 	tilesN := (n + 96 - 1) / 96
 	size := tilesM * tilesN
-	sums := host.Shared[[9216]T](r, 2)
-	packedA := host.Shared[[9216]T](r, 0)
+	sums, packedA := host.Shared[[9216]T](r, 2), host.Shared[[9216]T](r, 0)
 	t7 := 4
 	t72 := 4
 	packedB := host.Shared[[9216]T](r, 1)
@@ -2358,17 +1773,12 @@ func quernHostGemmCPU[T float32 | float64](r *host.Run) {
 	t74 := 16
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemmCPU[T](r, blockX, size, tilesN, m, n, flags, sums, k, packedA, offA, stepA, lda, a, t7, t72, packedB, offB, stepB, ldb, b, t73, t74, offC, stepC, ldc, c, alpha, beta, stepR, ldr, post, bias, residual)
-			}
-		}
+		quernRow1GemmCPU[T](r, blockX, size, tilesN, m, n, flags, sums, k, packedA, offA, stepA, lda, a, t7, t72, packedB, offB, stepB, ldb, b, t73, t74, offC, stepC, ldc, c, alpha, beta, stepR, ldr, post, bias, residual)
 	}
 }
 
 //go:noinline
-func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, tilesN int, m int, n int, flags int, sums *[9216]T, k int, packedA *[9216]T, offA int, stepA int, lda int, a []T, t7 int, t72 int, packedB *[9216]T, offB int, stepB int, ldb int, b []T, t73 int, t74 int, offC int, stepC int, ldc int, c []T, alpha T, beta T, stepR int, ldr int, post int, bias []T, residual []T) {
+func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX, size, tilesN, m, n, flags int, sums *[9216]T, k int, packedA *[9216]T, offA, stepA, lda int, a []T, t7, t72 int, packedB *[9216]T, offB, stepB, ldb int, b []T, t73, t74, offC, stepC, ldc int, c []T, alpha, beta T, stepR, ldr, post int, bias, residual []T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line gemm_cpu.go:26*/ tile := host.Rem(blockX, size)
@@ -2385,19 +1795,15 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 			/*line gemm_cpu.go:32*/ t10[i] = 0
 		}
 		/*line gemm_cpu.go:33*/ for first := 0; first < k; first += 96 {
-			if r.Halted() {
-				/*line gemm_cpu.go:33*/ r.Halt()
-			}
-			/*line gemm_cpu.go:34*/ depth := min(k-first, 96)
+			/*line gemm_cpu.go:33*/ r.CheckHalt()
+			depth := min(k-first, 96)
 			if flags&1 == 0 {
 				t13 := packedA[:]
 				t14 := offA + batch*stepA + row*lda + first
 				/*line gemm_cpu.go:36*/ t15 := a[t14:]
 				/*line gemm_cpu.go:72*/ for l := 0; l < rows; l++ {
-					if r.Halted() {
-						/*line gemm_cpu.go:72*/ r.Halt()
-					}
-					/*line gemm_cpu.go:73*/ t2 := l/4*4*96 + l%4
+					/*line gemm_cpu.go:72*/ r.CheckHalt()
+					t2 := l/4*4*96 + l%4
 					/*line gemm_cpu.go:73*/ panel := t13[t2:]
 					t3 := l * lda
 					t4 := l*lda + depth
@@ -2409,23 +1815,17 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 				}
 				/*line gemm_cpu.go:98*/ steps := (depth + 4 - 1) / 4 * 4
 				for l2 := 0; l2 < rows; l2 += t7 {
-					if r.Halted() {
-						/*line gemm_cpu.go:99*/ r.Halt()
-					}
-					/*line gemm_cpu.go:100*/ t1 := l2 * 96
+					/*line gemm_cpu.go:99*/ r.CheckHalt()
+					t1 := l2 * 96
 					/*line gemm_cpu.go:100*/ panel2 := t13[t1:]
 					for i2 := depth * t7; i2 < steps*t7; i2++ {
 						panel2[i2] = 0
 					}
 					for i3 := rows - l2; i3 < t7; i3++ {
-						if r.Halted() {
-							/*line gemm_cpu.go:104*/ r.Halt()
-						}
-						/*line gemm_cpu.go:105*/ for p2 := 0; p2 < steps; p2++ {
-							if r.Halted() {
-								/*line gemm_cpu.go:105*/ r.Halt()
-							}
-							/*line gemm_cpu.go:106*/ panel2[p2*t7+i3] = 0
+						/*line gemm_cpu.go:104*/ r.CheckHalt()
+						for p2 := 0; p2 < steps; p2++ {
+							/*line gemm_cpu.go:105*/ r.CheckHalt()
+							panel2[p2*t7+i3] = 0
 						}
 					}
 				}
@@ -2448,23 +1848,17 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 				}
 				/*line gemm_cpu.go:98*/ steps2 := (depth + 4 - 1) / 4 * 4
 				for l4 := 0; l4 < rows; l4 += t72 {
-					if r.Halted() {
-						/*line gemm_cpu.go:99*/ r.Halt()
-					}
-					/*line gemm_cpu.go:100*/ t12 := l4 * 96
+					/*line gemm_cpu.go:99*/ r.CheckHalt()
+					t12 := l4 * 96
 					/*line gemm_cpu.go:100*/ panel4 := t20[t12:]
 					for i5 := depth * t72; i5 < steps2*t72; i5++ {
 						panel4[i5] = 0
 					}
 					for i6 := rows - l4; i6 < t72; i6++ {
-						if r.Halted() {
-							/*line gemm_cpu.go:104*/ r.Halt()
-						}
-						/*line gemm_cpu.go:105*/ for p4 := 0; p4 < steps2; p4++ {
-							if r.Halted() {
-								/*line gemm_cpu.go:105*/ r.Halt()
-							}
-							/*line gemm_cpu.go:106*/ panel4[p4*t72+i6] = 0
+						/*line gemm_cpu.go:104*/ r.CheckHalt()
+						for p4 := 0; p4 < steps2; p4++ {
+							/*line gemm_cpu.go:105*/ r.CheckHalt()
+							panel4[p4*t72+i6] = 0
 						}
 					}
 				}
@@ -2474,10 +1868,8 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 				t28 := offB + batch*stepB + column*ldb + first
 				/*line gemm_cpu.go:41*/ t29 := b[t28:]
 				/*line gemm_cpu.go:72*/ for l5 := 0; l5 < columns; l5++ {
-					if r.Halted() {
-						/*line gemm_cpu.go:72*/ r.Halt()
-					}
-					/*line gemm_cpu.go:73*/ t24 := l5/16*16*96 + l5%16
+					/*line gemm_cpu.go:72*/ r.CheckHalt()
+					t24 := l5/16*16*96 + l5%16
 					/*line gemm_cpu.go:73*/ panel5 := t27[t24:]
 					t33 := l5 * ldb
 					t43 := l5*ldb + depth
@@ -2489,23 +1881,17 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 				}
 				/*line gemm_cpu.go:98*/ steps3 := (depth + 4 - 1) / 4 * 4
 				for l6 := 0; l6 < columns; l6 += t73 {
-					if r.Halted() {
-						/*line gemm_cpu.go:99*/ r.Halt()
-					}
-					/*line gemm_cpu.go:100*/ t16 := l6 * 96
+					/*line gemm_cpu.go:99*/ r.CheckHalt()
+					t16 := l6 * 96
 					/*line gemm_cpu.go:100*/ panel6 := t27[t16:]
 					for i7 := depth * t73; i7 < steps3*t73; i7++ {
 						panel6[i7] = 0
 					}
 					for i8 := columns - l6; i8 < t73; i8++ {
-						if r.Halted() {
-							/*line gemm_cpu.go:104*/ r.Halt()
-						}
-						/*line gemm_cpu.go:105*/ for p6 := 0; p6 < steps3; p6++ {
-							if r.Halted() {
-								/*line gemm_cpu.go:105*/ r.Halt()
-							}
-							/*line gemm_cpu.go:106*/ panel6[p6*t73+i8] = 0
+						/*line gemm_cpu.go:104*/ r.CheckHalt()
+						for p6 := 0; p6 < steps3; p6++ {
+							/*line gemm_cpu.go:105*/ r.CheckHalt()
+							panel6[p6*t73+i8] = 0
 						}
 					}
 				}
@@ -2528,23 +1914,17 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 				}
 				/*line gemm_cpu.go:98*/ steps4 := (depth + 4 - 1) / 4 * 4
 				for l8 := 0; l8 < columns; l8 += t74 {
-					if r.Halted() {
-						/*line gemm_cpu.go:99*/ r.Halt()
-					}
-					/*line gemm_cpu.go:100*/ t17 := l8 * 96
+					/*line gemm_cpu.go:99*/ r.CheckHalt()
+					t17 := l8 * 96
 					/*line gemm_cpu.go:100*/ panel8 := t34[t17:]
 					for i10 := depth * t74; i10 < steps4*t74; i10++ {
 						panel8[i10] = 0
 					}
 					for i11 := columns - l8; i11 < t74; i11++ {
-						if r.Halted() {
-							/*line gemm_cpu.go:104*/ r.Halt()
-						}
-						/*line gemm_cpu.go:105*/ for p8 := 0; p8 < steps4; p8++ {
-							if r.Halted() {
-								/*line gemm_cpu.go:105*/ r.Halt()
-							}
-							/*line gemm_cpu.go:106*/ panel8[p8*t74+i11] = 0
+						/*line gemm_cpu.go:104*/ r.CheckHalt()
+						for p8 := 0; p8 < steps4; p8++ {
+							/*line gemm_cpu.go:105*/ r.CheckHalt()
+							panel8[p8*t74+i11] = 0
 						}
 					}
 				}
@@ -2565,10 +1945,8 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 			}
 		}
 		for i13 := 0; i13 < rows; i13++ {
-			if r.Halted() {
-				/*line gemm_cpu.go:53*/ r.Halt()
-			}
-			/*line gemm_cpu.go:54*/ at := offC + batch*stepC + (row+i13)*ldc + column
+			/*line gemm_cpu.go:53*/ r.CheckHalt()
+			at := offC + batch*stepC + (row+i13)*ldc + column
 			t542 := at + columns
 			/*line gemm_cpu.go:55*/ to := c[at:t542]
 			for j2 := 0; j2 < len(to); j2++ {
@@ -2589,7 +1967,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2592:1*/
+	} /*line quern_gen.go:1970:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2598,56 +1976,41 @@ func quernPlainSumVectors[T float32 | float64](r *host.Run) {
 }
 
 func quernHostSumVectors[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	parts := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	alpha := host.Value[T](r, 3)
-	beta := host.Value[T](r, 4)
-	partial := host.Slice[T](r, 5)
-	y := host.Slice[T](r, 6)
+	n, parts, incY, alpha, beta, partial, y := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[T](r, 3), host.Value[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	totals := host.Scratch[T](r, 0, max(1024, r.BlockDim.X))
 	whole := max(parts, 0) &^ 3
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumVectors[T](r, totals, width, base, n)
-				for p := 0; p < whole; p += 4 {
-					if r.Halted() {
-						/*line gemv.go:104*/ r.Halt()
-					}
-					/*line gemv.go:106:10000*/ start := p * n
-					start2 := (p + 1) * n
-					start3 := (p + 2) * n
-					start4 := (p + 3) * n
-					start5 := p*n + base
-					start6 := (p+1)*n + base
-					start7 := (p+2)*n + base
-					start8 := (p+3)*n + base
-					quernRow2SumVectors[T](r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
-				}
-				/*line gemv.go:116*/ for p2 := whole; p2 < parts; p2++ {
-					if r.Halted() {
-						/*line gemv.go:104*/ r.Halt()
-					}
-					/*line gemv.go:106:10000*/ start9 := p2 * n
-					start10 := p2*n + base
-					quernRow3SumVectors[T](r, totals, width, base, n, partial, start9, start10)
-				}
-				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1SumVectors[T](r, totals, width, base, n)
+			for p := 0; p < whole; p += 4 {
+				/*line gemv.go:104*/ r.CheckHalt()
+				start := p * n
+				start2 := (p + 1) * n
+				start3 := (p + 2) * n
+				start4 := (p + 3) * n
+				start5 := p*n + base
+				start6 := (p+1)*n + base
+				start7 := (p+2)*n + base
+				start8 := (p+3)*n + base
+				quernRow2SumVectors[T](r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
 			}
+			for p2 := whole; p2 < parts; p2++ {
+				/*line gemv.go:104*/ r.CheckHalt()
+				start9 := p2 * n
+				start10 := p2*n + base
+				quernRow3SumVectors[T](r, totals, width, base, n, partial, start9, start10)
+			}
+			quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 		}
-	} /*line quern_gen.go:2645:1*/
+	} /*line quern_gen.go:2008:1*/
 }
 
 //go:noinline
-func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int, base int, n int) {
-	totalRow := totals[:][:width]
+func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width, base, n int) {
+	totalRow := totals[:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -2657,19 +2020,19 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 		/*line gemv.go:103*/ clear(totalRow2)
 		return
 	}
-	/*line gemv.go:106:10000*/ for threadX := range width {
+	for threadX := range width {
 		total := totalRow[threadX]
 		i := base + threadX
-		/*line gemv.go:109*/ if i < n {
+		if i < n {
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2667:1*/
+	} /*line quern_gen.go:2030:1*/
 }
 
 //go:noinline
-func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int, base int, n int, partial []T, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
-	totalRow := totals[:][:width]
+func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width, base, n int, partial []T, start, start2, start3, start4, start5, start6, start7, start8 int) {
+	totalRow := totals[:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count2 := min(n-base, width)
 		if count2 <= 0 {
@@ -2703,12 +2066,12 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2706:1*/
+	} /*line quern_gen.go:2069:1*/
 }
 
 //go:noinline
-func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int, base int, n int, partial []T, start9 int, start10 int) {
-	totalRow := totals[:][:width]
+func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width, base, n int, partial []T, start9, start10 int) {
+	totalRow := totals[:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count3 := min(n-base, width)
 		if count3 <= 0 {
@@ -2733,12 +2096,12 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2736:1*/
+	} /*line quern_gen.go:2099:1*/
 }
 
 //go:noinline
-func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int, base int, n int, incY int, y []T, alpha T, beta T) {
-	totalRow := totals[:][:width]
+func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width, base, n, incY int, y []T, alpha, beta T) {
+	totalRow := totals[:width]
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count4 := min(n-base, width)
 		if count4 <= 0 {
@@ -2762,7 +2125,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:107*/ result0 := place(i, n, incY)
 			/*line gemv.go:107*/ put[T](y, result0, alpha, beta, total)
 		}
-	} /*line quern_gen.go:2765:1*/
+	} /*line quern_gen.go:2128:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2771,18 +2134,9 @@ func quernPlainGer[T float32 | float64](r *host.Run) {
 }
 
 func quernHostGer[T float32 | float64](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	lda := host.Value[int](r, 2)
-	incX := host.Value[int](r, 3)
-	incY := host.Value[int](r, 4)
-	alpha := host.Value[T](r, 5)
-	x := host.Slice[T](r, 6)
-	y := host.Slice[T](r, 7)
-	a := host.Slice[T](r, 8)
+	rows, columns, lda, incX, incY, alpha, x, y, a := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	vs := host.Scratch[T](r, 0, max(1024, r.BlockDim.X))
 	size := gridY * dimY
@@ -2791,27 +2145,23 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := base2 + threadY
-				quernRow1Ger[T](r, vs, width, base, columns, incY, alpha, y)
-				for i := first; i < rows; i += size {
-					if r.Halted() {
-						/*line gemv.go:120*/ r.Halt()
-					}
-					start := i * lda
-					start2 := i*lda + base
-					quernRow2Ger[T](r, vs, width, base, columns, i, rows, incX, a, start, x, start2)
-				}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			first := base2 + threadY
+			quernRow1Ger[T](r, vs, width, base, columns, incY, alpha, y)
+			for i := first; i < rows; i += size {
+				/*line gemv.go:120*/ r.CheckHalt()
+				start := i * lda
+				start2 := i*lda + base
+				quernRow2Ger[T](r, vs, width, base, columns, i, rows, incX, a, start, x, start2)
 			}
 		}
-	} /*line quern_gen.go:2809:1*/
+	} /*line quern_gen.go:2159:1*/
 }
 
 //go:noinline
-func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int, columns int, incY int, alpha T, y []T) {
-	vRow := vs[:][:width]
+func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width, base, columns, incY int, alpha T, y []T) {
+	vRow := vs[:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
 		count := min(columns-base, width)
 		if count <= 0 {
@@ -2836,12 +2186,12 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2839:1*/
+	} /*line quern_gen.go:2189:1*/
 }
 
 //go:noinline
-func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int, columns int, i int, rows int, incX int, a []T, start int, x []T, start2 int) {
-	vRow := vs[:][:width]
+func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width, base, columns, i, rows, incX int, a []T, start int, x []T, start2 int) {
+	vRow := vs[:width]
 	if base >= -1<<61 && base <= 1<<61 && columns >= -1<<61 && columns <= 1<<61 {
 		count2 := min(columns-base, width)
 		if count2 <= 0 {
@@ -2867,7 +2217,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2870:1*/
+	} /*line quern_gen.go:2220:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2876,30 +2226,16 @@ func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostGemvRowsCPU[T float32 | float64](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	lda := host.Value[int](r, 3)
-	incTo := host.Value[int](r, 4)
-	alpha := host.Value[T](r, 5)
-	beta := host.Value[T](r, 6)
-	a := host.Slice[T](r, 7)
-	x := host.Slice[T](r, 8)
-	to := host.Slice[T](r, 9)
+	rows, columns, part, lda, incTo, alpha, beta, a, x, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[T](r, 5), host.Value[T](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9)
 	tiles := (rows + 16 - 1) / 16
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemvRowsCPU[T](r, blockX, tiles, part, columns, rows, lda, a, x, incTo, to, alpha, beta)
-			}
-		}
+		quernRow1GemvRowsCPU[T](r, blockX, tiles, part, columns, rows, lda, a, x, incTo, to, alpha, beta)
 	}
 }
 
 //go:noinline
-func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles int, part int, columns int, rows int, lda int, a []T, x []T, incTo int, to []T, alpha T, beta T) {
+func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX, tiles, part, columns, rows, lda int, a, x []T, incTo int, to []T, alpha, beta T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line gemv.go:138*/ row := host.Rem(blockX, tiles) * 16
@@ -2909,10 +2245,8 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 		last := min(row+16, rows)
 		i := row
 		/*line gemv.go:143*/ for ; i+2 <= last; i += 2 {
-			if r.Halted() {
-				/*line gemv.go:143*/ r.Halt()
-			}
-			/*line gemv.go:144*/ t3 := i*lda + first
+			/*line gemv.go:143*/ r.CheckHalt()
+			t3 := i*lda + first
 			t4 := i*lda + end
 			/*line gemv.go:144*/ t5 := a[t3:t4]
 			t6 := (i+1)*lda + first
@@ -2938,7 +2272,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			/*line gemv.go:149*/ result04 := dotOf[T](t42, t45)
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, result04)
 		}
-	} /*line quern_gen.go:2941:1*/
+	} /*line quern_gen.go:2275:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2947,34 +2281,19 @@ func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostGemvColumnsCPU[T float32 | float64](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	part := host.Value[int](r, 2)
-	lda := host.Value[int](r, 3)
-	incX := host.Value[int](r, 4)
-	incTo := host.Value[int](r, 5)
-	alpha := host.Value[T](r, 6)
-	beta := host.Value[T](r, 7)
-	a := host.Slice[T](r, 8)
-	x := host.Slice[T](r, 9)
-	to := host.Slice[T](r, 10)
+	rows, columns, part, lda, incX, incTo, alpha, beta, a, x, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[T](r, 6), host.Value[T](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
 	tiles := (columns + 512 - 1) / 512
 	sums := host.Shared[[512]T](r, 0)
 	size := 2 * lda
 	size2 := 3 * lda
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GemvColumnsCPU[T](r, blockX, tiles, part, rows, columns, sums, lda, a, size, size2, incX, x, incTo, to, alpha, beta)
-			}
-		}
+		quernRow1GemvColumnsCPU[T](r, blockX, tiles, part, rows, columns, sums, lda, a, size, size2, incX, x, incTo, to, alpha, beta)
 	}
 }
 
 //go:noinline
-func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles int, part int, rows int, columns int, sums *[512]T, lda int, a []T, size int, size2 int, incX int, x []T, incTo int, to []T, alpha T, beta T) {
+func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX, tiles, part, rows, columns int, sums *[512]T, lda int, a []T, size, size2, incX int, x []T, incTo int, to []T, alpha, beta T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line gemv.go:159*/ column := host.Rem(blockX, tiles) * 512
@@ -2987,10 +2306,8 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 		}
 		/*line gemv.go:164*/ i2 := first
 		for ; i2+4 <= end; i2 += 4 {
-			if r.Halted() {
-				/*line gemv.go:165*/ r.Halt()
-			}
-			/*line gemv.go:166*/ at := i2*lda + column
+			/*line gemv.go:165*/ r.CheckHalt()
+			at := i2*lda + column
 			t6 := sums[:n]
 			t8 := at + n
 			/*line gemv.go:167*/ t9 := a[at:t8]
@@ -3017,10 +2334,8 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:167*/ addRows[T](t6, t9, t12, t15, t18, t23, t28, t33, t38)
 		}
 		/*line gemv.go:170*/ for ; i2 < end; i2++ {
-			if r.Halted() {
-				/*line gemv.go:170*/ r.Halt()
-			}
-			/*line gemv.go:171*/ result05 := place(i2, rows, incX)
+			/*line gemv.go:170*/ r.CheckHalt()
+			result05 := place(i2, rows, incX)
 			/*line gemv.go:171*/ v := x[result05]
 			t43 := i2*lda + column
 			t44 := i2*lda + column + n
@@ -3038,7 +2353,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:3041:1*/
+	} /*line quern_gen.go:2356:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -3047,33 +2362,20 @@ func quernPlainRoundRows(r *host.Run) {
 }
 
 func quernHostRoundRows(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	strideFrom := host.Value[int](r, 2)
-	strideTo := host.Value[int](r, 3)
-	stepFrom := host.Value[int](r, 4)
-	stepTo := host.Value[int](r, 5)
-	matrices := host.Value[int](r, 6)
-	from := host.Slice[float32](r, 7)
-	to := host.Slice[float32](r, 8)
+	rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := matrices * rows * columns
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RoundRows(r, base, size, columns, from, rows, stepFrom, strideFrom, to, stepTo, strideTo, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1RoundRows(r, base, size, columns, from, rows, stepFrom, strideFrom, to, stepTo, strideTo, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []float32, rows int, stepFrom int, strideFrom int, to []float32, stepTo int, strideTo int, width int) {
+func quernRow1RoundRows(r *host.Run, base, size, columns int, from []float32, rows, stepFrom, strideFrom int, to []float32, stepTo, strideTo, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -3090,22 +2392,22 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 			}
 			to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
 		}
-		/*line group.go:177:20000*/ return
+		/*line :177:500*/ return
 	}
 	/*line group.go:179*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line group.go:166:20000*/ if i >= size {
+		/*line group.go:166*/ if i >= size {
 			continue
 		}
-		/*line group.go:169*/ row := host.Div(i, columns)
+		row := host.Div(i, columns)
 		/*line group.go:169*/ column := host.Rem(i, columns)
 		/*line group.go:171*/ bits := math.Float32bits(from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column])
 		if bits&2147483647 <= 2139095040 {
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:3108:1*/
+	} /*line quern_gen.go:2410:1*/
 }
 
 func quernPlainAbsLines[T float32 | float64](r *host.Run) {
@@ -3114,34 +2416,21 @@ func quernPlainAbsLines[T float32 | float64](r *host.Run) {
 }
 
 func quernHostAbsLines_float32(r *host.Run) {
-	lines := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	parts := host.Value[int](r, 2)
-	lineStride := host.Value[int](r, 3)
-	step := host.Value[int](r, 4)
-	byPart := host.Value[int](r, 5)
-	largest := host.Value[int](r, 6)
-	a := host.Slice[float32](r, 7)
-	to := host.Slice[float32](r, 8)
+	lines, n, parts, lineStride, step, byPart, largest, a, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := lines * parts
 	size2 := parts * step
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AbsLines_float32(r, base, size, to, parts, byPart, lines, lineStride, step, n, a, largest, size2, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AbsLines_float32(r, base, size, to, parts, byPart, lines, lineStride, step, n, a, largest, size2, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AbsLines_float32(r *host.Run, base int, size int, to []float32, parts int, byPart int, lines int, lineStride int, step int, n int, a []float32, largest int, size2 int, width int) {
+func quernRow1AbsLines_float32(r *host.Run, base, size int, to []float32, parts, byPart, lines, lineStride, step, n int, a []float32, largest, size2, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(len(to)-base, size-base, width)
 		if count <= 0 {
@@ -3161,21 +2450,19 @@ func quernRow1AbsLines_float32(r *host.Run, base int, size int, to []float32, pa
 				at := line*lineStride + part*step
 				var v float32
 				for k := part; k < n; k += parts {
-					if r.Halted() {
-						/*line norm.go:26*/ r.Halt()
-					}
-					/*line norm.go:27*/ x := float32(math.Abs(float64(a[at])))
-					/*line norm.go:29:30000*/ if largest == 0 {
+					/*line norm.go:26*/ r.CheckHalt()
+					x := float32(math.Abs(float64(a[at])))
+					/*line :29:500*/ if largest == 0 {
 						v += x
 //line norm.go:31
 					} else if x > v || x != x {
-						/*line norm.go:32:30000*/ v = x
+						/*line :32:500*/ v = x
 					}
-					/*line norm.go:34:30000*/ at += size2
+					/*line norm.go:34*/ at += size2
 				}
-				/*line norm.go:36*/ row[threadX] = v
+				row[threadX] = v
 			}
-			/*line norm.go:38:30000*/ return
+			/*line :38:500*/ return
 		}
 	}
 	/*line norm.go:41*/ for threadX := range width {
@@ -3193,51 +2480,36 @@ func quernRow1AbsLines_float32(r *host.Run, base int, size int, to []float32, pa
 		at := line*lineStride + part*step
 		var v float32
 		for k := part; k < n; k += parts {
-			if r.Halted() {
-				/*line norm.go:26*/ r.Halt()
-			}
-			/*line norm.go:27*/ x := float32(math.Abs(float64(a[at])))
-			/*line norm.go:29:30000*/ if largest == 0 {
+			/*line norm.go:26*/ r.CheckHalt()
+			x := float32(math.Abs(float64(a[at])))
+			/*line :29:500*/ if largest == 0 {
 				v += x
 //line norm.go:31
 			} else if x > v || x != x {
-				/*line norm.go:32:30000*/ v = x
+				/*line :32:500*/ v = x
 			}
-			/*line norm.go:34:30000*/ at += size2
+			/*line norm.go:34*/ at += size2
 		}
-		/*line norm.go:36*/ to[i] = v
-	} /*line quern_gen.go:3209:1*/
+		to[i] = v
+	} /*line quern_gen.go:2494:1*/
 }
 
 func quernHostAbsLines_float64(r *host.Run) {
-	lines := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	parts := host.Value[int](r, 2)
-	lineStride := host.Value[int](r, 3)
-	step := host.Value[int](r, 4)
-	byPart := host.Value[int](r, 5)
-	largest := host.Value[int](r, 6)
-	a := host.Slice[float64](r, 7)
-	to := host.Slice[float64](r, 8)
+	lines, n, parts, lineStride, step, byPart, largest, a, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := lines * parts
 	size2 := parts * step
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AbsLines_float64(r, base, size, to, parts, byPart, lines, lineStride, step, n, a, largest, size2, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AbsLines_float64(r, base, size, to, parts, byPart, lines, lineStride, step, n, a, largest, size2, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AbsLines_float64(r *host.Run, base int, size int, to []float64, parts int, byPart int, lines int, lineStride int, step int, n int, a []float64, largest int, size2 int, width int) {
+func quernRow1AbsLines_float64(r *host.Run, base, size int, to []float64, parts, byPart, lines, lineStride, step, n int, a []float64, largest, size2, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(len(to)-base, size-base, width)
 		if count <= 0 {
@@ -3257,21 +2529,19 @@ func quernRow1AbsLines_float64(r *host.Run, base int, size int, to []float64, pa
 				at := line*lineStride + part*step
 				var v float64
 				for k := part; k < n; k += parts {
-					if r.Halted() {
-						/*line norm.go:26*/ r.Halt()
-					}
-					/*line norm.go:27*/ x := math.Abs(a[at])
-					/*line norm.go:29:30000*/ if largest == 0 {
+					/*line norm.go:26*/ r.CheckHalt()
+					x := math.Abs(a[at])
+					/*line :29:500*/ if largest == 0 {
 						v += x
 //line norm.go:31
 					} else if x > v || x != x {
-						/*line norm.go:32:30000*/ v = x
+						/*line :32:500*/ v = x
 					}
-					/*line norm.go:34:30000*/ at += size2
+					/*line norm.go:34*/ at += size2
 				}
-				/*line norm.go:36*/ row[threadX] = v
+				row[threadX] = v
 			}
-			/*line norm.go:38:30000*/ return
+			/*line :38:500*/ return
 		}
 	}
 	/*line norm.go:41*/ for threadX := range width {
@@ -3289,139 +2559,18 @@ func quernRow1AbsLines_float64(r *host.Run, base int, size int, to []float64, pa
 		at := line*lineStride + part*step
 		var v float64
 		for k := part; k < n; k += parts {
-			if r.Halted() {
-				/*line norm.go:26*/ r.Halt()
-			}
-			/*line norm.go:27*/ x := math.Abs(a[at])
-			/*line norm.go:29:30000*/ if largest == 0 {
+			/*line norm.go:26*/ r.CheckHalt()
+			x := math.Abs(a[at])
+			/*line :29:500*/ if largest == 0 {
 				v += x
 //line norm.go:31
 			} else if x > v || x != x {
-				/*line norm.go:32:30000*/ v = x
+				/*line :32:500*/ v = x
 			}
-			/*line norm.go:34:30000*/ at += size2
+			/*line norm.go:34*/ at += size2
 		}
-		/*line norm.go:36*/ to[i] = v
-	} /*line quern_gen.go:3305:1*/
-}
-
-func quernPlainSumTiles[T float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[T](r, 11), host.Value[T](r, 12), host.Slice[T](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Slice[T](r, 17), host.Slice[T](r, 18), host.Slice[T](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		sumTiles[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostSumTiles[T float32 | float64](r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	whole := host.Value[int](r, 2)
-	tiles := host.Value[int](r, 3)
-	parts := host.Value[int](r, 4)
-	sideM := host.Value[int](r, 5)
-	sideN := host.Value[int](r, 6)
-	flags := host.Value[int](r, 7)
-	offC := host.Value[int](r, 8)
-	ldc := host.Value[int](r, 9)
-	stepC := host.Value[int](r, 10)
-	alpha := host.Value[T](r, 11)
-	beta := host.Value[T](r, 12)
-	c := host.Slice[T](r, 13)
-	post := host.Value[int](r, 14)
-	ldr := host.Value[int](r, 15)
-	stepR := host.Value[int](r, 16)
-	bias := host.Slice[T](r, 17)
-	residual := host.Slice[T](r, 18)
-	partial := host.Slice[T](r, 19)
-	quads := int32(sideM * sideN / 4)
-	size := m + sideM - 1
-	size2 := n + sideN - 1
-	size3 := int32(sideN / 4)
-	size4 := offC / 4
-	size5 := stepC / 4
-	size6 := ldc / 4
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumTiles[T](r, base, quads, tiles, parts, size, sideM, size2, sideN, whole, size3, m, n, flags, partial, post, size4, size5, size6, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1SumTiles[T float32 | float64](r *host.Run, base int, quads int32, tiles int, parts int, size int, sideM int, size2 int, sideN int, whole int, size3 int32, m int, n int, flags int, partial []T, post int, size4 int, size5 int, size6 int, alpha T, beta T, c []T, offC int, stepC int, ldc int, stepR int, ldr int, bias []T, residual []T, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := int32(base + threadX)
-		/*line product.go:391*/ tile := i / quads
-		/*line product.go:391*/ at := i % quads
-		if tile >= int32(tiles) {
-			continue
-		}
-		first := int(tile)*parts*int(quads) + int(at)
-		tilesM := int32(host.Div(size, sideM))
-		/*line product.go:396*/ tilesN := int32(host.Div(size2, sideN))
-		tile += int32(whole)
-		batch := int(tile / (tilesM * tilesN))
-		t5 := tile % (tilesM * tilesN)
-		/*line product.go:399*/ tileRow, tileColumn := placeOf(t5, tilesM, tilesN)
-		row := int(tileRow)*sideM + int(at/size3)
-		/*line product.go:400*/ column := int(tileColumn)*sideN + int(at%size3)*4
-		if row >= m || column >= n || flags&32 != 0 && column > row || flags&64 != 0 && row >= column+4 {
-			continue
-		}
-		sum := quad[T]{}
-		/*line product.go:406*/ for p := 0; p < parts; p++ {
-			if r.Halted() {
-				/*line product.go:406*/ r.Halt()
-			}
-			/*line product.go:407*/ from := (first + p*int(quads)) * 4
-			/*line product.go:409*/ sum[0] += partial[from]
-			/*line product.go:409*/ sum[1] += partial[from+1]
-			/*line product.go:409*/ sum[2] += partial[from+2]
-			/*line product.go:409*/ sum[3] += partial[from+3]
-		}
-		/*line product.go:412*/ if post == 0 && flags&96 == 0 && flags&16 != 0 && column+4 <= n {
-			to := (size4+batch*size5+row*size6)*4 + column
-			/*line product.go:415*/ sum[0] *= alpha
-			sum[1] *= alpha
-			sum[2] *= alpha
-			sum[3] *= alpha
-			/*line product.go:417*/ if beta != 0 {
-				/*line product.go:419*/ sum[0] += beta * c[to]
-				/*line product.go:419*/ sum[1] += beta * c[to+1]
-				/*line product.go:419*/ sum[2] += beta * c[to+2]
-				/*line product.go:419*/ sum[3] += beta * c[to+3]
-			}
-			/*line product.go:423*/ c[to] = sum[0]
-			/*line product.go:423*/ c[to+1] = sum[1]
-			/*line product.go:423*/ c[to+2] = sum[2]
-			/*line product.go:423*/ c[to+3] = sum[3]
-			/*line product.go:425*/ continue
-		}
-		base2 := offC + batch*stepC + row*ldc + column
-		for j := 0; j < 4; j++ {
-			t17 := column+j < n
-			if t17 {
-				t15 := column + j
-				/*line product.go:429*/ t17 = inTriangle(flags, row, t15)
-			}
-			if t17 {
-				/*line product.go:430*/ v := alpha * sum[j]
-				if beta != 0 {
-					v += beta * c[base2+j]
-				}
-				t20 := column + j
-				t22 := batch*stepR + row*ldr + column + j
-				/*line product.go:434*/ result0 := finish[T](v, row, t20, post, t22, bias, residual)
-				/*line product.go:434*/ c[base2+j] = result0
-			}
-		}
-	} /*line quern_gen.go:3424:1*/
+		to[i] = v
+	} /*line quern_gen.go:2573:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -3430,9 +2579,7 @@ func quernPlainSum[T float32 | float64](r *host.Run) {
 }
 
 func quernHostSum[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	x := host.Slice[T](r, 1)
-	out := host.Slice[T](r, 2)
+	n, x, out := host.Value[int](r, 0), host.Slice[T](r, 1), host.Slice[T](r, 2)
 	var iFirst int
 	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
 	c := int(256)
@@ -3446,8 +2593,7 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 	size5 := c * 3
 	var iFirst2 int
 	var total T
-	vs := host.Scratch[T](r, 1, r.BlockDim.Count())
-	warps := host.Shared[[8]T](r, 0)
+	vs, warps := host.Scratch[T](r, 1, r.BlockDim.Count()), host.Shared[[8]T](r, 0)
 	var w T
 	var w2 T
 	var w3 T
@@ -3458,46 +2604,22 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 	var w8 T
 	for r.Next() {
 		/*line reduce.go:82*/ iFirst = 0
-		/*line reduce.go:83:40000*/ for threadZ := range 1 {
-			/*line reduce.go:84*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1Sum[T](r, sums, first)
-			}
-		}
+		quernRow1Sum[T](r, sums)
 		for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
 			at = iFirst + size3
 			at2 = iFirst + size4
 			at3 = iFirst + size5
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2Sum[T](r, sums, first2, x, iFirst, at, at2, at3)
-				}
-			}
+			quernRow2Sum[T](r, sums, x, iFirst, at, at2, at3)
 		}
-		/*line reduce.go:101:40000*/ iFirst2 = max(iFirst, 0)
-		/*line reduce.go:102*/ for ; iFirst2 < n; iFirst2 += 256 {
-			if r.Halted() {
-				/*line reduce.go:82*/ r.Halt()
-			}
-			for threadZ := range 1 {
-				/*line reduce.go:85:40000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow3Sum[T](r, sums, first3, iFirst2, n, x)
-				}
-			}
+		iFirst2 = max(iFirst, 0)
+		for ; iFirst2 < n; iFirst2 += 256 {
+			/*line reduce.go:82*/ r.CheckHalt()
+			quernRow3Sum[T](r, sums, iFirst2, n, x)
 		}
 		/*line reduce.go:92*/ total = 0
 		host.ReduceAdd(vs, sums)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Sum[T](r, vs, first4, warps)
-			}
-		}
-		/*line reduce.go:98:40000*/ w = warps[0]
+		quernRow4Sum[T](r, vs, warps)
+		/*line reduce.go:98*/ w = warps[0]
 		total += w
 		/*line reduce.go:98*/ w2 = warps[1]
 		total += w2
@@ -3513,25 +2635,20 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 		total += w7
 		/*line reduce.go:98*/ w8 = warps[7]
 		total += w8
-		/*line reduce.go:100:40000*/ for threadZ := range 1 {
-			/*line reduce.go:101:40000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow5Sum[T](r, out, total)
-			}
-		}
-	} /*line quern_gen.go:3522:1*/
+		quernRow5Sum[T](r, out, total)
+	} /*line quern_gen.go:2639:1*/
 }
 
 //go:noinline
-func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
-	sumRow := (*[256]T)(sums[first:])
+func quernRow1Sum[T float32 | float64](r *host.Run, sums []T) {
+	sumRow := (*[256]T)(sums)
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:3529:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:2646:1*/
 }
 
 //go:noinline
-func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T, iFirst int, at int, at2 int, at3 int) {
-	sumRow := (*[256]T)(sums[first2:])
+func quernRow2Sum[T float32 | float64](r *host.Run, sums, x []T, iFirst, at, at2, at3 int) {
+	sumRow := (*[256]T)(sums)
 	if iFirst >= 0 && 256 <= len(x)-iFirst && at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 {
 		row := (*[256]T)(x[iFirst:])
 		row2 := (*[256]T)(x[at:])
@@ -3555,12 +2672,12 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		/*line reduce.go:83*/ sum += x[at2+threadX]
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3558:1*/
+	} /*line quern_gen.go:2675:1*/
 }
 
 //go:noinline
-func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst2 int, n int, x []T) {
-	sumRow := (*[256]T)(sums[first3:])
+func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, iFirst2, n int, x []T) {
+	sumRow := (*[256]T)(sums)
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count2 := min(n-iFirst2, 256)
 		if count2 <= 0 {
@@ -3583,19 +2700,19 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 		/*line reduce.go:82*/ if iFirst2+threadX < n {
 			sum += x[iFirst2+threadX]
 		}
-		/*line reduce.go:85:40000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3587:1*/
+		/*line :85:500*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:2704:1*/
 }
 
 //go:noinline
-func quernRow4Sum[T float32 | float64](r *host.Run, vs []T, first4 int, warps *[8]T) {
-	vRow := (*[256]T)(vs[first4:])
+func quernRow4Sum[T float32 | float64](r *host.Run, vs []T, warps *[8]T) {
+	vRow := (*[256]T)(vs)
 	for threadX := range 256 {
 		v := vRow[threadX]
 		/*line reduce.go:94*/ if threadX&31 == 0 {
 			warps[threadX>>5] = v
 		}
-	} /*line quern_gen.go:3598:1*/
+	} /*line quern_gen.go:2715:1*/
 }
 
 //go:noinline
@@ -3616,7 +2733,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, out []T, total T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total
 		}
-	} /*line quern_gen.go:3619:1*/
+	} /*line quern_gen.go:2736:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -3625,16 +2742,9 @@ func quernPlainNormCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostNormCPU[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	partial := host.Slice[Squares](r, 1)
-	out := host.Slice[T](r, 2)
+	n, partial, out := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[T](r, 2)
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1NormCPU[T](r, partial, n, out)
-			}
-		}
+		quernRow1NormCPU[T](r, partial, n, out)
 	}
 }
 
@@ -3650,7 +2760,7 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:3653:1*/
+	} /*line quern_gen.go:2763:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3659,31 +2769,20 @@ func quernPlainDotCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostDotCPU[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	chunk := host.Value[int](r, 1)
-	incX := host.Value[int](r, 2)
-	incY := host.Value[int](r, 3)
-	x := host.Slice[T](r, 4)
-	y := host.Slice[T](r, 5)
-	partial := host.Slice[T](r, 6)
+	n, chunk, incX, incY, x, y, partial := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := blockX * chunk
 		to := min(from+chunk, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1DotCPU[T](r, incX, incY, x, from, to, y, partial, blockX, n)
-			}
-		}
+		quernRow1DotCPU[T](r, incX, incY, x, from, to, y, partial, blockX, n)
 	}
 }
 
 //go:noinline
-func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T, from int, to int, y []T, partial []T, blockX int, n int) {
+func quernRow1DotCPU[T float32 | float64](r *host.Run, incX, incY int, x []T, from, to int, y, partial []T, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:306*/ if incX == 1 && incY == 1 {
+		/*line reduce.go:306:500*/ if incX == 1 && incY == 1 {
 			t7 := x[from:to]
 			/*line reduce.go:307*/ t10 := y[from:to]
 			/*line reduce.go:307*/ result0 := dotOf[T](t7, t10)
@@ -3692,15 +2791,13 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T
 		}
 		var sum T
 		for i := from; i < to; i++ {
-			if r.Halted() {
-				/*line reduce.go:311*/ r.Halt()
-			}
-			/*line reduce.go:312*/ result02 := place(i, n, incX)
+			/*line reduce.go:311*/ r.CheckHalt()
+			result02 := place(i, n, incX)
 			/*line reduce.go:312*/ result03 := place(i, n, incY)
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3703:1*/
+	} /*line quern_gen.go:2800:1*/
 }
 
 func quernPlainAsumCPU[T float32 | float64](r *host.Run) {
@@ -3709,26 +2806,17 @@ func quernPlainAsumCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostAsumCPU_float32(r *host.Run) {
-	n := host.Value[int](r, 0)
-	chunk := host.Value[int](r, 1)
-	inc := host.Value[int](r, 2)
-	x := host.Slice[float32](r, 3)
-	partial := host.Slice[float32](r, 4)
+	n, chunk, inc, x, partial := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := blockX * chunk
 		to := min(from+chunk, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AsumCPU_float32(r, from, to, n, inc, x, partial, blockX)
-			}
-		}
+		quernRow1AsumCPU_float32(r, from, to, n, inc, x, partial, blockX)
 	}
 }
 
 //go:noinline
-func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []float32, blockX int) {
+func quernRow1AsumCPU_float32(r *host.Run, from, to, n, inc int, x, partial []float32, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 //line reduce.go:343
@@ -3738,10 +2826,8 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 		var s3 float32
 		/*line reduce.go:344*/ i := from
 		for ; i+4 <= to; i += 4 {
-			if r.Halted() {
-				/*line reduce.go:345*/ r.Halt()
-			}
-			/*line reduce.go:346*/ result0 := place(i, n, inc)
+			/*line reduce.go:345*/ r.CheckHalt()
+			result0 := place(i, n, inc)
 			/*line reduce.go:346*/ s0 += float32(math.Abs(float64(x[result0])))
 			t9 := i + 1
 			/*line reduce.go:347*/ result02 := place(t9, n, inc)
@@ -3754,37 +2840,26 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:349*/ s3 += float32(math.Abs(float64(x[result04])))
 		}
 		for ; i < to; i++ {
-			if r.Halted() {
-				/*line reduce.go:351*/ r.Halt()
-			}
-			/*line reduce.go:352*/ result05 := place(i, n, inc)
+			/*line reduce.go:351*/ r.CheckHalt()
+			result05 := place(i, n, inc)
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3764:1*/
+	} /*line quern_gen.go:2848:1*/
 }
 
 func quernHostAsumCPU_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	chunk := host.Value[int](r, 1)
-	inc := host.Value[int](r, 2)
-	x := host.Slice[float64](r, 3)
-	partial := host.Slice[float64](r, 4)
+	n, chunk, inc, x, partial := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := blockX * chunk
 		to := min(from+chunk, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AsumCPU_float64(r, from, to, n, inc, x, partial, blockX)
-			}
-		}
+		quernRow1AsumCPU_float64(r, from, to, n, inc, x, partial, blockX)
 	}
 }
 
 //go:noinline
-func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []float64, blockX int) {
+func quernRow1AsumCPU_float64(r *host.Run, from, to, n, inc int, x, partial []float64, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 //line reduce.go:343
@@ -3794,10 +2869,8 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 		var s3 float64
 		/*line reduce.go:344*/ i := from
 		for ; i+4 <= to; i += 4 {
-			if r.Halted() {
-				/*line reduce.go:345*/ r.Halt()
-			}
-			/*line reduce.go:346*/ result0 := place(i, n, inc)
+			/*line reduce.go:345*/ r.CheckHalt()
+			result0 := place(i, n, inc)
 			/*line reduce.go:346*/ s0 += math.Abs(x[result0])
 			t9 := i + 1
 			/*line reduce.go:347*/ result02 := place(t9, n, inc)
@@ -3810,14 +2883,12 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:349*/ s3 += math.Abs(x[result04])
 		}
 		for ; i < to; i++ {
-			if r.Halted() {
-				/*line reduce.go:351*/ r.Halt()
-			}
-			/*line reduce.go:352*/ result05 := place(i, n, inc)
+			/*line reduce.go:351*/ r.CheckHalt()
+			result05 := place(i, n, inc)
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3820:1*/
+	} /*line quern_gen.go:2891:1*/
 }
 
 func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
@@ -3826,16 +2897,9 @@ func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostLargestOfCPU[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	partial := host.Slice[Largest[T]](r, 1)
-	out := host.Slice[int](r, 2)
+	n, partial, out := host.Value[int](r, 0), host.Slice[Largest[T]](r, 1), host.Slice[int](r, 2)
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LargestOfCPU[T](r, partial, n, out)
-			}
-		}
+		quernRow1LargestOfCPU[T](r, partial, n, out)
 	}
 }
 
@@ -3850,7 +2914,7 @@ func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T
 			best.take(l)
 		}
 		out[0] = best.Index
-	} /*line quern_gen.go:3853:1*/
+	} /*line quern_gen.go:2917:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3859,26 +2923,17 @@ func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostSquaresCPU[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	chunk := host.Value[int](r, 1)
-	inc := host.Value[int](r, 2)
-	x := host.Slice[T](r, 3)
-	partial := host.Slice[Squares](r, 4)
+	n, chunk, inc, x, partial := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[Squares](r, 4)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := blockX * chunk
 		to := min(from+chunk, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SquaresCPU[T](r, inc, x, from, to, partial, blockX, n)
-			}
-		}
+		quernRow1SquaresCPU[T](r, inc, x, from, to, partial, blockX, n)
 	}
 }
 
 //go:noinline
-func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from int, to int, partial []Squares, blockX int, n int) {
+func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from, to int, partial []Squares, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line reduce.go:373*/ if inc == 1 {
@@ -3891,15 +2946,13 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 		}
 		sum := Squares{}
 		for i := from; i < to; i++ {
-			if r.Halted() {
-				/*line reduce.go:381*/ r.Halt()
-			}
-			/*line reduce.go:382*/ result0 := place(i, n, inc)
+			/*line reduce.go:381*/ r.CheckHalt()
+			result0 := place(i, n, inc)
 			/*line reduce.go:382*/ t13 := float64(x[result0])
 			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3902:1*/
+	} /*line quern_gen.go:2955:1*/
 }
 
 func quernPlainLargestCPU[T float32 | float64](r *host.Run) {
@@ -3908,34 +2961,23 @@ func quernPlainLargestCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostLargestCPU_float32(r *host.Run) {
-	n := host.Value[int](r, 0)
-	chunk := host.Value[int](r, 1)
-	inc := host.Value[int](r, 2)
-	x := host.Slice[float32](r, 3)
-	partial := host.Slice[Largest[float32]](r, 4)
+	n, chunk, inc, x, partial := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[Largest[float32]](r, 4)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := blockX * chunk
 		to := min(from+chunk, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LargestCPU_float32(r, from, to, n, inc, x, partial, blockX)
-			}
-		}
+		quernRow1LargestCPU_float32(r, from, to, n, inc, x, partial, blockX)
 	}
 }
 
 //go:noinline
-func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []Largest[float32], blockX int) {
+func quernRow1LargestCPU_float32(r *host.Run, from, to, n, inc int, x []float32, partial []Largest[float32], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line reduce.go:410*/ best := Largest[float32]{Index: -1}
 		for i := from; i < to; i++ {
-			/*line reduce.go:412:40000*/ if r.Halted() {
-				/*line reduce.go:411*/ r.Halt()
-			}
-			/*line reduce.go:412:40000*/ result0 := place(i, n, inc)
+			/*line reduce.go:411*/ r.CheckHalt()
+			result0 := place(i, n, inc)
 			/*line reduce.go:412*/ a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
 				/*line reduce.go:413*/ t9 := Largest[float32]{Magnitude: a, Index: i}
@@ -3943,38 +2985,27 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3946:1*/
+	} /*line quern_gen.go:2988:1*/
 }
 
 func quernHostLargestCPU_float64(r *host.Run) {
-	n := host.Value[int](r, 0)
-	chunk := host.Value[int](r, 1)
-	inc := host.Value[int](r, 2)
-	x := host.Slice[float64](r, 3)
-	partial := host.Slice[Largest[float64]](r, 4)
+	n, chunk, inc, x, partial := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float64](r, 3), host.Slice[Largest[float64]](r, 4)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := blockX * chunk
 		to := min(from+chunk, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LargestCPU_float64(r, from, to, n, inc, x, partial, blockX)
-			}
-		}
+		quernRow1LargestCPU_float64(r, from, to, n, inc, x, partial, blockX)
 	}
 }
 
 //go:noinline
-func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []Largest[float64], blockX int) {
+func quernRow1LargestCPU_float64(r *host.Run, from, to, n, inc int, x []float64, partial []Largest[float64], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line reduce.go:410*/ best := Largest[float64]{Index: -1}
 		for i := from; i < to; i++ {
-			/*line reduce.go:412:40000*/ if r.Halted() {
-				/*line reduce.go:411*/ r.Halt()
-			}
-			/*line reduce.go:412:40000*/ result0 := place(i, n, inc)
+			/*line reduce.go:411*/ r.CheckHalt()
+			result0 := place(i, n, inc)
 			/*line reduce.go:412*/ a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
 				/*line reduce.go:413*/ t9 := Largest[float64]{Magnitude: a, Index: i}
@@ -3982,7 +3013,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3985:1*/
+	} /*line quern_gen.go:3016:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3991,33 +3022,20 @@ func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
 }
 
 func quernHostCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	strideFrom := host.Value[int](r, 2)
-	strideTo := host.Value[int](r, 3)
-	stepFrom := host.Value[int](r, 4)
-	stepTo := host.Value[int](r, 5)
-	matrices := host.Value[int](r, 6)
-	from := host.Slice[T](r, 7)
-	to := host.Slice[T](r, 8)
+	rows, columns, strideFrom, strideTo, stepFrom, stepTo, matrices, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := matrices * rows * columns
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyRows[T](r, base, size, columns, to, rows, stepTo, strideTo, from, stepFrom, strideFrom, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CopyRows[T](r, base, size, columns, to, rows, stepTo, strideTo, from, stepFrom, strideFrom, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size int, columns int, to []T, rows int, stepTo int, strideTo int, from []T, stepFrom int, strideFrom int, width int) {
+func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base, size, columns int, to []T, rows, stepTo, strideTo int, from []T, stepFrom, strideFrom, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4041,7 +3059,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		row := host.Div(i, columns)
 		/*line tensor.go:367*/ column := host.Rem(i, columns)
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:4044:1*/
+	} /*line quern_gen.go:3062:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -4050,31 +3068,20 @@ func quernPlainWiden_kernel_Float16(r *host.Run) {
 }
 
 func quernHostWiden_kernel_Float16(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	stride := host.Value[int](r, 2)
-	step := host.Value[int](r, 3)
-	matrices := host.Value[int](r, 4)
-	from := host.Slice[kernel.Float16](r, 5)
-	to := host.Slice[float32](r, 6)
+	rows, columns, stride, step, matrices, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[kernel.Float16](r, 5), host.Slice[float32](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := matrices * rows
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Widen_kernel_Float16(r, base, size, rows, step, stride, to, columns, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Widen_kernel_Float16(r, base, size, rows, step, stride, to, columns, from, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, step int, stride int, to []float32, columns int, from []kernel.Float16, width int) {
+func quernRow1Widen_kernel_Float16(r *host.Run, base, size, rows, step, stride int, to []float32, columns int, from []kernel.Float16, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4094,17 +3101,17 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 				out[i] = v.Float32()
 			}
 		}
-		/*line tensor_cpu.go:26:50000*/ return
+		/*line :26:500*/ return
 	}
 	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17:50000*/ if row >= size {
+		/*line :17:500*/ if row >= size {
 			continue
 		}
-		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line :20:500*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
 		t4 := at + columns
 		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
@@ -4112,7 +3119,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:4115:1*/
+	} /*line quern_gen.go:3122:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -4121,31 +3128,20 @@ func quernPlainWiden_kernel_BFloat16(r *host.Run) {
 }
 
 func quernHostWiden_kernel_BFloat16(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	stride := host.Value[int](r, 2)
-	step := host.Value[int](r, 3)
-	matrices := host.Value[int](r, 4)
-	from := host.Slice[kernel.BFloat16](r, 5)
-	to := host.Slice[float32](r, 6)
+	rows, columns, stride, step, matrices, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[kernel.BFloat16](r, 5), host.Slice[float32](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := matrices * rows
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Widen_kernel_BFloat16(r, base, size, rows, step, stride, to, columns, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Widen_kernel_BFloat16(r, base, size, rows, step, stride, to, columns, from, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, step int, stride int, to []float32, columns int, from []kernel.BFloat16, width int) {
+func quernRow1Widen_kernel_BFloat16(r *host.Run, base, size, rows, step, stride int, to []float32, columns int, from []kernel.BFloat16, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4165,17 +3161,17 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 				out[i] = v.Float32()
 			}
 		}
-		/*line tensor_cpu.go:26:50000*/ return
+		/*line :26:500*/ return
 	}
 	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17:50000*/ if row >= size {
+		/*line :17:500*/ if row >= size {
 			continue
 		}
-		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line :20:500*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
 		t4 := at + columns
 		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
@@ -4183,7 +3179,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:4186:1*/
+	} /*line quern_gen.go:3182:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -4192,31 +3188,20 @@ func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
 }
 
 func quernHostWiden_kernel_Float8E4M3(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	stride := host.Value[int](r, 2)
-	step := host.Value[int](r, 3)
-	matrices := host.Value[int](r, 4)
-	from := host.Slice[kernel.Float8E4M3](r, 5)
-	to := host.Slice[float32](r, 6)
+	rows, columns, stride, step, matrices, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[kernel.Float8E4M3](r, 5), host.Slice[float32](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := matrices * rows
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Widen_kernel_Float8E4M3(r, base, size, rows, step, stride, to, columns, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Widen_kernel_Float8E4M3(r, base, size, rows, step, stride, to, columns, from, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int, step int, stride int, to []float32, columns int, from []kernel.Float8E4M3, width int) {
+func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base, size, rows, step, stride int, to []float32, columns int, from []kernel.Float8E4M3, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4237,17 +3222,17 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 				/*line tensor_cpu.go:23*/ out[i] = result0
 			}
 		}
-		/*line tensor_cpu.go:26:50000*/ return
+		/*line :26:500*/ return
 	}
 	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17:50000*/ if row >= size {
+		/*line :17:500*/ if row >= size {
 			continue
 		}
-		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line :20:500*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
 		t4 := at + columns
 		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
@@ -4256,7 +3241,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4259:1*/
+	} /*line quern_gen.go:3244:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -4265,31 +3250,20 @@ func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
 }
 
 func quernHostWiden_kernel_Float8E5M2(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	stride := host.Value[int](r, 2)
-	step := host.Value[int](r, 3)
-	matrices := host.Value[int](r, 4)
-	from := host.Slice[kernel.Float8E5M2](r, 5)
-	to := host.Slice[float32](r, 6)
+	rows, columns, stride, step, matrices, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[kernel.Float8E5M2](r, 5), host.Slice[float32](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := matrices * rows
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Widen_kernel_Float8E5M2(r, base, size, rows, step, stride, to, columns, from, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Widen_kernel_Float8E5M2(r, base, size, rows, step, stride, to, columns, from, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int, step int, stride int, to []float32, columns int, from []kernel.Float8E5M2, width int) {
+func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base, size, rows, step, stride int, to []float32, columns int, from []kernel.Float8E5M2, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4310,17 +3284,17 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 				/*line tensor_cpu.go:23*/ out[i] = result0
 			}
 		}
-		/*line tensor_cpu.go:26:50000*/ return
+		/*line :26:500*/ return
 	}
 	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17:50000*/ if row >= size {
+		/*line :17:500*/ if row >= size {
 			continue
 		}
-		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line :20:500*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
 		t4 := at + columns
 		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
@@ -4329,7 +3303,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4332:1*/
+	} /*line quern_gen.go:3306:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -4340,39 +3314,20 @@ func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
 }
 
 func quernHostIntegerCPU[T int8 | uint8](r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	batch := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[int32](r, 10)
-	beta := host.Value[int32](r, 11)
-	a := host.Slice[T](r, 12)
-	b := host.Slice[T](r, 13)
-	c := host.Slice[int32](r, 14)
+	m, n, k, batch, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[T](r, 12), host.Slice[T](r, 13), host.Slice[int32](r, 14)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := batch * m
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1IntegerCPU[T](r, base, size, m, stepA, lda, k, a, stepC, ldc, n, c, stepB, ldb, b, alpha, beta, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1IntegerCPU[T](r, base, size, m, stepA, lda, k, a, stepC, ldc, n, c, stepB, ldb, b, alpha, beta, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int, stepA int, lda int, k int, a []T, stepC int, ldc int, n int, c []int32, stepB int, ldb int, b []T, alpha int32, beta int32, width int) {
+func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base, size, m, stepA, lda, k int, a []T, stepC, ldc, n int, c []int32, stepB, ldb int, b []T, alpha, beta int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -4389,32 +3344,30 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 			t6 := at + n
 			/*line tensor_cpu.go:38*/ out := c[at:t6]
 			for j := 0; j < len(out); j++ {
-				/*line tensor_cpu.go:40:50000*/ if r.Halted() {
-					/*line tensor_cpu.go:39*/ r.Halt()
-				}
-				/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
+				/*line tensor_cpu.go:39*/ r.CheckHalt()
+				at2 := matrix*stepB + j*ldb
 				t8 := at2 + k
 				/*line tensor_cpu.go:41*/ y := b[at2:t8]
 				var sum int32
-				/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
+				/*line :43:500*/ for p := 0; p < len(x); p++ {
 					/*line tensor_cpu.go:43*/ v := x[p]
 					sum += int32(v) * int32(y[p])
 				}
-				/*line tensor_cpu.go:46:50000*/ sum *= alpha
+				/*line :46:500*/ sum *= alpha
 				/*line tensor_cpu.go:47*/ if beta != 0 {
 					sum += beta * out[j]
 				}
 				out[j] = sum
 			}
 		}
-		/*line tensor_cpu.go:53:50000*/ return
+		/*line :53:500*/ return
 	}
 	/*line tensor_cpu.go:55*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line tensor_cpu.go:31:50000*/ if base+threadX >= size {
+		/*line :31:500*/ if base+threadX >= size {
 			continue
 		}
-		/*line tensor_cpu.go:34:50000*/ matrix := host.Div(base+threadX, m)
+		/*line :34:500*/ matrix := host.Div(base+threadX, m)
 		/*line tensor_cpu.go:34*/ row := host.Rem(base+threadX, m)
 		at := matrix*stepA + row*lda
 		t4 := at + k
@@ -4423,24 +3376,22 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 		t6 := at + n
 		/*line tensor_cpu.go:38*/ out := c[at:t6]
 		for j := 0; j < len(out); j++ {
-			/*line tensor_cpu.go:40:50000*/ if r.Halted() {
-				/*line tensor_cpu.go:39*/ r.Halt()
-			}
-			/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
+			/*line tensor_cpu.go:39*/ r.CheckHalt()
+			at2 := matrix*stepB + j*ldb
 			t8 := at2 + k
 			/*line tensor_cpu.go:41*/ y := b[at2:t8]
 			var sum int32
-			/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
+			/*line :43:500*/ for p := 0; p < len(x); p++ {
 				/*line tensor_cpu.go:43*/ v := x[p]
 				sum += int32(v) * int32(y[p])
 			}
-			/*line tensor_cpu.go:46:50000*/ sum *= alpha
+			/*line :46:500*/ sum *= alpha
 			/*line tensor_cpu.go:47*/ if beta != 0 {
 				sum += beta * out[j]
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:4443:1*/
+	} /*line quern_gen.go:3394:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4449,13 +3400,7 @@ func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	columns := host.Value[int](r, 1)
-	strideFrom := host.Value[int](r, 2)
-	strideTo := host.Value[int](r, 3)
-	matrices := host.Value[Axes](r, 4)
-	from := host.Slice[T](r, 5)
-	to := host.Slice[T](r, 6)
+	rows, columns, strideFrom, strideTo, matrices, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[Axes](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	matricess := host.Scratch[Axes](r, 2, r.BlockDim.Count())
 	var i int
 	tiles := (columns + 32 - 1) / 32
@@ -4464,13 +3409,11 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	var row int
 	var column int
 	var iFirst int
-	firstFroms := host.Scratch[int](r, 0, r.BlockDim.Count())
-	firstTos := host.Scratch[int](r, 1, r.BlockDim.Count())
-	tile := host.Shared[[32][33]T](r, 0)
+	firstFroms, firstTos, tile := host.Scratch[int](r, 0, r.BlockDim.Count()), host.Scratch[int](r, 1, r.BlockDim.Count()), host.Shared[[32][33]T](r, 0)
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		quernRow1Transpose[T](r, matricess, &matrices)
+		quernRow1Transpose(r, matricess, &matrices)
 		r.ThreadIdx = kernel.Dim3{}
 		/*line transpose.go:58*/ i = host.Rem(blockX, all)
 		r.ThreadIdx = kernel.Dim3{}
@@ -4480,168 +3423,160 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line transpose.go:59*/ column = host.Rem(i, tiles) * 32
 		/*line transpose.go:62*/ iFirst = 0
-		quernRow2Transpose[T](r, firstFroms, firstTos, matricess, matrix)
-		/*line transpose.go:64:60000*/ for ; iFirst < 32; iFirst += 8 {
+		quernRow2Transpose(r, firstFroms, firstTos, matricess, matrix)
+		/*line :64:500*/ for ; iFirst < 32; iFirst += 8 {
 			quernRow3Transpose[T](r, firstFroms, iFirst, row, rows, column, columns, tile, from, strideFrom)
 		}
 		/*line transpose.go:68*/ iFirst2 = 0
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow4Transpose[T](r, firstTos, iFirst2, column, columns, row, rows, to, strideTo, tile)
 		}
-	} /*line quern_gen.go:4491:1*/
+	} /*line quern_gen.go:3434:1*/
 }
 
 //go:noinline
-func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, matricess []Axes, matrices *Axes) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			first := (threadZ*8 + threadY) * 32
-			{
-				matricesRow := (*[32]Axes)(matricess[first:])
-				for threadX := 0; threadX < 32; threadX += 4 {
-					matrices2 := &matricesRow[threadX]
+func quernRow1Transpose(r *host.Run, matricess []Axes, matrices *Axes) {
+	for threadY := range 8 {
+		first := threadY * 32
+		{
+			matricesRow := (*[32]Axes)(matricess[first:])
+			for threadX := 0; threadX < 32; threadX += 4 {
+				matrices2 := &matricesRow[threadX]
 //line transpose.go:54
-					*matrices2 = *matrices
-//line transpose.go:55:60000
-					{
-						threadX := threadX + 1
-						matrices2 := &matricesRow[threadX]
-						*matrices2 = *matrices
-					}
-//line transpose.go:60:60000
-					{
-						threadX := threadX + 2
-						matrices2 := &matricesRow[threadX]
-						*matrices2 = *matrices
-					}
-//line transpose.go:65
-					{
-						threadX := threadX + 3
-						matrices2 := &matricesRow[threadX]
-						*matrices2 = *matrices
-					}
-				}
-			}
-		}
-	} /*line quern_gen.go:4526:1*/
-}
-
-//go:noinline
-func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFroms []int, firstTos []int, matricess []Axes, matrix int) {
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first2 := (threadZ*8 + threadY) * 32
-			{
-				firstFromRow := (*[32]int)(firstFroms[first2:])
-				firstToRow := (*[32]int)(firstTos[first2:])
-				matricesRow := (*[32]Axes)(matricess[first2:])
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					var firstFrom int
-					var firstTo int
+				*matrices2 = *matrices
+//line :55:500
+				{
+					threadX := threadX + 1
 					matrices2 := &matricesRow[threadX]
-					/*line transpose.go:60*/ firstFrom, firstTo = matrices2.place(matrix)
-					firstFromRow[threadX] = firstFrom
-					firstToRow[threadX] = firstTo
+					*matrices2 = *matrices
+				}
+//line :60:500
+				{
+					threadX := threadX + 2
+					matrices2 := &matricesRow[threadX]
+					*matrices2 = *matrices
+				}
+//line transpose.go:65
+				{
+					threadX := threadX + 3
+					matrices2 := &matricesRow[threadX]
+					*matrices2 = *matrices
 				}
 			}
 		}
-	} /*line quern_gen.go:4550:1*/
+	} /*line quern_gen.go:3467:1*/
 }
 
 //go:noinline
-func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFroms []int, iFirst int, row int, rows int, column int, columns int, tile *[32][33]T, from []T, strideFrom int) {
+func quernRow2Transpose(r *host.Run, firstFroms, firstTos []int, matricess []Axes, matrix int) {
+	for threadY := range 8 {
+		r.ThreadIdx.Y = threadY
+		first2 := threadY * 32
+		{
+			firstFromRow := (*[32]int)(firstFroms[first2:])
+			firstToRow := (*[32]int)(firstTos[first2:])
+			matricesRow := (*[32]Axes)(matricess[first2:])
+			for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				var firstFrom int
+				var firstTo int
+				matrices2 := &matricesRow[threadX]
+				/*line transpose.go:60*/ firstFrom, firstTo = matrices2.place(matrix)
+				firstFromRow[threadX] = firstFrom
+				firstToRow[threadX] = firstTo
+			}
+		}
+	} /*line quern_gen.go:3489:1*/
+}
+
+//go:noinline
+func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFroms []int, iFirst, row, rows, column, columns int, tile *[32][33]T, from []T, strideFrom int) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && columns >= -1<<61 && columns <= 1<<61
 	count := min(columns-column, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first3 := (threadZ*8 + threadY) * 32
-			start2 := start + threadY
-			start3 := column + (start+threadY)*strideFrom
-		done3:
-			switch {
-			default:
-				firstFromRow := (*[32]int)(firstFroms[first3:])
-				if !(iFirst+threadY < 32 && start2 < rows) {
+	for threadY := range 8 {
+		r.ThreadIdx.Y = threadY
+		first3 := threadY * 32
+		start2 := start + threadY
+		start3 := column + (start+threadY)*strideFrom
+	done3:
+		switch {
+		default:
+			firstFromRow := (*[32]int)(firstFroms[first3:])
+			if !(iFirst+threadY < 32 && start2 < rows) {
+				break done3
+			}
+			if same {
+				if count <= 0 {
 					break done3
 				}
-				if same {
-					if count <= 0 {
-						break done3
+				if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 {
+					row2 := tile[iFirst+threadY][:count]
+					firstFromRow2 := firstFromRow[:][:count]
+					for threadX := range count {
+						r.ThreadIdx.X = threadX
+						firstFrom := firstFromRow2[threadX]
+						/*line transpose.go:64*/ row2[threadX] = from[start3+firstFrom+threadX]
 					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 {
-						row2 := tile[iFirst+threadY][:count]
-						firstFromRow2 := firstFromRow[:][:count]
-						for threadX := range count {
-							r.ThreadIdx.X = threadX
-							firstFrom := firstFromRow2[threadX]
-							/*line transpose.go:64*/ row2[threadX] = from[start3+firstFrom+threadX]
-						}
-						break done3
-					}
+					break done3
 				}
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					firstFrom := firstFromRow[threadX]
-					/*line transpose.go:62*/ if iFirst+threadY < 32 {
-						if start2 < rows && column+threadX < columns {
-							tile[iFirst+threadY][threadX] = from[start3+firstFrom+threadX]
-						}
+			}
+			for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				firstFrom := firstFromRow[threadX]
+				/*line transpose.go:62*/ if iFirst+threadY < 32 {
+					if start2 < rows && column+threadX < columns {
+						tile[iFirst+threadY][threadX] = from[start3+firstFrom+threadX]
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4597:1*/
+	} /*line quern_gen.go:3534:1*/
 }
 
 //go:noinline
-func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTos []int, iFirst2 int, column int, columns int, row int, rows int, to []T, strideTo int, tile *[32][33]T) {
+func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTos []int, iFirst2, column, columns, row, rows int, to []T, strideTo int, tile *[32][33]T) {
 	start4 := column + iFirst2
 	same2 := row >= -1<<61 && row <= 1<<61 && rows >= -1<<61 && rows <= 1<<61
 	count2 := min(rows-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first4 := (threadZ*8 + threadY) * 32
-			start5 := start4 + threadY
-			start6 := row + (start4+threadY)*strideTo
-		done4:
-			switch {
-			default:
-				firstToRow := (*[32]int)(firstTos[first4:])
-				if !(iFirst2+threadY < 32 && start5 < columns) {
+	for threadY := range 8 {
+		r.ThreadIdx.Y = threadY
+		first4 := threadY * 32
+		start5 := start4 + threadY
+		start6 := row + (start4+threadY)*strideTo
+	done4:
+		switch {
+		default:
+			firstToRow := (*[32]int)(firstTos[first4:])
+			if !(iFirst2+threadY < 32 && start5 < columns) {
+				break done4
+			}
+			if same2 {
+				if count2 <= 0 {
 					break done4
 				}
-				if same2 {
-					if count2 <= 0 {
-						break done4
+				if count2 <= 32 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					row3 := tile[:count2]
+					firstToRow2 := firstToRow[:][:count2]
+					for threadX := range count2 {
+						r.ThreadIdx.X = threadX
+						firstTo := firstToRow2[threadX]
+						/*line transpose.go:70*/ to[start6+firstTo+threadX] = row3[threadX][iFirst2+threadY]
 					}
-					if count2 <= 32 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
-						row3 := tile[:count2]
-						firstToRow2 := firstToRow[:][:count2]
-						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
-							firstTo := firstToRow2[threadX]
-							/*line transpose.go:70*/ to[start6+firstTo+threadX] = row3[threadX][iFirst2+threadY]
-						}
-						/*line transpose.go:72:60000*/ break done4
-					}
+					/*line :72:500*/ break done4
 				}
-				/*line transpose.go:75:60000*/ for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					firstTo := firstToRow[threadX]
-					/*line transpose.go:68*/ if iFirst2+threadY < 32 {
-						if start5 < columns && row+threadX < rows {
-							to[start6+firstTo+threadX] = tile[threadX][iFirst2+threadY]
-						}
+			}
+			/*line :75:500*/ for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				firstTo := firstToRow[threadX]
+				/*line transpose.go:68*/ if iFirst2+threadY < 32 {
+					if start5 < columns && row+threadX < rows {
+						to[start6+firstTo+threadX] = tile[threadX][iFirst2+threadY]
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4644:1*/
+	} /*line quern_gen.go:3579:1*/
 }
 
 func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4650,15 +3585,9 @@ func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	rows := host.Value[int](r, 0)
-	width := host.Value[int](r, 1)
-	stride := host.Value[int](r, 2)
-	axes := host.Value[Axes](r, 3)
-	from := host.Slice[T](r, 4)
-	to := host.Slice[T](r, 5)
+	rows, width, stride, axes, from, to := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[Axes](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridY := r.GridDim.Y
 	size := gridY * dimX
 	for r.Next() {
@@ -4666,30 +3595,28 @@ func quernHostMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimY
 		base2 := blockY * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				start := row * width
-				quernRow1MoveRows[T](r, &axes, row, rows, base2, size, width, to, start, from, stride, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			row := base + threadY
+			start := row * width
+			quernRow1MoveRows[T](r, &axes, row, rows, base2, size, width, to, start, from, stride, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Axes, row int, rows int, base2 int, size int, width int, to []T, start int, from []T, stride int, dimX int) {
+func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Axes, row, rows, base2, size, width int, to []T, start int, from []T, stride, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line transpose.go:79*/ axes2 := *axes
 		/*line transpose.go:81*/ if row >= rows {
 			continue
 		}
-		/*line transpose.go:84:60000*/ first, _ := axes2.place(row)
-		/*line transpose.go:85:60000*/ for i := base2 + threadX; i < width; i += size {
+		/*line :84:500*/ first, _ := axes2.place(row)
+		/*line :85:1000*/ for i := base2 + threadX; i < width; i += size {
 			to[start+i] = from[first+i*stride]
 		}
-	} /*line quern_gen.go:4692:1*/
+	} /*line quern_gen.go:3619:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4698,197 +3625,186 @@ func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) 
 }
 
 func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	stride := host.Value[int](r, 1)
-	data := host.Slice[T](r, 2)
+	n, stride, data := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2)
 	var i int
 	var row int
 	var column int
 	var iFirst int
-	lower := host.Shared[[32][33]T](r, 0)
-	upper := host.Shared[[32][33]T](r, 1)
+	lower, upper := host.Shared[[32][33]T](r, 0), host.Shared[[32][33]T](r, 1)
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line transpose.go:98*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25-0) - 0.5)
-		/*line transpose.go:99:60000*/ for i*(i+1)/2 > blockX {
-			/*line transpose.go:100:60000*/ if r.Halted() {
-				/*line transpose.go:99*/ r.Halt()
-			}
-			/*line transpose.go:100:60000*/ i--
+		/*line :99:500*/ for i*(i+1)/2 > blockX {
+			/*line transpose.go:99*/ r.CheckHalt()
+			i--
 		}
-		/*line transpose.go:102:60000*/ for (i+1)*(i+2)/2 <= blockX {
-			/*line transpose.go:103:60000*/ if r.Halted() {
-				/*line transpose.go:102*/ r.Halt()
-			}
-			/*line transpose.go:103:60000*/ i++
+		for (i+1)*(i+2)/2 <= blockX {
+			/*line transpose.go:102*/ r.CheckHalt()
+			i++
 		}
-		/*line transpose.go:105:60000*/ row = i * 32
+		/*line :105:500*/ row = i * 32
 		column = (blockX - i*(i+1)/2) * 32
 		iFirst = 0
-		/*line transpose.go:108:60000*/ for ; iFirst < 32; iFirst += 8 {
+		/*line :108:500*/ for ; iFirst < 32; iFirst += 8 {
 			quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper)
 		}
-		/*line transpose.go:116:60000*/ iFirst2 = 0
-		/*line transpose.go:117:60000*/ for ; iFirst2 < 32; iFirst2 += 8 {
+		/*line transpose.go:116*/ iFirst2 = 0
+		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4736:1*/
+	} /*line quern_gen.go:3656:1*/
 }
 
 //go:noinline
-func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst int, row int, n int, column int, lower *[32][33]T, data []T, stride int, upper *[32][33]T) {
+func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst, row, n, column int, lower *[32][33]T, data []T, stride int, upper *[32][33]T) {
 	start := row + iFirst
 	same := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
 	count := min(n-column, 32)
 	start5 := column + iFirst
 	same2 := row >= -1<<61 && row <= 1<<61 && n >= -1<<61 && n <= 1<<61
 	count2 := min(n-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start2 := start + threadY
-			start3 := column + (start+threadY)*stride
-			start4 := (start+threadY)*stride + column
-			start6 := start5 + threadY
-			start7 := row + (start5+threadY)*stride
-			start8 := (start5+threadY)*stride + row
-		done2:
-			switch {
-			default:
-				if !(iFirst+threadY < 32 && start2 < n) {
+	for threadY := range 8 {
+		r.ThreadIdx.Y = threadY
+		start2 := start + threadY
+		start3 := column + (start+threadY)*stride
+		start4 := (start+threadY)*stride + column
+		start6 := start5 + threadY
+		start7 := row + (start5+threadY)*stride
+		start8 := (start5+threadY)*stride + row
+	done2:
+		switch {
+		default:
+			if !(iFirst+threadY < 32 && start2 < n) {
+				break done2
+			}
+			if same {
+				if count <= 0 {
 					break done2
 				}
-				if same {
-					if count <= 0 {
-						break done2
-					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
-						row2 := lower[iFirst+threadY][:count]
-						row3 := data[start4:][:count]
-						/*line transpose.go:109*/ copy(row2, row3)
-						break done2
-					}
-				}
-				for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					/*line transpose.go:115:60000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:108:60000*/ if start2 < n && column+threadX < n {
-							lower[iFirst+threadY][threadX] = data[start3+threadX]
-						}
-					}
+				if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
+					row2 := lower[iFirst+threadY][:count]
+					row3 := data[start4:][:count]
+					/*line transpose.go:109*/ copy(row2, row3)
+					break done2
 				}
 			}
-//line transpose.go:114:60000
-		done3:
-			/*line transpose.go:115:60000*/ switch {
-//line transpose.go:116:60000
-			default:
-				/*line transpose.go:117:60000*/ if !(iFirst+threadY < 32 && start6 < n) {
-					break done3
-				}
-				/*line transpose.go:120*/ if same2 {
-					/*line transpose.go:121:60000*/ if count2 <= 0 {
-						break done3
-					}
-					/*line transpose.go:124:60000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-						row4 := upper[iFirst+threadY][:count2]
-						row5 := data[start8:][:count2]
-						/*line transpose.go:112*/ copy(row4, row5)
-						break done3
-					}
-				}
-				/*line transpose.go:116:60000*/ for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					/*line transpose.go:118:60000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:111:60000*/ if start6 < n && row+threadX < n {
-							upper[iFirst+threadY][threadX] = data[start7+threadX]
-						}
+			for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				/*line :115:500*/ if iFirst+threadY < 32 {
+					/*line :108:500*/ if start2 < n && column+threadX < n {
+						lower[iFirst+threadY][threadX] = data[start3+threadX]
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4811:1*/
+//line :114:500
+	done3:
+		switch {
+//line transpose.go:116
+		default:
+			if !(iFirst+threadY < 32 && start6 < n) {
+				break done3
+			}
+			if same2 {
+				/*line :121:500*/ if count2 <= 0 {
+					break done3
+				}
+				/*line :124:500*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
+					row4 := upper[iFirst+threadY][:count2]
+					row5 := data[start8:][:count2]
+					/*line transpose.go:112*/ copy(row4, row5)
+					break done3
+				}
+			}
+			for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				/*line :118:500*/ if iFirst+threadY < 32 {
+					/*line :111:500*/ if start6 < n && row+threadX < n {
+						upper[iFirst+threadY][threadX] = data[start7+threadX]
+					}
+				}
+			}
+		}
+	} /*line quern_gen.go:3729:1*/
 }
 
 //go:noinline
-func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2 int, row int, n int, column int, data []T, stride int, upper *[32][33]T, lower *[32][33]T) {
+func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2, row, n, column int, data []T, stride int, upper, lower *[32][33]T) {
 	start9 := row + iFirst2
 	same3 := column >= -1<<61 && column <= 1<<61 && n >= -1<<61 && n <= 1<<61
 	count3 := min(n-column, 32)
 	start13 := column + iFirst2
 	same5 := row >= -1<<61 && row <= 1<<61 && n >= -1<<61 && n <= 1<<61
 	count4 := min(n-row, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start10 := start9 + threadY
-			start11 := column + (start9+threadY)*stride
-			start12 := (start9+threadY)*stride + column
-			same4 := row != column && start13+threadY < n
-			start14 := row + (start13+threadY)*stride
-			start15 := start13 + threadY
-			start16 := (start13+threadY)*stride + row
-		done4:
-			switch {
-			default:
-				if !(iFirst2+threadY < 32 && start10 < n) {
+	for threadY := range 8 {
+		r.ThreadIdx.Y = threadY
+		start10 := start9 + threadY
+		start11 := column + (start9+threadY)*stride
+		start12 := (start9+threadY)*stride + column
+		same4 := row != column && start13+threadY < n
+		start14 := row + (start13+threadY)*stride
+		start15 := start13 + threadY
+		start16 := (start13+threadY)*stride + row
+	done4:
+		switch {
+		default:
+			if !(iFirst2+threadY < 32 && start10 < n) {
+				break done4
+			}
+			if same3 {
+				if count3 <= 0 {
 					break done4
 				}
-				if same3 {
-					if count3 <= 0 {
-						break done4
+				if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					row6 := data[start12:][:count3]
+					row7 := upper[:count3]
+					for threadX := range count3 {
+						/*line transpose.go:118*/ row6[threadX] = row7[threadX][iFirst2+threadY]
 					}
-					if count3 <= 32 && start12 >= 0 && count3 <= len(data)-start12 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
-						row6 := data[start12:][:count3]
-						row7 := upper[:count3]
-						for threadX := range count3 {
-							/*line transpose.go:118*/ row6[threadX] = row7[threadX][iFirst2+threadY]
-						}
-						break done4
-					}
-				}
-				/*line transpose.go:123:60000*/ for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					/*line transpose.go:125*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:117:60000*/ if start10 < n && column+threadX < n {
-							data[start11+threadX] = upper[threadX][iFirst2+threadY]
-						}
-					}
+					break done4
 				}
 			}
-//line transpose.go:123:60000
-		done5:
-			/*line transpose.go:124:60000*/ switch {
-//line transpose.go:125
-			default:
-				/*line transpose.go:126:60000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-					break done5
-				}
-				/*line transpose.go:129*/ if same5 {
-					/*line transpose.go:130:60000*/ if count4 <= 0 {
-						break done5
-					}
-					/*line transpose.go:133*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
-						row8 := data[start16:][:count4]
-						row9 := lower[:count4]
-						for threadX := range count4 {
-							/*line transpose.go:121*/ row8[threadX] = row9[threadX][iFirst2+threadY]
-						}
-						/*line transpose.go:123:60000*/ break done5
-					}
-				}
-				/*line transpose.go:126:60000*/ for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					/*line transpose.go:128:60000*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:120*/ if same4 && row+threadX < n {
-							data[start14+threadX] = lower[threadX][iFirst2+threadY]
-						}
+			/*line :123:500*/ for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				/*line transpose.go:125*/ if iFirst2+threadY < 32 {
+					/*line transpose.go:117*/ if start10 < n && column+threadX < n {
+						data[start11+threadX] = upper[threadX][iFirst2+threadY]
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4891:1*/
+//line :123:500
+	done5:
+		/*line :124:500*/ switch {
+//line transpose.go:125
+		default:
+			/*line :126:500*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
+				break done5
+			}
+			/*line transpose.go:129*/ if same5 {
+				/*line :130:500*/ if count4 <= 0 {
+					break done5
+				}
+				/*line transpose.go:133*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					row8 := data[start16:][:count4]
+					row9 := lower[:count4]
+					for threadX := range count4 {
+						/*line transpose.go:121*/ row8[threadX] = row9[threadX][iFirst2+threadY]
+					}
+					/*line :123:500*/ break done5
+				}
+			}
+			/*line :126:500*/ for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				/*line :128:500*/ if iFirst2+threadY < 32 {
+					/*line transpose.go:120*/ if same4 && row+threadX < n {
+						data[start14+threadX] = lower[threadX][iFirst2+threadY]
+					}
+				}
+			}
+		}
+	} /*line quern_gen.go:3807:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4897,43 +3813,22 @@ func quernPlainTrsm[T float32 | float64](r *host.Run) {
 }
 
 func quernHostTrsm[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	lines := host.Value[int](r, 1)
-	unit := host.Value[int](r, 2)
-	offA := host.Value[int](r, 3)
-	rowA := host.Value[int](r, 4)
-	columnA := host.Value[int](r, 5)
-	offB := host.Value[int](r, 6)
-	rowB := host.Value[int](r, 7)
-	columnB := host.Value[int](r, 8)
-	alpha := host.Value[T](r, 9)
-	a := host.Slice[T](r, 10)
-	b := host.Slice[T](r, 11)
+	n, lines, unit, offA, rowA, columnA, offB, rowB, columnB, alpha, a, b := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[T](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
 	var eFirst int
 	m := host.Shared[[32][32]T](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 128
 		/*line trsm.go:19*/ eFirst = 0
-		/*line trsm.go:20:70000*/ for ; eFirst < 1024; eFirst += 128 {
-			/*line trsm.go:21:70000*/ for threadZ := range 1 {
-				/*line trsm.go:22*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m)
-				}
-			}
+		/*line :20:1000*/ for ; eFirst < 1024; eFirst += 128 {
+			quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m)
 		}
-		/*line trsm.go:28:70000*/ for threadZ := range 1 {
-			/*line trsm.go:29:70000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
-			}
-		}
-	} /*line quern_gen.go:4932:1*/
+		quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
+	} /*line quern_gen.go:3827:1*/
 }
 
 //go:noinline
-func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int, a []T, offA int, rowA int, columnA int, m *[32][32]T) {
+func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst, unit, n int, a []T, offA, rowA, columnA int, m *[32][32]T) {
 	if eFirst >= -1<<61 && eFirst <= 1<<61 {
 		count := min(1024-eFirst, 128)
 		if count <= 0 {
@@ -4945,36 +3840,36 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			j := (eFirst + threadX) % 32
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:70000*/ if i == j && (unit != 0 || i >= n) {
+			/*line :23:500*/ if i == j && (unit != 0 || i >= n) {
 				v = 1
 //line trsm.go:25
 			} else if i < n && j <= i {
-				/*line trsm.go:26:70000*/ v = a[offA+i*rowA+j*columnA]
+				/*line :26:1000*/ v = a[offA+i*rowA+j*columnA]
 			}
-			/*line trsm.go:28:70000*/ m[i][j] = v
+			/*line :28:500*/ m[i][j] = v
 		}
 		/*line trsm.go:30*/ return
 	}
-	/*line trsm.go:32:70000*/ for threadX := range 128 {
+	/*line :32:1000*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := (eFirst + threadX) / 32
 		j := (eFirst + threadX) % 32
 		/*line trsm.go:19*/ if eFirst+threadX < 1024 {
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:70000*/ if i == j && (unit != 0 || i >= n) {
+			/*line :23:500*/ if i == j && (unit != 0 || i >= n) {
 				v = 1
 //line trsm.go:25
 			} else if i < n && j <= i {
-				/*line trsm.go:26:70000*/ v = a[offA+i*rowA+j*columnA]
+				/*line :26:1000*/ v = a[offA+i*rowA+j*columnA]
 			}
-			/*line trsm.go:28:70000*/ m[i][j] = v
+			/*line :28:500*/ m[i][j] = v
 		}
-	} /*line quern_gen.go:4973:1*/
+	} /*line quern_gen.go:3868:1*/
 }
 
 //go:noinline
-func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int, alpha T, b []T, offB int, columnB int, rowB int, m *[32][32]T) {
+func quernRow2Trsm[T float32 | float64](r *host.Run, base, lines, n int, alpha T, b []T, offB, columnB, rowB int, m *[32][32]T) {
 	if base >= -1<<61 && base <= 1<<61 && lines >= -1<<61 && lines <= 1<<61 {
 		count2 := min(lines-base, 128)
 		if count2 <= 0 {
@@ -4986,18 +3881,16 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 			at2 := offB + r2*columnB
 			/*line trsm.go:35*/ x := [32]T{}
 			/*line trsm.go:37*/ for i2 := 0; i2 < 32; i2++ {
-				/*line trsm.go:38:70000*/ if i2 < n {
+				/*line :38:1000*/ if i2 < n {
 					x[i2] = alpha * b[at2+i2*rowB]
 				}
 			}
-			/*line trsm.go:43:70000*/ for i3 := 0; i3 < 32; i3++ {
-				/*line trsm.go:44*/ if r.Halted() {
-					/*line trsm.go:43*/ r.Halt()
-				}
-				/*line trsm.go:45:70000*/ for j2 := 0; j2 < i3; j2++ {
+			/*line :43:1000*/ for i3 := 0; i3 < 32; i3++ {
+				/*line trsm.go:43*/ r.CheckHalt()
+				/*line :45:500*/ for j2 := 0; j2 < i3; j2++ {
 					x[i3] -= m[i3][j2] * x[j2]
 				}
-				/*line trsm.go:48:70000*/ x[i3] /= m[i3][i3]
+				/*line :48:500*/ x[i3] /= m[i3][i3]
 			}
 			/*line trsm.go:51*/ for i4 := 0; i4 < 32; i4++ {
 				if i4 < n {
@@ -5011,30 +3904,28 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 		r.ThreadIdx.X = threadX
 		r2 := base + threadX
 		at := offB + r2*columnB
-		/*line trsm.go:32:70000*/ if r2 >= lines {
+		/*line :32:1000*/ if r2 >= lines {
 			continue
 		}
-		/*line trsm.go:35:70000*/ x := [32]T{}
+		/*line :35:500*/ x := [32]T{}
 		/*line trsm.go:37*/ for i2 := 0; i2 < 32; i2++ {
-			/*line trsm.go:38:70000*/ if i2 < n {
+			/*line :38:1000*/ if i2 < n {
 				x[i2] = alpha * b[at+i2*rowB]
 			}
 		}
-		/*line trsm.go:43:70000*/ for i3 := 0; i3 < 32; i3++ {
-			/*line trsm.go:44*/ if r.Halted() {
-				/*line trsm.go:43*/ r.Halt()
-			}
-			/*line trsm.go:45:70000*/ for j2 := 0; j2 < i3; j2++ {
+		/*line :43:1000*/ for i3 := 0; i3 < 32; i3++ {
+			/*line trsm.go:43*/ r.CheckHalt()
+			/*line :45:500*/ for j2 := 0; j2 < i3; j2++ {
 				x[i3] -= m[i3][j2] * x[j2]
 			}
-			/*line trsm.go:48:70000*/ x[i3] /= m[i3][i3]
+			/*line :48:500*/ x[i3] /= m[i3][i3]
 		}
 		/*line trsm.go:51*/ for i4 := 0; i4 < 32; i4++ {
 			if i4 < n {
 				b[at+i4*rowB] = x[i4]
 			}
 		}
-	} /*line quern_gen.go:5037:1*/
+	} /*line quern_gen.go:3928:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -5043,29 +3934,19 @@ func quernPlainAxpy[T float32 | float64](r *host.Run) {
 }
 
 func quernHostAxpy[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	alpha := host.Value[T](r, 3)
-	x := host.Slice[T](r, 4)
-	y := host.Slice[T](r, 5)
+	n, incX, incY, alpha, x, y := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Axpy[T](r, base, n, incY, incX, y, alpha, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Axpy[T](r, base, n, incY, incX, y, alpha, x, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, incX int, y []T, alpha T, x []T, width int) {
+func quernRow1Axpy[T float32 | float64](r *host.Run, base, n, incY, incX int, y []T, alpha T, x []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -5078,66 +3959,31 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:80000*/ return
+		/*line :23:1000*/ return
 	}
-	/*line vector.go:25:80000*/ for threadX := range width {
+	/*line :25:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:20:80000*/ if i < n {
+		/*line :20:1500*/ if i < n {
 			result0 := place(i, n, incY)
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:5091:1*/
+	} /*line quern_gen.go:3972:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	alpha := host.Value[T](r, 3)
-	x := host.Slice[T](r, 4)
-	y := host.Slice[T](r, 5)
+	n, alpha, x, y := host.Value[int](r, 0), host.Value[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	incY2 := 1
 	incX2 := 1
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Axpy_float32_incX_1_incY_1[T](r, base, n, incY2, incX2, y, alpha, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Axpy[T](r, base, n, incY2, incX2, y, alpha, x, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base int, n int, incY2 int, incX2 int, y []T, alpha T, x []T, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-			/*line vector.go:21*/ result0 := place(i, n, incY2)
-			/*line vector.go:21*/ result02 := place(i, n, incX2)
-			/*line vector.go:21*/ y[result0] += alpha * x[result02]
-		}
-		/*line vector.go:23:80000*/ return
-	}
-	/*line vector.go:25:80000*/ for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line vector.go:20:80000*/ if i < n {
-			result0 := place(i, n, incY2)
-			/*line vector.go:21*/ result02 := place(i, n, incX2)
-			/*line vector.go:21*/ y[result0] += alpha * x[result02]
-		}
-	} /*line quern_gen.go:5140:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -5146,27 +3992,19 @@ func quernPlainScal[T float32 | float64](r *host.Run) {
 }
 
 func quernHostScal[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	alpha := host.Value[T](r, 2)
-	x := host.Slice[T](r, 3)
+	n, incX, alpha, x := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scal[T](r, base, n, incX, alpha, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Scal[T](r, base, n, incX, alpha, x, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, alpha T, x []T, width int) {
+func quernRow1Scal[T float32 | float64](r *host.Run, base, n, incX int, alpha T, x []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -5177,82 +4015,40 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			i := base + threadX
 			/*line vector.go:30*/ result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:80000*/ if alpha == 0 {
+			/*line :31:1000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
+			/*line :34:1000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-		/*line vector.go:36:80000*/ return
+		/*line :36:500*/ return
 	}
-	/*line vector.go:38:80000*/ for threadX := range width {
+	/*line :38:1500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:29:80000*/ if i < n {
+		/*line :29:1000*/ if i < n {
 			result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:80000*/ if alpha == 0 {
+			/*line :31:1000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
+			/*line :34:1000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:5200:1*/
+	} /*line quern_gen.go:4038:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	alpha := host.Value[T](r, 2)
-	x := host.Slice[T](r, 3)
+	n, alpha, x := host.Value[int](r, 0), host.Value[T](r, 2), host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	incX2 := 1
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Scal_float32_incX_1[T](r, base, n, incX2, alpha, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Scal[T](r, base, n, incX2, alpha, x, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n int, incX2 int, alpha T, x []T, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-			/*line vector.go:30*/ result0 := place(i, n, incX2)
-			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:80000*/ if alpha == 0 {
-				v = 0
-			}
-			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
-			/*line vector.go:34*/ x[result02] = v
-		}
-		/*line vector.go:36:80000*/ return
-	}
-	/*line vector.go:38:80000*/ for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line vector.go:29:80000*/ if i < n {
-			result0 := place(i, n, incX2)
-			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:80000*/ if alpha == 0 {
-				v = 0
-			}
-			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
-			/*line vector.go:34*/ x[result02] = v
-		}
-	} /*line quern_gen.go:5255:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -5261,28 +4057,19 @@ func quernPlainCopyVector[T float32 | float64](r *host.Run) {
 }
 
 func quernHostCopyVector[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	x := host.Slice[T](r, 3)
-	y := host.Slice[T](r, 4)
+	n, incX, incY, x, y := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyVector[T](r, base, n, incY, incX, y, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CopyVector[T](r, base, n, incY, incX, y, x, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY int, incX int, y []T, x []T, width int) {
+func quernRow1CopyVector[T float32 | float64](r *host.Run, base, n, incY, incX int, y, x []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -5295,9 +4082,9 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:80000*/ return
+		/*line :45:1000*/ return
 	}
-	/*line vector.go:47:80000*/ for threadX := range width {
+	/*line :47:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line vector.go:42*/ if i < n {
@@ -5305,55 +4092,21 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:5308:1*/
+	} /*line quern_gen.go:4095:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	x := host.Slice[T](r, 3)
-	y := host.Slice[T](r, 4)
+	n, x, y := host.Value[int](r, 0), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	incY2 := 1
 	incX2 := 1
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyVector_float32_incX_1_incY_1[T](r, base, n, incY2, incX2, y, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CopyVector[T](r, base, n, incY2, incX2, y, x, width)
 		}
 	}
-}
-
-//go:noinline
-func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base int, n int, incY2 int, incX2 int, y []T, x []T, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-			/*line vector.go:43*/ result0 := place(i, n, incY2)
-			/*line vector.go:43*/ result02 := place(i, n, incX2)
-			/*line vector.go:43*/ y[result0] = x[result02]
-		}
-		/*line vector.go:45:80000*/ return
-	}
-	/*line vector.go:47:80000*/ for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line vector.go:42*/ if i < n {
-			result0 := place(i, n, incY2)
-			/*line vector.go:43*/ result02 := place(i, n, incX2)
-			/*line vector.go:43*/ y[result0] = x[result02]
-		}
-	} /*line quern_gen.go:5356:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -5362,28 +4115,19 @@ func quernPlainSwap[T float32 | float64](r *host.Run) {
 }
 
 func quernHostSwap[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	x := host.Slice[T](r, 3)
-	y := host.Slice[T](r, 4)
+	n, incX, incY, x, y := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Swap[T](r, base, n, incX, incY, x, y, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Swap[T](r, base, n, incX, incY, x, y, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, incY int, x []T, y []T, width int) {
+func quernRow1Swap[T float32 | float64](r *host.Run, base, n, incX, incY int, x, y []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -5401,12 +4145,12 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[at] = t15
 			/*line vector.go:53*/ y[to] = t16
 		}
-		/*line vector.go:55:80000*/ return
+		/*line :55:1000*/ return
 	}
-	/*line vector.go:57:80000*/ for threadX := range width {
+	/*line :57:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:51:80000*/ if i < n {
+		/*line :51:500*/ if i < n {
 			at := place(i, n, incX)
 			/*line vector.go:52*/ to := place(i, n, incY)
 			_ = x[at]
@@ -5416,7 +4160,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[at] = t15
 			/*line vector.go:53*/ y[to] = t16
 		}
-	} /*line quern_gen.go:5419:1*/
+	} /*line quern_gen.go:4163:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -5425,30 +4169,19 @@ func quernPlainRot[T float32 | float64](r *host.Run) {
 }
 
 func quernHostRot[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	incX := host.Value[int](r, 1)
-	incY := host.Value[int](r, 2)
-	c := host.Value[T](r, 3)
-	s := host.Value[T](r, 4)
-	x := host.Slice[T](r, 5)
-	y := host.Slice[T](r, 6)
+	n, incX, incY, c, s, x, y := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[T](r, 3), host.Value[T](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Rot[T](r, base, n, incX, incY, x, y, c, s, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Rot[T](r, base, n, incX, incY, x, y, c, s, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, incY int, x []T, y []T, c T, s T, width int) {
+func quernRow1Rot[T float32 | float64](r *host.Run, base, n, incX, incY int, x, y []T, c, s T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -5468,12 +4201,12 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[at] = t17
 			/*line vector.go:64*/ y[to] = t18
 		}
-		/*line vector.go:66:80000*/ return
+		/*line :66:500*/ return
 	}
-	/*line vector.go:68:80000*/ for threadX := range width {
+	/*line :68:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:61:80000*/ if i < n {
+		/*line :61:500*/ if i < n {
 			at := place(i, n, incX)
 			/*line vector.go:62*/ to := place(i, n, incY)
 			u := x[at]
@@ -5485,7 +4218,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[at] = t17
 			/*line vector.go:64*/ y[to] = t18
 		}
-	} /*line quern_gen.go:5488:1*/
+	} /*line quern_gen.go:4221:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -5494,31 +4227,23 @@ func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
 }
 
 func quernHostAxpyCPU[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	alpha := host.Value[T](r, 1)
-	x := host.Slice[T](r, 2)
-	y := host.Slice[T](r, 3)
+	n, alpha, x, y := host.Value[int](r, 0), host.Value[T](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		from := blockX * 16384
 		to := min(from+16384, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AxpyCPU[T](r, y, from, to, x, alpha)
-			}
-		}
+		quernRow1AxpyCPU[T](r, y, from, to, x, alpha)
 	}
 }
 
 //go:noinline
-func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int, x []T, alpha T) {
+func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from, to int, x []T, alpha T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:5521:1*/
+	} /*line quern_gen.go:4246:1*/
 }
 
 //line vector.go:80

@@ -43,16 +43,13 @@ var quernMatmul = &gpu.Kernel{Declared: compiled.Declaration{Name: "matmul", Cod
 // m x n.
 func LaunchMatmul(s *gpu.Stream, g gpu.Grid, m, n, k int, a, b, c *gpu.Buffer[float32]) error {
 	l, err := quernMatmul.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSummarise = &gpu.Kernel{Declared: compiled.Declaration{Name: "summarise", Code: &quernPTX, Host: quernHostSummarise, Plain: quernPlainSummarise}}
@@ -63,12 +60,9 @@ var quernSummarise = &gpu.Kernel{Declared: compiled.Declaration{Name: "summarise
 // threads of each block read. x must not be empty.
 func LaunchSummarise(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32], out *gpu.Buffer[partial]) error {
 	l, err := quernSummarise.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainMatmul(r *host.Run) {
@@ -77,16 +71,9 @@ func quernPlainMatmul(r *host.Run) {
 }
 
 func quernHostMatmul(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	a := host.Slice[float32](r, 3)
-	b := host.Slice[float32](r, 4)
-	c := host.Slice[float32](r, 5)
+	m, n, k, a, b, c := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
 	var k0 int
-	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	tileA := host.Shared[[16][16]float32](r, 0)
-	tileB := host.Shared[[16][16]float32](r, 1)
+	sums, tileA, tileB := host.Scratch[float32](r, 0, r.BlockDim.Count()), host.Shared[[16][16]float32](r, 0), host.Shared[[16][16]float32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -95,233 +82,223 @@ func quernHostMatmul(r *host.Run) {
 		/*line matmul.go:25*/ k0 = 0
 		quernRow1Matmul(r, sums)
 		for ; k0 < k; k0 += 16 {
-			if r.Halted() {
-				/*line matmul.go:25*/ r.Halt()
-			}
+			/*line matmul.go:25*/ r.CheckHalt()
 			quernRow2Matmul(r, base, m, k0, k, a, base2, n, b, tileA, tileB)
 			quernRow3Matmul(r, sums, tileA, tileB)
 		}
 		quernRow4Matmul(r, sums, base, m, base2, n, c)
-	} /*line quern_gen.go:105:1*/
+	} /*line quern_gen.go:90:1*/
 }
 
 //go:noinline
 func quernRow1Matmul(r *host.Run, sums []float32) {
-	for threadZ := range 1 {
-		for threadY := range 16 {
-			first := (threadZ*16 + threadY) * 16
-			{
-				sumRow := (*[16]float32)(sums[first:])
+	for threadY := range 16 {
+		first := threadY * 16
+		{
+			sumRow := (*[16]float32)(sums[first:])
 //line matmul.go:24
-				*sumRow = [16]float32{}
-			}
+			*sumRow = [16]float32{}
 		}
-	} /*line quern_gen.go:119:1*/
+	} /*line quern_gen.go:102:1*/
 }
 
 //go:noinline
-func quernRow2Matmul(r *host.Run, base int, m int, k0 int, k int, a []float32, base2 int, n int, b []float32, tileA *[16][16]float32, tileB *[16][16]float32) {
-	for threadZ := range 1 {
-		for threadY := range 16 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			row := base + threadY
-			start := k0 + row*k
-			start2 := (k0 + threadY) * n
-			start3 := row*k + k0
-			start4 := (k0+threadY)*n + base2
-		done2:
-			switch {
-			default:
-				if start3 >= 0 && 16 <= len(a)-start3 && start4 >= 0 && 16 <= len(b)-start4 {
-					row2 := (*[16]float32)(a[start3:])
-					row3 := (*[16]float32)(b[start4:])
-					row4 := (*[16]float32)(tileA[threadY][0:])
-					row5 := (*[16]float32)(tileB[threadY][0:])
-					for threadX := range 16 {
-						column := base2 + threadX
-//line matmul.go:26
-						var va float32
-						var vb float32
-						/*line matmul.go:27*/ if row < m && k0+threadX < k {
-							va = row2[threadX]
-						}
-						if k0+threadY < k && column < n {
-							vb = row3[threadX]
-						}
-						_ = row4[threadX]
-						/*line matmul.go:33*/ _ = row5[threadX]
-						row4[threadX] = va
-						row5[threadX] = vb
-					}
-					break done2
-				}
+func quernRow2Matmul(r *host.Run, base, m, k0, k int, a []float32, base2, n int, b []float32, tileA, tileB *[16][16]float32) {
+	for threadY := range 16 {
+		r.ThreadIdx.Y = threadY
+		row := base + threadY
+		start := k0 + row*k
+		start2 := (k0 + threadY) * n
+		start3 := row*k + k0
+		start4 := (k0+threadY)*n + base2
+	done2:
+		switch {
+		default:
+			if start3 >= 0 && 16 <= len(a)-start3 && start4 >= 0 && 16 <= len(b)-start4 {
+				row2 := (*[16]float32)(a[start3:])
+				row3 := (*[16]float32)(b[start4:])
+				row4 := (*[16]float32)(tileA[threadY][0:])
+				row5 := (*[16]float32)(tileB[threadY][0:])
 				for threadX := range 16 {
-					r.ThreadIdx.X = threadX
 					column := base2 + threadX
 //line matmul.go:26
 					var va float32
 					var vb float32
 					/*line matmul.go:27*/ if row < m && k0+threadX < k {
-						va = a[start+threadX]
+						va = row2[threadX]
 					}
 					if k0+threadY < k && column < n {
-						vb = b[start2+column]
+						vb = row3[threadX]
 					}
-					_ = tileA[threadY][threadX]
-					/*line matmul.go:33*/ _ = tileB[threadY][threadX]
-					tileA[threadY][threadX] = va
-					tileB[threadY][threadX] = vb
+					_ = row4[threadX]
+					/*line matmul.go:33*/ _ = row5[threadX]
+					row4[threadX] = va
+					row5[threadX] = vb
 				}
+				break done2
+			}
+			for threadX := range 16 {
+				r.ThreadIdx.X = threadX
+				column := base2 + threadX
+//line matmul.go:26
+				var va float32
+				var vb float32
+				/*line matmul.go:27*/ if row < m && k0+threadX < k {
+					va = a[start+threadX]
+				}
+				if k0+threadY < k && column < n {
+					vb = b[start2+column]
+				}
+				_ = tileA[threadY][threadX]
+				/*line matmul.go:33*/ _ = tileB[threadY][threadX]
+				tileA[threadY][threadX] = va
+				tileB[threadY][threadX] = vb
 			}
 		}
-	} /*line quern_gen.go:177:1*/
+	} /*line quern_gen.go:158:1*/
 }
 
 //go:noinline
-func quernRow3Matmul(r *host.Run, sums []float32, tileA *[16][16]float32, tileB *[16][16]float32) {
-	for threadZ := range 1 {
-		for threadY := range 16 {
-			first2 := (threadZ*16 + threadY) * 16
-			{
-				sumRow := (*[16]float32)(sums[first2:])
-				value := tileA[threadY][0]
-				value2 := tileA[threadY][1]
-				value3 := tileA[threadY][2]
-				value4 := tileA[threadY][3]
-				value5 := tileA[threadY][4]
-				value6 := tileA[threadY][5]
-				value7 := tileA[threadY][6]
-				value8 := tileA[threadY][7]
-				value9 := tileA[threadY][8]
-				value10 := tileA[threadY][9]
-				value11 := tileA[threadY][10]
-				value12 := tileA[threadY][11]
-				value13 := tileA[threadY][12]
-				value14 := tileA[threadY][13]
-				value15 := tileA[threadY][14]
-				value16 := tileA[threadY][15]
-				for threadX := 0; threadX < 16; threadX += 4 {
-					threadX8 := threadX + 1
-					threadX9 := threadX + 2
-					threadX10 := threadX + 3
-					sum := sumRow[threadX]
-					sum8 := sumRow[threadX8]
-					sum9 := sumRow[threadX9]
-					sum10 := sumRow[threadX10]
-					/*line matmul.go:36*/ sum += value * tileB[0][threadX]
-					sum8 += value * tileB[0][threadX8]
-					sum9 += value * tileB[0][threadX9]
-					sum10 += value * tileB[0][threadX10]
-					sum += value2 * tileB[1][threadX]
-					sum8 += value2 * tileB[1][threadX8]
-					sum9 += value2 * tileB[1][threadX9]
-					sum10 += value2 * tileB[1][threadX10]
-					sum += value3 * tileB[2][threadX]
-					sum8 += value3 * tileB[2][threadX8]
-					sum9 += value3 * tileB[2][threadX9]
-					sum10 += value3 * tileB[2][threadX10]
-					sum += value4 * tileB[3][threadX]
-					sum8 += value4 * tileB[3][threadX8]
-					sum9 += value4 * tileB[3][threadX9]
-					sum10 += value4 * tileB[3][threadX10]
-					sum += value5 * tileB[4][threadX]
-					sum8 += value5 * tileB[4][threadX8]
-					sum9 += value5 * tileB[4][threadX9]
-					sum10 += value5 * tileB[4][threadX10]
-					sum += value6 * tileB[5][threadX]
-					sum8 += value6 * tileB[5][threadX8]
-					sum9 += value6 * tileB[5][threadX9]
-					sum10 += value6 * tileB[5][threadX10]
-					sum += value7 * tileB[6][threadX]
-					sum8 += value7 * tileB[6][threadX8]
-					sum9 += value7 * tileB[6][threadX9]
-					sum10 += value7 * tileB[6][threadX10]
-					sum += value8 * tileB[7][threadX]
-					sum8 += value8 * tileB[7][threadX8]
-					sum9 += value8 * tileB[7][threadX9]
-					sum10 += value8 * tileB[7][threadX10]
-					sum += value9 * tileB[8][threadX]
-					sum8 += value9 * tileB[8][threadX8]
-					sum9 += value9 * tileB[8][threadX9]
-					sum10 += value9 * tileB[8][threadX10]
-					sum += value10 * tileB[9][threadX]
-					sum8 += value10 * tileB[9][threadX8]
-					sum9 += value10 * tileB[9][threadX9]
-					sum10 += value10 * tileB[9][threadX10]
-					sum += value11 * tileB[10][threadX]
-					sum8 += value11 * tileB[10][threadX8]
-					sum9 += value11 * tileB[10][threadX9]
-					sum10 += value11 * tileB[10][threadX10]
-					sum += value12 * tileB[11][threadX]
-					sum8 += value12 * tileB[11][threadX8]
-					sum9 += value12 * tileB[11][threadX9]
-					sum10 += value12 * tileB[11][threadX10]
-					sum += value13 * tileB[12][threadX]
-					sum8 += value13 * tileB[12][threadX8]
-					sum9 += value13 * tileB[12][threadX9]
-					sum10 += value13 * tileB[12][threadX10]
-					sum += value14 * tileB[13][threadX]
-					sum8 += value14 * tileB[13][threadX8]
-					sum9 += value14 * tileB[13][threadX9]
-					sum10 += value14 * tileB[13][threadX10]
-					sum += value15 * tileB[14][threadX]
-					sum8 += value15 * tileB[14][threadX8]
-					sum9 += value15 * tileB[14][threadX9]
-					sum10 += value15 * tileB[14][threadX10]
-					sum += value16 * tileB[15][threadX]
-					sum8 += value16 * tileB[15][threadX8]
-					sum9 += value16 * tileB[15][threadX9]
-					sum10 += value16 * tileB[15][threadX10]
-					sumRow[threadX] = sum
-					sumRow[threadX8] = sum8
-					sumRow[threadX9] = sum9
-					sumRow[threadX10] = sum10
-				}
+func quernRow3Matmul(r *host.Run, sums []float32, tileA, tileB *[16][16]float32) {
+	for threadY := range 16 {
+		first2 := threadY * 16
+		{
+			sumRow := (*[16]float32)(sums[first2:])
+			value := tileA[threadY][0]
+			value2 := tileA[threadY][1]
+			value3 := tileA[threadY][2]
+			value4 := tileA[threadY][3]
+			value5 := tileA[threadY][4]
+			value6 := tileA[threadY][5]
+			value7 := tileA[threadY][6]
+			value8 := tileA[threadY][7]
+			value9 := tileA[threadY][8]
+			value10 := tileA[threadY][9]
+			value11 := tileA[threadY][10]
+			value12 := tileA[threadY][11]
+			value13 := tileA[threadY][12]
+			value14 := tileA[threadY][13]
+			value15 := tileA[threadY][14]
+			value16 := tileA[threadY][15]
+			for threadX := 0; threadX < 16; threadX += 4 {
+				threadX8 := threadX + 1
+				threadX9 := threadX + 2
+				threadX10 := threadX + 3
+				sum := sumRow[threadX]
+				sum8 := sumRow[threadX8]
+				sum9 := sumRow[threadX9]
+				sum10 := sumRow[threadX10]
+				/*line matmul.go:36*/ sum += value * tileB[0][threadX]
+				sum8 += value * tileB[0][threadX8]
+				sum9 += value * tileB[0][threadX9]
+				sum10 += value * tileB[0][threadX10]
+				sum += value2 * tileB[1][threadX]
+				sum8 += value2 * tileB[1][threadX8]
+				sum9 += value2 * tileB[1][threadX9]
+				sum10 += value2 * tileB[1][threadX10]
+				sum += value3 * tileB[2][threadX]
+				sum8 += value3 * tileB[2][threadX8]
+				sum9 += value3 * tileB[2][threadX9]
+				sum10 += value3 * tileB[2][threadX10]
+				sum += value4 * tileB[3][threadX]
+				sum8 += value4 * tileB[3][threadX8]
+				sum9 += value4 * tileB[3][threadX9]
+				sum10 += value4 * tileB[3][threadX10]
+				sum += value5 * tileB[4][threadX]
+				sum8 += value5 * tileB[4][threadX8]
+				sum9 += value5 * tileB[4][threadX9]
+				sum10 += value5 * tileB[4][threadX10]
+				sum += value6 * tileB[5][threadX]
+				sum8 += value6 * tileB[5][threadX8]
+				sum9 += value6 * tileB[5][threadX9]
+				sum10 += value6 * tileB[5][threadX10]
+				sum += value7 * tileB[6][threadX]
+				sum8 += value7 * tileB[6][threadX8]
+				sum9 += value7 * tileB[6][threadX9]
+				sum10 += value7 * tileB[6][threadX10]
+				sum += value8 * tileB[7][threadX]
+				sum8 += value8 * tileB[7][threadX8]
+				sum9 += value8 * tileB[7][threadX9]
+				sum10 += value8 * tileB[7][threadX10]
+				sum += value9 * tileB[8][threadX]
+				sum8 += value9 * tileB[8][threadX8]
+				sum9 += value9 * tileB[8][threadX9]
+				sum10 += value9 * tileB[8][threadX10]
+				sum += value10 * tileB[9][threadX]
+				sum8 += value10 * tileB[9][threadX8]
+				sum9 += value10 * tileB[9][threadX9]
+				sum10 += value10 * tileB[9][threadX10]
+				sum += value11 * tileB[10][threadX]
+				sum8 += value11 * tileB[10][threadX8]
+				sum9 += value11 * tileB[10][threadX9]
+				sum10 += value11 * tileB[10][threadX10]
+				sum += value12 * tileB[11][threadX]
+				sum8 += value12 * tileB[11][threadX8]
+				sum9 += value12 * tileB[11][threadX9]
+				sum10 += value12 * tileB[11][threadX10]
+				sum += value13 * tileB[12][threadX]
+				sum8 += value13 * tileB[12][threadX8]
+				sum9 += value13 * tileB[12][threadX9]
+				sum10 += value13 * tileB[12][threadX10]
+				sum += value14 * tileB[13][threadX]
+				sum8 += value14 * tileB[13][threadX8]
+				sum9 += value14 * tileB[13][threadX9]
+				sum10 += value14 * tileB[13][threadX10]
+				sum += value15 * tileB[14][threadX]
+				sum8 += value15 * tileB[14][threadX8]
+				sum9 += value15 * tileB[14][threadX9]
+				sum10 += value15 * tileB[14][threadX10]
+				sum += value16 * tileB[15][threadX]
+				sum8 += value16 * tileB[15][threadX8]
+				sum9 += value16 * tileB[15][threadX9]
+				sum10 += value16 * tileB[15][threadX10]
+				sumRow[threadX] = sum
+				sumRow[threadX8] = sum8
+				sumRow[threadX9] = sum9
+				sumRow[threadX10] = sum10
 			}
 		}
-	} /*line quern_gen.go:282:1*/
+	} /*line quern_gen.go:261:1*/
 }
 
 //go:noinline
-func quernRow4Matmul(r *host.Run, sums []float32, base int, m int, base2 int, n int, c []float32) {
+func quernRow4Matmul(r *host.Run, sums []float32, base, m, base2, n int, c []float32) {
 	same := base2 >= -1<<61 && base2 <= 1<<61 && n >= -1<<61 && n <= 1<<61
 	count3 := min(n-base2, 16)
-	for threadZ := range 1 {
-		for threadY := range 16 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first3 := (threadZ*16 + threadY) * 16
-			row := base + threadY
-			start5 := row * n
-			start6 := row*n + base2
-		done4:
-			switch {
-			default:
-				sumRow := (*[16]float32)(sums[first3:])
-				if !(row < m) {
+	for threadY := range 16 {
+		r.ThreadIdx.Y = threadY
+		first3 := threadY * 16
+		row := base + threadY
+		start5 := row * n
+		start6 := row*n + base2
+	done4:
+		switch {
+		default:
+			sumRow := (*[16]float32)(sums[first3:])
+			if !(row < m) {
+				break done4
+			}
+			if same {
+				if count3 <= 0 {
 					break done4
 				}
-				if same {
-					if count3 <= 0 {
-						break done4
-					}
-					if start6 >= 0 && count3 <= len(c)-start6 {
-						row6 := c[start6:][:count3]
-						sumRow2 := sumRow[:][:count3]
-						/*line matmul.go:41*/ copy(row6, sumRow2)
-						break done4
-					}
+				if start6 >= 0 && count3 <= len(c)-start6 {
+					row6 := c[start6:][:count3]
+					sumRow2 := sumRow[:][:count3]
+					/*line matmul.go:41*/ copy(row6, sumRow2)
+					break done4
 				}
-				for threadX := range 16 {
-					r.ThreadIdx.X = threadX
-					sum := sumRow[threadX]
-					column := base2 + threadX
-					/*line matmul.go:40*/ if row < m && column < n {
-						c[start5+column] = sum
-					}
+			}
+			for threadX := range 16 {
+				r.ThreadIdx.X = threadX
+				sum := sumRow[threadX]
+				column := base2 + threadX
+				/*line matmul.go:40*/ if row < m && column < n {
+					c[start5+column] = sum
 				}
 			}
 		}
-	} /*line quern_gen.go:324:1*/
+	} /*line quern_gen.go:301:1*/
 }
 
 func quernPlainSummarise(r *host.Run) {
@@ -330,13 +307,10 @@ func quernPlainSummarise(r *host.Run) {
 }
 
 func quernHostSummarise(r *host.Run) {
-	x := host.Slice[float32](r, 0)
-	out := host.Slice[partial](r, 1)
+	x, out := host.Slice[float32](r, 0), host.Slice[partial](r, 1)
 	gridX := r.GridDim.X
 	var iFirst int
-	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	los := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	his := host.Scratch[float32](r, 2, r.BlockDim.Count())
+	sums, los, his := host.Scratch[float64](r, 0, r.BlockDim.Count()), host.Scratch[float32](r, 1, r.BlockDim.Count()), host.Scratch[float32](r, 2, r.BlockDim.Count())
 	size := gridX * 256
 	size2 := len(x) - gridX*256*3 - 256
 	size3 := gridX * 256 * 4
@@ -347,71 +321,34 @@ func quernHostSummarise(r *host.Run) {
 	var at3 int
 	size6 := gridX * 256 * 3
 	var iFirst2 int
-	reduceAdds := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	reduceMins := host.Scratch[float32](r, 4, r.BlockDim.Count())
-	reduceMaxs := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 6, r.BlockDim.Count())
-	los2 := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	his2 := host.Scratch[float32](r, 8, r.BlockDim.Count())
-	sums3 := host.Shared[[8]float64](r, 0)
-	los3 := host.Shared[[8]float32](r, 1)
-	his3 := host.Shared[[8]float32](r, 2)
+	reduceAdds, reduceMins, reduceMaxs, sums2, los2, his2, sums3, los3, his3 := host.Scratch[float64](r, 3, r.BlockDim.Count()), host.Scratch[float32](r, 4, r.BlockDim.Count()), host.Scratch[float32](r, 5, r.BlockDim.Count()), host.Scratch[float64](r, 6, r.BlockDim.Count()), host.Scratch[float32](r, 7, r.BlockDim.Count()), host.Scratch[float32](r, 8, r.BlockDim.Count()), host.Shared[[8]float64](r, 0), host.Shared[[8]float32](r, 1), host.Shared[[8]float32](r, 2)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line summary.go:57*/ iFirst = blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1Summarise(r, sums, first, los, his, x)
-			}
-		}
+		quernRow1Summarise(r, sums, los, his, x)
 		for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
 			at = iFirst + size4
 			at2 = iFirst + size5
 			at3 = iFirst + size6
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2Summarise(r, sums, first2, los, his, x, iFirst, at, at2, at3)
-				}
-			}
+			quernRow2Summarise(r, sums, los, his, x, iFirst, at, at2, at3)
 		}
 		iFirst2 = max(iFirst, blockX*256)
 		for ; iFirst2 < len(x); iFirst2 += size {
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow3Summarise(r, sums, first3, los, his, iFirst2, x)
-				}
-			}
+			quernRow3Summarise(r, sums, los, his, iFirst2, x)
 		}
 		/*line summary.go:68*/ host.ReduceAdd(reduceAdds, sums)
 		host.ReduceMin(reduceMins, los)
 		host.ReduceMax(reduceMaxs, his)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Summarise(r, reduceAdds, first4, reduceMins, reduceMaxs, sums2, los2, his2, sums3, los3, his3)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5Summarise(r, sums2, first5, los2, his2, sums3, los3, his3, out, blockX)
-			}
-		}
-	} /*line quern_gen.go:407:1*/
+		quernRow4Summarise(r, reduceAdds, reduceMins, reduceMaxs, sums2, los2, his2, sums3, los3, his3)
+		quernRow5Summarise(r, sums2, los2, his2, sums3, los3, his3, out, blockX)
+	} /*line quern_gen.go:344:1*/
 }
 
 //go:noinline
-func quernRow1Summarise(r *host.Run, sums []float64, first int, los []float32, his []float32, x []float32) {
-	sumRow := (*[256]float64)(sums[first:])
-	loRow := (*[256]float32)(los[first:])
-	hiRow := (*[256]float32)(his[first:])
+func quernRow1Summarise(r *host.Run, sums []float64, los, his, x []float32) {
+	sumRow := (*[256]float64)(sums)
+	loRow := (*[256]float32)(los)
+	hiRow := (*[256]float32)(his)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line summary.go:55
@@ -421,14 +358,14 @@ func quernRow1Summarise(r *host.Run, sums []float64, first int, los []float32, h
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:424:1*/
+	} /*line quern_gen.go:361:1*/
 }
 
 //go:noinline
-func quernRow2Summarise(r *host.Run, sums []float64, first2 int, los []float32, his []float32, x []float32, iFirst int, at int, at2 int, at3 int) {
-	sumRow := (*[256]float64)(sums[first2:])
-	loRow := (*[256]float32)(los[first2:])
-	hiRow := (*[256]float32)(his[first2:])
+func quernRow2Summarise(r *host.Run, sums []float64, los, his, x []float32, iFirst, at, at2, at3 int) {
+	sumRow := (*[256]float64)(sums)
+	loRow := (*[256]float32)(los)
+	hiRow := (*[256]float32)(his)
 	if iFirst >= 0 && 256 <= len(x)-iFirst && at >= 0 && 256 <= len(x)-at && at2 >= 0 && 256 <= len(x)-at2 && at3 >= 0 && 256 <= len(x)-at3 {
 		row := (*[256]float32)(x[iFirst:])
 		row2 := (*[256]float32)(x[at:])
@@ -516,14 +453,14 @@ func quernRow2Summarise(r *host.Run, sums []float64, first2 int, los []float32, 
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:519:1*/
+	} /*line quern_gen.go:456:1*/
 }
 
 //go:noinline
-func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, his []float32, iFirst2 int, x []float32) {
-	sumRow := (*[256]float64)(sums[first3:])
-	loRow := (*[256]float32)(los[first3:])
-	hiRow := (*[256]float32)(his[first3:])
+func quernRow3Summarise(r *host.Run, sums []float64, los, his []float32, iFirst2 int, x []float32) {
+	sumRow := (*[256]float64)(sums)
+	loRow := (*[256]float32)(los)
+	hiRow := (*[256]float32)(his)
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count2 := min(len(x)-iFirst2, 256)
 		if count2 <= 0 {
@@ -571,17 +508,17 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, 
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:574:1*/
+	} /*line quern_gen.go:511:1*/
 }
 
 //go:noinline
-func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, reduceMins []float32, reduceMaxs []float32, sums2 []float64, los2 []float32, his2 []float32, sums3 *[8]float64, los3 *[8]float32, his3 *[8]float32) {
-	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
-	reduceMinRow := (*[256]float32)(reduceMins[first4:])
-	reduceMaxRow := (*[256]float32)(reduceMaxs[first4:])
-	sumRow3 := (*[256]float64)(sums2[first4:])
-	loRow3 := (*[256]float32)(los2[first4:])
-	hiRow3 := (*[256]float32)(his2[first4:])
+func quernRow4Summarise(r *host.Run, reduceAdds []float64, reduceMins, reduceMaxs []float32, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32) {
+	reduceAddRow := (*[256]float64)(reduceAdds)
+	reduceMinRow := (*[256]float32)(reduceMins)
+	reduceMaxRow := (*[256]float32)(reduceMaxs)
+	sumRow3 := (*[256]float64)(sums2)
+	loRow3 := (*[256]float32)(los2)
+	hiRow3 := (*[256]float32)(his2)
 	for threadX := range 256 {
 		reduceAdd := reduceAddRow[threadX]
 		reduceMin := reduceMinRow[threadX]
@@ -600,73 +537,14 @@ func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, reduceMin
 		sumRow3[threadX] = sum2
 		loRow3[threadX] = lo2
 		hiRow3[threadX] = hi2
-	} /*line quern_gen.go:603:1*/
+	} /*line quern_gen.go:540:1*/
 }
 
 //go:noinline
-func quernRow5Summarise(r *host.Run, sums2 []float64, first5 int, los2 []float32, his2 []float32, sums3 *[8]float64, los3 *[8]float32, his3 *[8]float32, out []partial, blockX int) {
-	sumRow3 := (*[256]float64)(sums2[first5:])
-	loRow3 := (*[256]float32)(los2[first5:])
-	hiRow3 := (*[256]float32)(his2[first5:])
-	firstX := 0
-	count3 := 1 - firstX
-	if count3 <= 0 {
-		return
-	}
-	if blockX >= 0 && blockX < len(out) {
-		value := sums3[1]
-		value2 := los3[1]
-		value3 := his3[1]
-		value4 := sums3[2]
-		value5 := los3[2]
-		value6 := his3[2]
-		value7 := sums3[3]
-		value8 := los3[3]
-		value9 := his3[3]
-		value10 := sums3[4]
-		value11 := los3[4]
-		value12 := his3[4]
-		value13 := sums3[5]
-		value14 := los3[5]
-		value15 := his3[5]
-		value16 := sums3[6]
-		value17 := los3[6]
-		value18 := his3[6]
-		value19 := sums3[7]
-		value20 := los3[7]
-		value21 := his3[7]
-		sumRow32 := sumRow3[firstX:][:count3]
-		loRow32 := loRow3[firstX:][:count3]
-		hiRow32 := hiRow3[firstX:][:count3]
-		for lane := range count3 {
-			sum2 := sumRow32[lane]
-			lo2 := loRow32[lane]
-			hi2 := hiRow32[lane]
-			/*line summary.go:75*/ sum2 += value
-			lo2 = min(lo2, value2)
-			hi2 = max(hi2, value3)
-			/*line summary.go:75*/ sum2 += value4
-			lo2 = min(lo2, value5)
-			hi2 = max(hi2, value6)
-			/*line summary.go:75*/ sum2 += value7
-			lo2 = min(lo2, value8)
-			hi2 = max(hi2, value9)
-			/*line summary.go:75*/ sum2 += value10
-			lo2 = min(lo2, value11)
-			hi2 = max(hi2, value12)
-			/*line summary.go:75*/ sum2 += value13
-			lo2 = min(lo2, value14)
-			hi2 = max(hi2, value15)
-			/*line summary.go:75*/ sum2 += value16
-			lo2 = min(lo2, value17)
-			hi2 = max(hi2, value18)
-			/*line summary.go:75*/ sum2 += value19
-			lo2 = min(lo2, value20)
-			hi2 = max(hi2, value21)
-			out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
-		}
-		return
-	}
+func quernRow5Summarise(r *host.Run, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32, out []partial, blockX int) {
+	sumRow3 := (*[256]float64)(sums2)
+	loRow3 := (*[256]float32)(los2)
+	hiRow3 := (*[256]float32)(his2)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum2 := sumRow3[threadX]
@@ -696,7 +574,7 @@ func quernRow5Summarise(r *host.Run, sums2 []float64, first5 int, los2 []float32
 			hi2 = max(hi2, his3[7])
 			out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
 		}
-	} /*line quern_gen.go:699:1*/
+	} /*line quern_gen.go:577:1*/
 }
 
 //line summary.go:82

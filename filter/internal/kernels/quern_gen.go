@@ -165,9 +165,6 @@ func LaunchBilateral[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, mode
 		k = quernBilateral_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, radius)
@@ -180,7 +177,7 @@ func LaunchBilateral[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, mode
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCannyGradient_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "cannyGradient[uint8]", Code: &quernPTX, Host: quernHostCannyGradient[uint8], Plain: quernPlainCannyGradient[uint8]}}
@@ -205,16 +202,13 @@ func LaunchCannyGradient[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, 
 		k = quernCannyGradient_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.Arg(l, stride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, magnitude)
 	gpu.SliceArg(l, direction)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCannyClasses = &gpu.Kernel{Declared: compiled.Declaration{Name: "cannyClasses", Code: &quernPTX, Host: quernHostCannyClasses, Plain: quernPlainCannyClasses}}
@@ -227,9 +221,6 @@ var quernCannyClasses = &gpu.Kernel{Declared: compiled.Declaration{Name: "cannyC
 // Unchecked, because set reads only pixels of the image.
 func LaunchCannyClasses(s *gpu.Stream, g gpu.Grid, low, high float32, w, h int, magnitude *gpu.Buffer[float32], direction, classes *gpu.Buffer[uint8]) error {
 	l, err := quernCannyClasses.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, low)
 	gpu.Arg(l, high)
 	gpu.Arg(l, w)
@@ -237,7 +228,7 @@ func LaunchCannyClasses(s *gpu.Stream, g gpu.Grid, low, high float32, w, h int, 
 	gpu.SliceArg(l, magnitude)
 	gpu.SliceArg(l, direction)
 	gpu.SliceArg(l, classes)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCannyMark = &gpu.Kernel{Declared: compiled.Declaration{Name: "cannyMark", Code: &quernPTX, Host: quernHostCannyMark, Plain: quernPlainCannyMark}}
@@ -249,13 +240,10 @@ var quernCannyMark = &gpu.Kernel{Declared: compiled.Declaration{Name: "cannyMark
 // Unchecked, because roots are pixels.
 func LaunchCannyMark(s *gpu.Stream, g gpu.Grid, classes *gpu.Buffer[uint8], labels, marks *gpu.Buffer[int32]) error {
 	l, err := quernCannyMark.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, classes)
 	gpu.SliceArg(l, labels)
 	gpu.SliceArg(l, marks)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCannyWrite = &gpu.Kernel{Declared: compiled.Declaration{Name: "cannyWrite", Code: &quernPTX, Host: quernHostCannyWrite, Plain: quernPlainCannyWrite}}
@@ -267,16 +255,13 @@ var quernCannyWrite = &gpu.Kernel{Declared: compiled.Declaration{Name: "cannyWri
 // Unchecked, because roots are pixels.
 func LaunchCannyWrite(s *gpu.Stream, g gpu.Grid, w, h, stride int, labels, marks *gpu.Buffer[int32], dst *gpu.Buffer[uint8]) error {
 	l, err := quernCannyWrite.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.Arg(l, stride)
 	gpu.SliceArg(l, labels)
 	gpu.SliceArg(l, marks)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernColors = &gpu.Kernel{Declared: compiled.Declaration{Name: "colors", Code: &quernPTX, Host: quernHostColors, Plain: quernPlainColors}}
@@ -286,9 +271,6 @@ var quernColors = &gpu.Kernel{Declared: compiled.Declaration{Name: "colors", Cod
 // colors converts colors of 8 bits with integers only, so that all devices agree.
 func LaunchColors(s *gpu.Stream, g gpu.Grid, conversion, srcChannels, dstChannels, w, h, srcStride, dstStride int, src, dst *gpu.Buffer[uint8]) error {
 	l, err := quernColors.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, conversion)
 	gpu.Arg(l, srcChannels)
 	gpu.Arg(l, dstChannels)
@@ -298,7 +280,7 @@ func LaunchColors(s *gpu.Stream, g gpu.Grid, conversion, srcChannels, dstChannel
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernColorsFloat = &gpu.Kernel{Declared: compiled.Declaration{Name: "colorsFloat", Code: &quernPTX, Host: quernHostColorsFloat, Plain: quernPlainColorsFloat}}
@@ -308,9 +290,6 @@ var quernColorsFloat = &gpu.Kernel{Declared: compiled.Declaration{Name: "colorsF
 // colorsFloat converts colors in float32.
 func LaunchColorsFloat(s *gpu.Stream, g gpu.Grid, conversion, srcChannels, dstChannels, w, h, srcStride, dstStride int, src, dst *gpu.Buffer[float32]) error {
 	l, err := quernColorsFloat.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, conversion)
 	gpu.Arg(l, srcChannels)
 	gpu.Arg(l, dstChannels)
@@ -320,7 +299,7 @@ func LaunchColorsFloat(s *gpu.Stream, g gpu.Grid, conversion, srcChannels, dstCh
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStoreWeights = &gpu.Kernel{Declared: compiled.Declaration{Name: "storeWeights", Code: &quernPTX, Host: quernHostStoreWeights, Plain: quernPlainStoreWeights}}
@@ -330,13 +309,10 @@ var quernStoreWeights = &gpu.Kernel{Declared: compiled.Declaration{Name: "storeW
 // storeWeights stores weights that are part of the launch, from index at on.
 func LaunchStoreWeights(s *gpu.Stream, g gpu.Grid, chunk [256]float32, at int, weights *gpu.Buffer[float32]) error {
 	l, err := quernStoreWeights.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, chunk)
 	gpu.Arg(l, at)
 	gpu.SliceArg(l, weights)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCorrelateRows_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateRows[uint8]", Code: &quernPTX}}
@@ -363,9 +339,6 @@ func LaunchCorrelateRows[In uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid,
 		k = quernCorrelateRows_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, center)
@@ -379,7 +352,7 @@ func LaunchCorrelateRows[In uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid,
 	gpu.SliceArg(l, weights)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCorrelateColumns_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateColumns[uint8]", Code: &quernPTX}}
@@ -404,9 +377,6 @@ func LaunchCorrelateColumns[Out uint8 | uint16 | float32](s *gpu.Stream, g gpu.G
 		k = quernCorrelateColumns_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, center)
@@ -420,7 +390,7 @@ func LaunchCorrelateColumns[Out uint8 | uint16 | float32](s *gpu.Stream, g gpu.G
 	gpu.SliceArg(l, weights)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCorrelateTiles_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateTiles[uint8,uint8]", Code: &quernPTX}}
@@ -453,9 +423,6 @@ func LaunchCorrelateTiles[Out uint8 | uint16 | float32, In uint8 | uint16 | floa
 		return compiled.NoInstance("correlateTiles", (func(Out, In))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, kw)
@@ -475,16 +442,16 @@ func LaunchCorrelateTiles[Out uint8 | uint16 | float32, In uint8 | uint16 | floa
 	gpu.SliceArg(l, weights)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
-var quernCorrelateLines_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint8,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines[uint8, uint8], Plain: quernPlainCorrelateLines[uint8, uint8]}}
-var quernCorrelateLines_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint16,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines[uint16, uint16], Plain: quernPlainCorrelateLines[uint16, uint16]}}
-var quernCorrelateLines_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,float32]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[float32], Plain: quernPlainCorrelateLines[float32, float32]}}
-var quernCorrelateLines_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint8], Plain: quernPlainCorrelateLines[uint8, float32]}}
-var quernCorrelateLines_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint16], Plain: quernPlainCorrelateLines[uint16, float32]}}
-var quernCorrelateLines_uint8_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint8,float32]", Code: &quernPTX, Host: quernHostCorrelateLines[float32, uint8], Plain: quernPlainCorrelateLines[float32, uint8]}}
-var quernCorrelateLines_uint16_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint16,float32]", Code: &quernPTX, Host: quernHostCorrelateLines[float32, uint16], Plain: quernPlainCorrelateLines[float32, uint16]}}
+var quernCorrelateLines_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint8,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines_uint8_uint8[uint8, uint8], Plain: quernPlainCorrelateLines[uint8, uint8]}}
+var quernCorrelateLines_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint16,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines_uint8_uint8[uint16, uint16], Plain: quernPlainCorrelateLines[uint16, uint16]}}
+var quernCorrelateLines_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,float32]", Code: &quernPTX, Host: quernHostCorrelateLines[float32], Plain: quernPlainCorrelateLines[float32, float32]}}
+var quernCorrelateLines_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines[uint8], Plain: quernPlainCorrelateLines[uint8, float32]}}
+var quernCorrelateLines_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines[uint16], Plain: quernPlainCorrelateLines[uint16, float32]}}
+var quernCorrelateLines_uint8_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint8,float32]", Code: &quernPTX, Host: quernHostCorrelateLines_uint8_uint8[float32, uint8], Plain: quernPlainCorrelateLines[float32, uint8]}}
+var quernCorrelateLines_uint16_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint16,float32]", Code: &quernPTX, Host: quernHostCorrelateLines_uint8_uint8[float32, uint16], Plain: quernPlainCorrelateLines[float32, uint16]}}
 
 // LaunchCorrelateLines runs correlateLines on the grid g.
 //
@@ -511,9 +478,6 @@ func LaunchCorrelateLines[Out uint8 | uint16 | float32, In uint8 | uint16 | floa
 		return compiled.NoInstance("correlateLines", (func(Out, In))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, kw)
@@ -533,7 +497,7 @@ func LaunchCorrelateLines[Out uint8 | uint16 | float32, In uint8 | uint16 | floa
 	gpu.SliceArg(l, weights)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogram", Code: &quernPTX, Host: quernHostHistogram, Plain: quernPlainHistogram}}
@@ -546,16 +510,13 @@ var quernHistogram = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogram
 // Unchecked, because rows have w*c elements, and values have 8 bits.
 func LaunchHistogram(s *gpu.Stream, g gpu.Grid, w, h, c, stride int, src *gpu.Buffer[uint8], counts *gpu.Buffer[uint32]) error {
 	l, err := quernHistogram.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.Arg(l, c)
 	gpu.Arg(l, stride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernEqualizeTable = &gpu.Kernel{Declared: compiled.Declaration{Name: "equalizeTable", Code: &quernPTX, Host: quernHostEqualizeTable, Plain: quernPlainEqualizeTable}}
@@ -565,12 +526,9 @@ var quernEqualizeTable = &gpu.Kernel{Declared: compiled.Declaration{Name: "equal
 // equalizeTable computes the table of a channel, per block.
 func LaunchEqualizeTable(s *gpu.Stream, g gpu.Grid, counts *gpu.Buffer[uint32], table *gpu.Buffer[uint8]) error {
 	l, err := quernEqualizeTable.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, counts)
 	gpu.SliceArg(l, table)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLookUp = &gpu.Kernel{Declared: compiled.Declaration{Name: "lookUp", Code: &quernPTX, Host: quernHostLookUp, Plain: quernPlainLookUp}}
@@ -582,9 +540,6 @@ var quernLookUp = &gpu.Kernel{Declared: compiled.Declaration{Name: "lookUp", Cod
 // Unchecked, because a value has 8 bits, and each channel has 256 entries.
 func LaunchLookUp(s *gpu.Stream, g gpu.Grid, w, h, c, srcStride, dstStride int, table, src, dst *gpu.Buffer[uint8]) error {
 	l, err := quernLookUp.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.Arg(l, c)
@@ -593,7 +548,7 @@ func LaunchLookUp(s *gpu.Stream, g gpu.Grid, w, h, c, srcStride, dstStride int, 
 	gpu.SliceArg(l, table)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernClaheTables = &gpu.Kernel{Declared: compiled.Declaration{Name: "claheTables", Code: &quernPTX, Host: quernHostClaheTables, Plain: quernPlainClaheTables}}
@@ -607,9 +562,6 @@ var quernClaheTables = &gpu.Kernel{Declared: compiled.Declaration{Name: "claheTa
 // Unchecked, because inside returns the pixels that are read.
 func LaunchClaheTables(s *gpu.Stream, g gpu.Grid, limit, tw, th, w, h, c, stride int, src, tables *gpu.Buffer[uint8]) error {
 	l, err := quernClaheTables.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, limit)
 	gpu.Arg(l, tw)
 	gpu.Arg(l, th)
@@ -619,7 +571,7 @@ func LaunchClaheTables(s *gpu.Stream, g gpu.Grid, limit, tw, th, w, h, c, stride
 	gpu.Arg(l, stride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, tables)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernClaheWrite = &gpu.Kernel{Declared: compiled.Declaration{Name: "claheWrite", Code: &quernPTX, Host: quernHostClaheWrite, Plain: quernPlainClaheWrite}}
@@ -631,9 +583,6 @@ var quernClaheWrite = &gpu.Kernel{Declared: compiled.Declaration{Name: "claheWri
 // Unchecked, because tiles are limited to those that there are.
 func LaunchClaheWrite(s *gpu.Stream, g gpu.Grid, tilesX, tilesY, tw, th, w, h, c, srcStride, dstStride int, tables, src, dst *gpu.Buffer[uint8]) error {
 	l, err := quernClaheWrite.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, tilesX)
 	gpu.Arg(l, tilesY)
 	gpu.Arg(l, tw)
@@ -646,7 +595,7 @@ func LaunchClaheWrite(s *gpu.Stream, g gpu.Grid, tilesX, tilesY, tw, th, w, h, c
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLabelRuns_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelRuns[uint8]", Code: &quernPTX, Host: quernHostLabelRuns[uint8], Plain: quernPlainLabelRuns[uint8]}}
@@ -670,15 +619,12 @@ func LaunchLabelRuns[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, w, h
 		k = quernLabelRuns_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.Arg(l, stride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, labels)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLabelMerge = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelMerge", Code: &quernPTX, Host: quernHostLabelMerge, Plain: quernPlainLabelMerge}}
@@ -691,14 +637,11 @@ var quernLabelMerge = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelMer
 // Unchecked, because neighbors are in the image.
 func LaunchLabelMerge(s *gpu.Stream, g gpu.Grid, eight bool, w, h int, labels *gpu.Buffer[int32]) error {
 	l, err := quernLabelMerge.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, eight)
 	gpu.Arg(l, w)
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, labels)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLabelFlatten = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelFlatten", Code: &quernPTX, Host: quernHostLabelFlatten, Plain: quernPlainLabelFlatten}}
@@ -711,12 +654,9 @@ var quernLabelFlatten = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelF
 // Unchecked, because labels are pixels.
 func LaunchLabelFlatten(s *gpu.Stream, g gpu.Grid, labels, counts *gpu.Buffer[int32]) error {
 	l, err := quernLabelFlatten.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, labels)
 	gpu.SliceArg(l, counts)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLabelBases = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelBases", Code: &quernPTX, Host: quernHostLabelBases, Plain: quernPlainLabelBases}}
@@ -726,12 +666,9 @@ var quernLabelBases = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelBas
 // labelBases replaces counts by the sums of those before, and writes their total.
 func LaunchLabelBases(s *gpu.Stream, g gpu.Grid, counts, total *gpu.Buffer[int32]) error {
 	l, err := quernLabelBases.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, counts)
 	gpu.SliceArg(l, total)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLabelNumber = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelNumber", Code: &quernPTX, Host: quernHostLabelNumber, Plain: quernPlainLabelNumber}}
@@ -741,13 +678,10 @@ var quernLabelNumber = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelNu
 // labelNumber numbers the roots, from 1 on.
 func LaunchLabelNumber(s *gpu.Stream, g gpu.Grid, labels, bases, numbers *gpu.Buffer[int32]) error {
 	l, err := quernLabelNumber.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, labels)
 	gpu.SliceArg(l, bases)
 	gpu.SliceArg(l, numbers)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLabelWrite = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelWrite", Code: &quernPTX, Host: quernHostLabelWrite, Plain: quernPlainLabelWrite}}
@@ -757,12 +691,9 @@ var quernLabelWrite = &gpu.Kernel{Declared: compiled.Declaration{Name: "labelWri
 // labelWrite replaces the labels by the numbers of the roots, and -1 by 0.
 func LaunchLabelWrite(s *gpu.Stream, g gpu.Grid, labels, numbers *gpu.Buffer[int32]) error {
 	l, err := quernLabelWrite.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, labels)
 	gpu.SliceArg(l, numbers)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMedian3_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median3[uint8]", Code: &quernPTX, Host: quernHostMedian3[uint8], Plain: quernPlainMedian3[uint8]}}
@@ -787,9 +718,6 @@ func LaunchMedian3[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 		k = quernMedian3_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, w)
@@ -799,7 +727,7 @@ func LaunchMedian3[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMedian5_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median5[uint8]", Code: &quernPTX, Host: quernHostMedian5[uint8], Plain: quernPlainMedian5[uint8]}}
@@ -822,9 +750,6 @@ func LaunchMedian5[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 		k = quernMedian5_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, w)
@@ -834,7 +759,7 @@ func LaunchMedian5[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMedianHistogram_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianHistogram[uint8]", Code: &quernPTX}}
@@ -859,9 +784,6 @@ func LaunchMedianHistogram[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid
 		k = quernMedianHistogram_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, bits)
@@ -874,7 +796,7 @@ func LaunchMedianHistogram[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMedianSlideCPU = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSlideCPU", Code: &quernPTX, Host: quernHostMedianSlideCPU, Plain: quernPlainMedianSlideCPU}}
@@ -885,9 +807,6 @@ var quernMedianSlideCPU = &gpu.Kernel{Declared: compiled.Declaration{Name: "medi
 // computes a row, with a histogram that moves along. Each step counts a column of the window.
 func LaunchMedianSlideCPU(s *gpu.Stream, g gpu.Grid, mode int, value uint8, kw, kh, w, h, c, srcStride, dstStride int, src, dst *gpu.Buffer[uint8]) error {
 	l, err := quernMedianSlideCPU.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, kw)
@@ -899,7 +818,7 @@ func LaunchMedianSlideCPU(s *gpu.Stream, g gpu.Grid, mode int, value uint8, kw, 
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMedianSelectCPU_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSelectCPU[uint16]", Code: &quernPTX, Host: quernHostMedianSelectCPU_uint16, Plain: quernPlainMedianSelectCPU[uint16]}}
@@ -918,9 +837,6 @@ func LaunchMedianSelectCPU[T uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 		k = quernMedianSelectCPU_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
 	gpu.Arg(l, kw)
@@ -933,7 +849,7 @@ func LaunchMedianSelectCPU[T uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
 	gpu.SliceArg(l, lists)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernResizeLinear_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[uint8]", Code: &quernPTX, Host: quernHostResizeLinear[uint8], Plain: quernPlainResizeLinear[uint8]}}
@@ -956,9 +872,6 @@ func LaunchResizeLinear[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, s
 		k = quernResizeLinear_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, sx)
 	gpu.Arg(l, ox)
 	gpu.Arg(l, sy)
@@ -972,7 +885,7 @@ func LaunchResizeLinear[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, s
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWarp_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[uint8]", Code: &quernPTX, Host: quernHostWarp[uint8], Plain: quernPlainWarp[uint8]}}
@@ -996,9 +909,6 @@ func LaunchWarp[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9]floa
 		k = quernWarp_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, interpolation)
 	gpu.Arg(l, mode)
@@ -1012,7 +922,7 @@ func LaunchWarp[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9]floa
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWarpCubic_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpCubic[uint8]", Code: &quernPTX, Host: quernHostWarpCubic[uint8], Plain: quernPlainWarpCubic[uint8]}}
@@ -1033,9 +943,6 @@ func LaunchWarpCubic[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9
 		k = quernWarpCubic_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
@@ -1048,7 +955,7 @@ func LaunchWarpCubic[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWarpLanczos_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpLanczos[uint8]", Code: &quernPTX, Host: quernHostWarpLanczos[uint8], Plain: quernPlainWarpLanczos[uint8]}}
@@ -1069,9 +976,6 @@ func LaunchWarpLanczos[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m 
 		k = quernWarpLanczos_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
@@ -1084,7 +988,7 @@ func LaunchWarpLanczos[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m 
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShrink_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shrink[uint8]", Code: &quernPTX, Host: quernHostShrink[uint8], Plain: quernPlainShrink[uint8]}}
@@ -1108,9 +1012,6 @@ func LaunchShrink[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, dw, dh,
 		k = quernShrink_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, dw)
 	gpu.Arg(l, dh)
 	gpu.Arg(l, w)
@@ -1120,7 +1021,7 @@ func LaunchShrink[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, dw, dh,
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernConvert_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[float32,uint8]", Code: &quernPTX, Host: quernHostConvert[uint8], Plain: quernPlainConvert[uint8, float32]}}
@@ -1152,9 +1053,6 @@ func LaunchConvert[Out float32 | uint8 | uint16, In uint8 | uint16 | float32](s 
 		return compiled.NoInstance("convert", (func(Out, In))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, scale)
 	gpu.Arg(l, offset)
 	gpu.Arg(l, row)
@@ -1163,7 +1061,7 @@ func LaunchConvert[Out float32 | uint8 | uint16, In uint8 | uint16 | float32](s 
 	gpu.Arg(l, dstStride)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWindowRows_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRows[uint8,uint8]", Code: &quernPTX}}
@@ -1197,9 +1095,6 @@ func LaunchWindowRows[Acc uint8 | uint16 | float32 | uint32, In uint8 | uint16 |
 		return compiled.NoInstance("windowRows", (func(Acc, In))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, op)
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
@@ -1215,7 +1110,7 @@ func LaunchWindowRows[Acc uint8 | uint16 | float32 | uint32, In uint8 | uint16 |
 	gpu.Arg(l, dstPlane)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWindowColumns_uint8_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumns[uint8,uint8,uint8]", Code: &quernPTX}}
@@ -1250,9 +1145,6 @@ func LaunchWindowColumns[Out uint8 | uint16 | float32, Acc uint8 | uint16 | floa
 		return compiled.NoInstance("windowColumns", (func(Out, Acc, In))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, op)
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
@@ -1271,7 +1163,7 @@ func LaunchWindowColumns[Out uint8 | uint16 | float32, Acc uint8 | uint16 | floa
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWindowRowsCPU_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint8,uint8]", Code: &quernPTX, Host: quernHostWindowRowsCPU[uint8], Plain: quernPlainWindowRowsCPU[uint8, uint8]}}
@@ -1300,9 +1192,6 @@ func LaunchWindowRowsCPU[Acc uint8 | uint16 | float32 | uint32, In uint8 | uint1
 		return compiled.NoInstance("windowRowsCPU", (func(Acc, In))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, op)
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
@@ -1317,7 +1206,7 @@ func LaunchWindowRowsCPU[Acc uint8 | uint16 | float32 | uint32, In uint8 | uint1
 	gpu.Arg(l, dstPlane)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWindowColumnsCPU_uint8_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint8,uint8,uint8]", Code: &quernPTX, Host: quernHostWindowColumnsCPU[uint8], Plain: quernPlainWindowColumnsCPU[uint8, uint8]}}
@@ -1347,9 +1236,6 @@ func LaunchWindowColumnsCPU[Out uint8 | uint16 | float32, Acc uint8 | uint16 | f
 		return compiled.NoInstance("windowColumnsCPU", (func(Out, Acc, In))(nil))
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, op)
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
@@ -1368,7 +1254,7 @@ func LaunchWindowColumnsCPU[Out uint8 | uint16 | float32, Acc uint8 | uint16 | f
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, partial)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMaskedExtreme_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "maskedExtreme[uint8]", Code: &quernPTX, Host: quernHostMaskedExtreme[uint8], Plain: quernPlainMaskedExtreme[uint8]}}
@@ -1392,9 +1278,6 @@ func LaunchMaskedExtreme[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, 
 		k = quernMaskedExtreme_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, op)
 	gpu.Arg(l, mode)
 	gpu.Arg(l, value)
@@ -1410,7 +1293,7 @@ func LaunchMaskedExtreme[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, 
 	gpu.SliceArg(l, mask)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSubtract_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtract[uint8]", Code: &quernPTX, Host: quernHostSubtract[uint8], Plain: quernPlainSubtract[uint8]}}
@@ -1431,9 +1314,6 @@ func LaunchSubtract[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, row, 
 		k = quernSubtract_float32
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, row)
 	gpu.Arg(l, h)
 	gpu.Arg(l, aStride)
@@ -1442,7 +1322,7 @@ func LaunchSubtract[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, row, 
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainBilateral[T uint8 | uint16 | float32](r *host.Run) {
@@ -1451,162 +1331,25 @@ func quernPlainBilateral[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostBilateral[T uint8 | uint16](r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	radius := host.Value[int](r, 2)
-	space := host.Value[float32](r, 3)
-	colors := host.Value[float32](r, 4)
-	w := host.Value[int](r, 5)
-	h := host.Value[int](r, 6)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	dstStride := host.Value[int](r, 9)
-	src := host.Slice[T](r, 10)
-	dst := host.Slice[T](r, 11)
+	mode, value, radius, space, colors, w, h, c, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
 	size := radius * radius
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * srcStride
-				start2 := y * dstStride
-				quernRow1Bilateral[T](r, base, w, y, h, c, src, start, radius, mode, size, srcStride, value, space, colors, dst, start2, width)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * srcStride
+			start2 := y * dstStride
+			quernRow1Bilateral[T](r, base, w, y, h, c, src, start, radius, mode, size, srcStride, value, space, colors, dst, start2, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h int, c int, src []T, start int, radius int, mode int, size int, srcStride int, value float32, space float32, colors float32, dst []T, start2 int, width int) {
-	if !(y < h) {
-		return
-	}
-	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
-		count := min(w-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			x := base + threadX
-//line bilateral.go:16
-			var center_0 float32
-			var center_1 float32
-			var center_2 float32
-			var center_3 float32
-			var sum_0 float32
-			var sum_1 float32
-			var sum_2 float32
-			var sum_3 float32
-			/*line bilateral.go:19*/ if c > 0 {
-				center_0 = float32(src[start+x*c])
-			}
-			/*line bilateral.go:19*/ if c > 1 {
-				center_1 = float32(src[start+x*c+1])
-			}
-			/*line bilateral.go:19*/ if c > 2 {
-				center_2 = float32(src[start+x*c+2])
-			}
-			/*line bilateral.go:19*/ if c > 3 {
-				center_3 = float32(src[start+x*c+3])
-			}
-//line bilateral.go:23
-			var total float32
-			for j := -radius; j <= radius; j++ {
-				if r.Halted() {
-					/*line bilateral.go:24*/ r.Halt()
-				}
-				/*line bilateral.go:25*/ t2 := y + j
-				/*line bilateral.go:25*/ yy := inside(mode, t2, h)
-				for i := -radius; i <= radius; i++ {
-					if r.Halted() {
-						/*line bilateral.go:26*/ r.Halt()
-					}
-					/*line bilateral.go:27*/ distance := i*i + j*j
-					if distance > size {
-						continue
-					}
-					t6 := x + i
-					/*line bilateral.go:31*/ xx := inside(mode, t6, w)
-					at := -1
-					if xx >= 0 && yy >= 0 {
-						at = yy*srcStride + xx*c
-					}
-					var v_0 float32
-					var v_1 float32
-					var v_2 float32
-					var v_3 float32
-//line bilateral.go:37
-					var difference float32
-					/*line bilateral.go:40*/ if c > 0 {
-						v_0 = value
-						if at >= 0 {
-							v_0 = float32(src[at])
-						}
-						d := v_0 - center_0
-						difference += d * d
-					}
-					/*line bilateral.go:40*/ if c > 1 {
-						v_1 = value
-						if at >= 0 {
-							v_1 = float32(src[at+1])
-						}
-						d2 := v_1 - center_1
-						difference += d2 * d2
-					}
-					/*line bilateral.go:40*/ if c > 2 {
-						v_2 = value
-						if at >= 0 {
-							v_2 = float32(src[at+2])
-						}
-						d3 := v_2 - center_2
-						difference += d3 * d3
-					}
-					/*line bilateral.go:40*/ if c > 3 {
-						v_3 = value
-						if at >= 0 {
-							v_3 = float32(src[at+3])
-						}
-						d4 := v_3 - center_3
-						difference += d4 * d4
-					}
-					/*line bilateral.go:49*/ t9 := space*float32(distance) + colors*difference
-					/*line bilateral.go:49*/ weight := kernel.Exp2[float32](t9)
-					total += weight
-					/*line bilateral.go:53*/ sum_0 += weight * v_0
-					sum_1 += weight * v_1
-					sum_2 += weight * v_2
-					sum_3 += weight * v_3
-				}
-			}
-			if c > 0 {
-				t11 := sum_0 / total
-				/*line bilateral.go:60*/ result0 := quernFunc1Bilateral[T](t11)
-				/*line bilateral.go:60*/ dst[start2+x*c] = result0
-			}
-			/*line bilateral.go:59*/ if c > 1 {
-				t112 := sum_1 / total
-				/*line bilateral.go:60*/ result02 := quernFunc1Bilateral[T](t112)
-				/*line bilateral.go:60*/ dst[start2+x*c+1] = result02
-			}
-			/*line bilateral.go:59*/ if c > 2 {
-				t113 := sum_2 / total
-				/*line bilateral.go:60*/ result03 := quernFunc1Bilateral[T](t113)
-				/*line bilateral.go:60*/ dst[start2+x*c+2] = result03
-			}
-			/*line bilateral.go:59*/ if c > 3 {
-				t114 := sum_3 / total
-				/*line bilateral.go:60*/ result04 := quernFunc1Bilateral[T](t114)
-				/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
-			}
-		}
-		return
-	}
+func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base, w, y, h, c int, src []T, start, radius, mode, size, srcStride int, value, space, colors float32, dst []T, start2, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -1636,16 +1379,12 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 //line bilateral.go:23
 		var total float32
 		for j := -radius; j <= radius; j++ {
-			if r.Halted() {
-				/*line bilateral.go:24*/ r.Halt()
-			}
-			/*line bilateral.go:25*/ t2 := y + j
+			/*line bilateral.go:24*/ r.CheckHalt()
+			t2 := y + j
 			/*line bilateral.go:25*/ yy := inside(mode, t2, h)
 			for i := -radius; i <= radius; i++ {
-				if r.Halted() {
-					/*line bilateral.go:26*/ r.Halt()
-				}
-				/*line bilateral.go:27*/ distance := i*i + j*j
+				/*line bilateral.go:26*/ r.CheckHalt()
+				distance := i*i + j*j
 				if distance > size {
 					continue
 				}
@@ -1722,7 +1461,7 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 			/*line bilateral.go:60*/ result04 := quernFunc1Bilateral[T](t114)
 			/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
 		}
-	} /*line quern_gen.go:1725:1*/
+	} /*line quern_gen.go:1464:1*/
 }
 
 // quernFunc1Bilateral is kernels.round.
@@ -1732,166 +1471,29 @@ func quernFunc1Bilateral[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:1735:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:1474:1*/
 }
 
 func quernHostBilateral_float32(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	radius := host.Value[int](r, 2)
-	space := host.Value[float32](r, 3)
-	colors := host.Value[float32](r, 4)
-	w := host.Value[int](r, 5)
-	h := host.Value[int](r, 6)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	dstStride := host.Value[int](r, 9)
-	src := host.Slice[float32](r, 10)
-	dst := host.Slice[float32](r, 11)
+	mode, value, radius, space, colors, w, h, c, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
 	size := radius * radius
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * srcStride
-				start2 := y * dstStride
-				quernRow1Bilateral_float32(r, base, w, y, h, c, src, start, radius, mode, size, srcStride, value, space, colors, dst, start2, width)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * srcStride
+			start2 := y * dstStride
+			quernRow1Bilateral_float32(r, base, w, y, h, c, src, start, radius, mode, size, srcStride, value, space, colors, dst, start2, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c int, src []float32, start int, radius int, mode int, size int, srcStride int, value float32, space float32, colors float32, dst []float32, start2 int, width int) {
-	if !(y < h) {
-		return
-	}
-	if base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61 {
-		count := min(w-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			x := base + threadX
-//line bilateral.go:16
-			var center_0 float32
-			var center_1 float32
-			var center_2 float32
-			var center_3 float32
-			var sum_0 float32
-			var sum_1 float32
-			var sum_2 float32
-			var sum_3 float32
-			/*line bilateral.go:19*/ if c > 0 {
-				center_0 = src[start+x*c]
-			}
-			/*line bilateral.go:19*/ if c > 1 {
-				center_1 = src[start+x*c+1]
-			}
-			/*line bilateral.go:19*/ if c > 2 {
-				center_2 = src[start+x*c+2]
-			}
-			/*line bilateral.go:19*/ if c > 3 {
-				center_3 = src[start+x*c+3]
-			}
-//line bilateral.go:23
-			var total float32
-			for j := -radius; j <= radius; j++ {
-				if r.Halted() {
-					/*line bilateral.go:24*/ r.Halt()
-				}
-				/*line bilateral.go:25*/ t2 := y + j
-				/*line bilateral.go:25*/ yy := inside(mode, t2, h)
-				for i := -radius; i <= radius; i++ {
-					if r.Halted() {
-						/*line bilateral.go:26*/ r.Halt()
-					}
-					/*line bilateral.go:27*/ distance := i*i + j*j
-					if distance > size {
-						continue
-					}
-					t6 := x + i
-					/*line bilateral.go:31*/ xx := inside(mode, t6, w)
-					at := -1
-					if xx >= 0 && yy >= 0 {
-						at = yy*srcStride + xx*c
-					}
-					var v_0 float32
-					var v_1 float32
-					var v_2 float32
-					var v_3 float32
-//line bilateral.go:37
-					var difference float32
-					/*line bilateral.go:40*/ if c > 0 {
-						v_0 = value
-						if at >= 0 {
-							v_0 = src[at]
-						}
-						d := v_0 - center_0
-						difference += d * d
-					}
-					/*line bilateral.go:40*/ if c > 1 {
-						v_1 = value
-						if at >= 0 {
-							v_1 = src[at+1]
-						}
-						d2 := v_1 - center_1
-						difference += d2 * d2
-					}
-					/*line bilateral.go:40*/ if c > 2 {
-						v_2 = value
-						if at >= 0 {
-							v_2 = src[at+2]
-						}
-						d3 := v_2 - center_2
-						difference += d3 * d3
-					}
-					/*line bilateral.go:40*/ if c > 3 {
-						v_3 = value
-						if at >= 0 {
-							v_3 = src[at+3]
-						}
-						d4 := v_3 - center_3
-						difference += d4 * d4
-					}
-					/*line bilateral.go:49*/ t9 := space*float32(distance) + colors*difference
-					/*line bilateral.go:49*/ weight := kernel.Exp2[float32](t9)
-					total += weight
-					/*line bilateral.go:53*/ sum_0 += weight * v_0
-					sum_1 += weight * v_1
-					sum_2 += weight * v_2
-					sum_3 += weight * v_3
-				}
-			}
-			if c > 0 {
-				t11 := sum_0 / total
-				/*line bilateral.go:60*/ result0 := round[float32](t11)
-				/*line bilateral.go:60*/ dst[start2+x*c] = result0
-			}
-			/*line bilateral.go:59*/ if c > 1 {
-				t112 := sum_1 / total
-				/*line bilateral.go:60*/ result02 := round[float32](t112)
-				/*line bilateral.go:60*/ dst[start2+x*c+1] = result02
-			}
-			/*line bilateral.go:59*/ if c > 2 {
-				t113 := sum_2 / total
-				/*line bilateral.go:60*/ result03 := round[float32](t113)
-				/*line bilateral.go:60*/ dst[start2+x*c+2] = result03
-			}
-			/*line bilateral.go:59*/ if c > 3 {
-				t114 := sum_3 / total
-				/*line bilateral.go:60*/ result04 := round[float32](t114)
-				/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
-			}
-		}
-		return
-	}
+func quernRow1Bilateral_float32(r *host.Run, base, w, y, h, c int, src []float32, start, radius, mode, size, srcStride int, value, space, colors float32, dst []float32, start2, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -1921,16 +1523,12 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 //line bilateral.go:23
 		var total float32
 		for j := -radius; j <= radius; j++ {
-			if r.Halted() {
-				/*line bilateral.go:24*/ r.Halt()
-			}
-			/*line bilateral.go:25*/ t2 := y + j
+			/*line bilateral.go:24*/ r.CheckHalt()
+			t2 := y + j
 			/*line bilateral.go:25*/ yy := inside(mode, t2, h)
 			for i := -radius; i <= radius; i++ {
-				if r.Halted() {
-					/*line bilateral.go:26*/ r.Halt()
-				}
-				/*line bilateral.go:27*/ distance := i*i + j*j
+				/*line bilateral.go:26*/ r.CheckHalt()
+				distance := i*i + j*j
 				if distance > size {
 					continue
 				}
@@ -2007,7 +1605,7 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 			/*line bilateral.go:60*/ result04 := round[float32](t114)
 			/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
 		}
-	} /*line quern_gen.go:2010:1*/
+	} /*line quern_gen.go:1608:1*/
 }
 
 func quernPlainCannyGradient[T uint8 | uint16 | float32](r *host.Run) {
@@ -2016,12 +1614,7 @@ func quernPlainCannyGradient[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostCannyGradient[T uint8 | uint16 | float32](r *host.Run) {
-	w := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	stride := host.Value[int](r, 2)
-	src := host.Slice[T](r, 3)
-	magnitude := host.Slice[float32](r, 4)
-	direction := host.Slice[uint8](r, 5)
+	w, h, stride, src, magnitude, direction := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2029,31 +1622,29 @@ func quernHostCannyGradient[T uint8 | uint16 | float32](r *host.Run) {
 		base2 := blockY * 8
 		base3 := blockX*32 - 1
 		base4 := blockX*32 + 1
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				above := max(y-1, 0) * stride
-				row := y * stride
-				below := min(y+1, h-1) * stride
-				start := y * w
-				start2 := above + base3
-				start3 := above + base
-				start4 := above + base4
-				start5 := row + base3
-				start6 := row + base4
-				start7 := below + base3
-				start8 := below + base
-				start9 := below + base4
-				start10 := y*w + base
-				quernRow1CannyGradient[T](r, base, w, y, h, src, above, row, below, magnitude, start, direction, width, base3, base4, start2, start3, start4, start5, start6, start7, start8, start9, start10)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			above := max(y-1, 0) * stride
+			row := y * stride
+			below := min(y+1, h-1) * stride
+			start := y * w
+			start2 := above + base3
+			start3 := above + base
+			start4 := above + base4
+			start5 := row + base3
+			start6 := row + base4
+			start7 := below + base3
+			start8 := below + base
+			start9 := below + base4
+			start10 := y*w + base
+			quernRow1CannyGradient[T](r, base, w, y, h, src, above, row, below, magnitude, start, direction, width, base3, base4, start2, start3, start4, start5, start6, start7, start8, start9, start10)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w int, y int, h int, src []T, above int, row int, below int, magnitude []float32, start int, direction []uint8, width int, base3 int, base4 int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int, start9 int, start10 int) {
+func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base, w, y, h int, src []T, above, row, below int, magnitude []float32, start int, direction []uint8, width, base3, base4, start2, start3, start4, start5, start6, start7, start8, start9, start10 int) {
 	if !(y < h) {
 		return
 	}
@@ -2094,14 +1685,14 @@ func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w
 				var code uint8 = 2
 				/*line canny.go:29*/ if ay < float32(ax*0.41421357) {
 					code = 0
-//line canny.go:31:10000
+//line :31:500
 				} else if ay > float32(ax*2.4142134) {
 					/*line canny.go:32*/ code = 1
-//line canny.go:33:10000
+//line :33:500
 				} else if dx < 0 != (dy < 0) {
 					/*line canny.go:34*/ code = 3
 				}
-				/*line canny.go:36:10000*/ row11[lane] = code
+				/*line :36:500*/ row11[lane] = code
 			}
 			/*line canny.go:38*/ if inner == count {
 				return
@@ -2110,18 +1701,18 @@ func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w
 		}
 	}
 	for threadX := next; threadX < end; threadX++ {
-		/*line canny.go:45:10000*/ if threadX == ran && ran < ranEnd {
+		/*line :45:500*/ if threadX == ran && ran < ranEnd {
 			threadX = ranEnd - 1
 			continue
 		}
-		/*line canny.go:49:10000*/ r.ThreadIdx.X = threadX
+		/*line :49:500*/ r.ThreadIdx.X = threadX
 		x := base + threadX
 		x0 := max(x-1, 0)
 		x1 := min(x+1, w-1)
 		/*line canny.go:14*/ if x >= w || y >= h {
 			continue
 		}
-		/*line canny.go:19:10000*/ a := float32(src[above+x0])
+		/*line :19:500*/ a := float32(src[above+x0])
 		/*line canny.go:19*/ b := float32(src[above+x])
 		/*line canny.go:19*/ c := float32(src[above+x1])
 		d := float32(src[row+x0])
@@ -2137,15 +1728,15 @@ func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w
 		var code uint8 = 2
 		/*line canny.go:29*/ if ay < float32(ax*0.41421357) {
 			code = 0
-//line canny.go:31:10000
+//line :31:500
 		} else if ay > float32(ax*2.4142134) {
 			/*line canny.go:32*/ code = 1
-//line canny.go:33:10000
+//line :33:500
 		} else if dx < 0 != (dy < 0) {
 			/*line canny.go:34*/ code = 3
 		}
-		/*line canny.go:36:10000*/ direction[start+x] = code
-	} /*line quern_gen.go:2148:1*/
+		/*line :36:500*/ direction[start+x] = code
+	} /*line quern_gen.go:1739:1*/
 }
 
 func quernPlainCannyClasses(r *host.Run) {
@@ -2154,13 +1745,7 @@ func quernPlainCannyClasses(r *host.Run) {
 }
 
 func quernHostCannyClasses(r *host.Run) {
-	low := host.Value[float32](r, 0)
-	high := host.Value[float32](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	magnitude := host.Slice[float32](r, 4)
-	direction := host.Slice[uint8](r, 5)
-	classes := host.Slice[uint8](r, 6)
+	low, high, w, h, magnitude, direction, classes := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5), host.Slice[uint8](r, 6)
 	dy := 0
 	dx := -1
 	dy2 := 0
@@ -2190,52 +1775,50 @@ func quernHostCannyClasses(r *host.Run) {
 		base8 := dx6 + blockX*32
 		base9 := dx7 + blockX*32
 		base10 := dx8 + blockX*32
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * w
-				v := y + dy
-				same := v >= 0 && v < h
-				start2 := v * w
-				v2 := y + dy2
-				same2 := v2 >= 0 && v2 < h
-				start3 := v2 * w
-				v3 := y + dy3
-				same3 := v3 >= 0 && v3 < h
-				start4 := v3 * w
-				v4 := y + dy4
-				same4 := v4 >= 0 && v4 < h
-				start5 := v4 * w
-				v5 := y + dy5
-				same5 := v5 >= 0 && v5 < h
-				start6 := v5 * w
-				v6 := y + dy6
-				same6 := v6 >= 0 && v6 < h
-				start7 := v6 * w
-				v7 := y + dy7
-				same7 := v7 >= 0 && v7 < h
-				start8 := v7 * w
-				v8 := y + dy8
-				same8 := v8 >= 0 && v8 < h
-				start9 := v8 * w
-				start10 := y*w + base
-				start11 := base3 + v*w
-				start12 := base4 + v2*w
-				start13 := base5 + v3*w
-				start14 := base6 + v4*w
-				start15 := base7 + v5*w
-				start16 := base8 + v6*w
-				start17 := base9 + v7*w
-				start18 := base10 + v8*w
-				quernRow1CannyClasses(r, base, w, y, h, magnitude, start, low, direction, same, dx, start2, same2, dx2, start3, same3, dx3, start4, same4, dx4, start5, same5, dx5, start6, same6, dx6, start7, same7, dx7, start8, same8, dx8, start9, high, classes, width, start10, start11, start12, start13, start14, start15, start16, start17, start18)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * w
+			v := y + dy
+			same := v >= 0 && v < h
+			start2 := v * w
+			v2 := y + dy2
+			same2 := v2 >= 0 && v2 < h
+			start3 := v2 * w
+			v3 := y + dy3
+			same3 := v3 >= 0 && v3 < h
+			start4 := v3 * w
+			v4 := y + dy4
+			same4 := v4 >= 0 && v4 < h
+			start5 := v4 * w
+			v5 := y + dy5
+			same5 := v5 >= 0 && v5 < h
+			start6 := v5 * w
+			v6 := y + dy6
+			same6 := v6 >= 0 && v6 < h
+			start7 := v6 * w
+			v7 := y + dy7
+			same7 := v7 >= 0 && v7 < h
+			start8 := v7 * w
+			v8 := y + dy8
+			same8 := v8 >= 0 && v8 < h
+			start9 := v8 * w
+			start10 := y*w + base
+			start11 := base3 + v*w
+			start12 := base4 + v2*w
+			start13 := base5 + v3*w
+			start14 := base6 + v4*w
+			start15 := base7 + v5*w
+			start16 := base8 + v6*w
+			start17 := base9 + v7*w
+			start18 := base10 + v8*w
+			quernRow1CannyClasses(r, base, w, y, h, magnitude, start, low, direction, same, dx, start2, same2, dx2, start3, same3, dx3, start4, same4, dx4, start5, same5, dx5, start6, same6, dx6, start7, same7, dx7, start8, same8, dx8, start9, high, classes, width, start10, start11, start12, start13, start14, start15, start16, start17, start18)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude []float32, start int, low float32, direction []uint8, same bool, dx int, start2 int, same2 bool, dx2 int, start3 int, same3 bool, dx3 int, start4 int, same4 bool, dx4 int, start5 int, same5 bool, dx5 int, start6 int, same6 bool, dx6 int, start7 int, same7 bool, dx7 int, start8 int, same8 bool, dx8 int, start9 int, high float32, classes []uint8, width int, start10 int, start11 int, start12 int, start13 int, start14 int, start15 int, start16 int, start17 int, start18 int) {
+func quernRow1CannyClasses(r *host.Run, base, w, y, h int, magnitude []float32, start int, low float32, direction []uint8, same bool, dx, start2 int, same2 bool, dx2, start3 int, same3 bool, dx3, start4 int, same4 bool, dx4, start5 int, same5 bool, dx5, start6 int, same6 bool, dx6, start7 int, same7 bool, dx7, start8 int, same8 bool, dx8, start9 int, high float32, classes []uint8, width, start10, start11, start12, start13, start14, start15, start16, start17, start18 int) {
 	if !(y < h) {
 		return
 	}
@@ -2274,8 +1857,7 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 					var after float32
 					/*line canny.go:61*/ if t1 == 0 {
 						var result float32
-						/*line canny.go:63:10000*/ switch {
-//line canny.go:64
+						switch {
 						default:
 							/*line canny.go:51*/ if same && (u >= 0 && u < w) {
 								result = row3[threadX]
@@ -2294,12 +1876,10 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 						}
 						/*line canny.go:62*/ before = result
 						after = result2
-//line canny.go:63:10000
+//line canny.go:63
 					} else if t1 == 1 {
-//line canny.go:64
 						var result3 float32
-						/*line canny.go:65:10000*/ switch {
-//line canny.go:66
+						switch {
 						default:
 							/*line canny.go:51*/ if same3 && (u3 >= 0 && u3 < w) {
 								result3 = row5[threadX]
@@ -2318,9 +1898,8 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 						}
 						/*line canny.go:64*/ before = result3
 						after = result4
-//line canny.go:65:10000
+//line canny.go:65
 					} else if t1 == 2 {
-//line canny.go:66
 						var result5 float32
 						switch {
 						default:
@@ -2397,8 +1976,7 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 			var after float32
 			/*line canny.go:61*/ if t1 == 0 {
 				var result float32
-				/*line canny.go:63:10000*/ switch {
-//line canny.go:64
+				switch {
 				default:
 					/*line canny.go:51*/ if same && (u >= 0 && u < w) {
 						result = magnitude[start2+u]
@@ -2417,12 +1995,10 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 				}
 				/*line canny.go:62*/ before = result
 				after = result2
-//line canny.go:63:10000
+//line canny.go:63
 			} else if t1 == 1 {
-//line canny.go:64
 				var result3 float32
-				/*line canny.go:65:10000*/ switch {
-//line canny.go:66
+				switch {
 				default:
 					/*line canny.go:51*/ if same3 && (u3 >= 0 && u3 < w) {
 						result3 = magnitude[start4+u3]
@@ -2441,9 +2017,8 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 				}
 				/*line canny.go:64*/ before = result3
 				after = result4
-//line canny.go:65:10000
+//line canny.go:65
 			} else if t1 == 2 {
-//line canny.go:66
 				var result5 float32
 				switch {
 				default:
@@ -2494,7 +2069,7 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 			}
 		}
 		classes[start+x] = class
-	} /*line quern_gen.go:2497:1*/
+	} /*line quern_gen.go:2072:1*/
 }
 
 func quernPlainCannyMark(r *host.Run) {
@@ -2503,28 +2078,21 @@ func quernPlainCannyMark(r *host.Run) {
 }
 
 func quernHostCannyMark(r *host.Run) {
-	classes := host.Slice[uint8](r, 0)
-	labels := host.Slice[int32](r, 1)
-	marks := host.Slice[int32](r, 2)
+	classes, labels, marks := host.Slice[uint8](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		count := min(dimX, len(classes)-base)
 		same := base >= 0 && count <= len(classes)-base && count <= len(labels)-base
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CannyMark(r, base, classes, marks, labels, dimX, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1CannyMark(r, base, classes, marks, labels, dimX, count, same)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CannyMark(r *host.Run, base int, classes []uint8, marks []int32, labels []int32, dimX int, count int, same bool) {
+func quernRow1CannyMark(r *host.Run, base int, classes []uint8, marks, labels []int32, dimX, count int, same bool) {
 	if base >= -1<<61 && base <= 1<<61 {
 		if count <= 0 {
 			return
@@ -2547,7 +2115,7 @@ func quernRow1CannyMark(r *host.Run, base int, classes []uint8, marks []int32, l
 		/*line canny.go:86*/ if i < len(classes) && classes[i] == 2 {
 			kernel.StoreRelaxed(&marks[labels[i]], 1)
 		}
-	} /*line quern_gen.go:2550:1*/
+	} /*line quern_gen.go:2118:1*/
 }
 
 func quernPlainCannyWrite(r *host.Run) {
@@ -2556,33 +2124,26 @@ func quernPlainCannyWrite(r *host.Run) {
 }
 
 func quernHostCannyWrite(r *host.Run) {
-	w := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	stride := host.Value[int](r, 2)
-	labels := host.Slice[int32](r, 3)
-	marks := host.Slice[int32](r, 4)
-	dst := host.Slice[uint8](r, 5)
+	w, h, stride, labels, marks, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[uint8](r, 5)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * w
-				start2 := y * stride
-				start3 := y*w + base
-				start4 := y*stride + base
-				quernRow1CannyWrite(r, base, w, y, h, labels, start, marks, dst, start2, width, start3, start4)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * w
+			start2 := y * stride
+			start3 := y*w + base
+			start4 := y*stride + base
+			quernRow1CannyWrite(r, base, w, y, h, labels, start, marks, dst, start2, width, start3, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CannyWrite(r *host.Run, base int, w int, y int, h int, labels []int32, start int, marks []int32, dst []uint8, start2 int, width int, start3 int, start4 int) {
+func quernRow1CannyWrite(r *host.Run, base, w, y, h int, labels []int32, start int, marks []int32, dst []uint8, start2, width, start3, start4 int) {
 	if !(y < h) {
 		return
 	}
@@ -2619,7 +2180,7 @@ func quernRow1CannyWrite(r *host.Run, base int, w int, y int, h int, labels []in
 			v = 255
 		}
 		dst[start2+x] = v
-	} /*line quern_gen.go:2622:1*/
+	} /*line quern_gen.go:2183:1*/
 }
 
 func quernPlainColors(r *host.Run) {
@@ -2628,34 +2189,24 @@ func quernPlainColors(r *host.Run) {
 }
 
 func quernHostColors(r *host.Run) {
-	conversion := host.Value[int](r, 0)
-	srcChannels := host.Value[int](r, 1)
-	dstChannels := host.Value[int](r, 2)
-	w := host.Value[int](r, 3)
-	h := host.Value[int](r, 4)
-	srcStride := host.Value[int](r, 5)
-	dstStride := host.Value[int](r, 6)
-	src := host.Slice[uint8](r, 7)
-	dst := host.Slice[uint8](r, 8)
+	conversion, srcChannels, dstChannels, w, h, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * srcStride
-				start2 := y * dstStride
-				quernRow1Colors(r, base, w, y, h, src, start, srcChannels, conversion, dst, start2, dstChannels, width)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * srcStride
+			start2 := y * dstStride
+			quernRow1Colors(r, base, w, y, h, src, start, srcChannels, conversion, dst, start2, dstChannels, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, start int, srcChannels int, conversion int, dst []uint8, start2 int, dstChannels int, width int) {
+func quernRow1Colors(r *host.Run, base, w, y, h int, src []uint8, start, srcChannels, conversion int, dst []uint8, start2, dstChannels, width int) {
 	if !(y < h) {
 		return
 	}
@@ -2674,7 +2225,7 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 			c := a
 //line color.go:31
 			var alpha uint8 = 255
-			/*line color.go:32:20000*/ if srcChannels >= 3 {
+			/*line :32:500*/ if srcChannels >= 3 {
 				b = int32(src[in+1])
 				/*line color.go:33*/ c = int32(src[in+2])
 			}
@@ -2683,13 +2234,13 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 			}
 			/*line color.go:39*/ if conversion == 0 {
 				a = (a*19595 + b*38470 + c*7471 + 32768) >> 16
-//line color.go:41:20000
+//line :41:500
 			} else if conversion == 1 {
-				/*line color.go:42:20000*/ a, b, c = toHSV(a, b, c)
+				/*line :42:500*/ a, b, c = toHSV(a, b, c)
 //line color.go:43
 			} else if conversion == 6 {
-				/*line color.go:44:20000*/ a, b, c = fromHSV(a, b, c)
-//line color.go:45:20000
+				/*line :44:500*/ a, b, c = fromHSV(a, b, c)
+//line :45:1000
 			} else if conversion == 2 {
 				/*line color.go:141*/ in_0 := int64(intensities[uint8(a)])
 				in_1 := int64(intensities[uint8(b)])
@@ -2704,16 +2255,12 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 					/*line color.go:129*/ result02 := kernel.Cbrt[float32](t12)
 					r2 := host.Int64[int64](result02)
 					/*line color.go:130*/ for r2*r2*r2 > n {
-						if r.Halted() {
-							/*line color.go:130*/ r.Halt()
-						}
-						/*line color.go:131*/ r2--
+						/*line color.go:130*/ r.CheckHalt()
+						r2--
 					}
 					for (r2+1)*(r2+1)*(r2+1) <= n {
-						if r.Halted() {
-							/*line color.go:133*/ r.Halt()
-						}
-						/*line color.go:134*/ r2++
+						/*line color.go:133*/ r.CheckHalt()
+						r2++
 					}
 					result0 = r2
 				}
@@ -2728,16 +2275,12 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 					/*line color.go:129*/ result04 := kernel.Cbrt[float32](t14)
 					r3 := host.Int64[int64](result04)
 					/*line color.go:130*/ for r3*r3*r3 > n2 {
-						if r.Halted() {
-							/*line color.go:130*/ r.Halt()
-						}
-						/*line color.go:131*/ r3--
+						/*line color.go:130*/ r.CheckHalt()
+						r3--
 					}
 					for (r3+1)*(r3+1)*(r3+1) <= n2 {
-						if r.Halted() {
-							/*line color.go:133*/ r.Halt()
-						}
-						/*line color.go:134*/ r3++
+						/*line color.go:133*/ r.CheckHalt()
+						r3++
 					}
 					result03 = r3
 				}
@@ -2752,16 +2295,12 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 					/*line color.go:129*/ result06 := kernel.Cbrt[float32](t16)
 					r4 := host.Int64[int64](result06)
 					/*line color.go:130*/ for r4*r4*r4 > n3 {
-						if r.Halted() {
-							/*line color.go:130*/ r.Halt()
-						}
-						/*line color.go:131*/ r4--
+						/*line color.go:130*/ r.CheckHalt()
+						r4--
 					}
 					for (r4+1)*(r4+1)*(r4+1) <= n3 {
-						if r.Halted() {
-							/*line color.go:133*/ r.Halt()
-						}
-						/*line color.go:134*/ r4++
+						/*line color.go:133*/ r.CheckHalt()
+						r4++
 					}
 					result05 = r4
 				}
@@ -2772,7 +2311,7 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 				/*line color.go:46*/ a = l
 				b = a2
 				c = bb
-//line color.go:47:20000
+//line :47:500
 			} else if conversion == 7 {
 				/*line color.go:161*/ y2 := (int64(a)*1677721600/255 + 268435456) / 116
 				x2 := y2 + int64(b-128)*16777216/500
@@ -2786,10 +2325,8 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 //line color.go:174
 					var code int32
 					for bit := int32(128); bit > 0; bit >>= 1 {
-						if r.Halted() {
-							/*line color.go:175*/ r.Halt()
-						}
-						/*line color.go:176*/ if t9 >= int64(thresholds[uint8(code|bit)]) {
+						/*line color.go:175*/ r.CheckHalt()
+						if t9 >= int64(thresholds[uint8(code|bit)]) {
 							code |= bit
 						}
 					}
@@ -2798,31 +2335,31 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 				a = out[0]
 				b = out[1]
 				c = out[2]
-//line color.go:49:20000
+//line :49:1000
 			} else if conversion == 3 {
 				/*line color.go:50*/ t32 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
 				t33 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
 				c = (a*32768 - b*27440 - c*5328 + 8421376) >> 16
 				a = t32
 				b = t33
-//line color.go:51:20000
+//line :51:500
 			} else if conversion == 4 {
-				/*line color.go:52:20000*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
+				/*line :52:500*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
 				t36 := (a*-7509 - b*25259 + c*32768 + 8421376) >> 16
 				c = (a*32768 - b*29763 - c*3005 + 8421376) >> 16
 				a = t35
 				b = t36
 //line color.go:53
 			} else if conversion == 8 {
-				/*line color.go:54:20000*/ y3 := a * 65793
+				/*line :54:500*/ y3 := a * 65793
 				u := b - 128
 				v := c - 128
 				/*line color.go:55*/ a = (y3 + v*91881) >> 16
 				b = (y3 - u*22554 - v*46802) >> 16
 				c = (y3 + u*116130) >> 16
-//line color.go:56:20000
+//line :56:500
 			} else if conversion == 9 {
-				/*line color.go:57:20000*/ y4 := a * 65793
+				/*line :57:500*/ y4 := a * 65793
 				u2 := b - 128
 				v2 := c - 128
 				/*line color.go:58*/ a = (y4 + v2*103206) >> 16
@@ -2831,32 +2368,32 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 			}
 			/*line color.go:60*/ result07 := min(max(a, 0), 255)
 			/*line color.go:60*/ dst[out2] = uint8(result07)
-			/*line color.go:61:20000*/ if dstChannels >= 3 {
+			/*line :61:500*/ if dstChannels >= 3 {
 				result08 := min(max(b, 0), 255)
 				/*line color.go:62*/ dst[out2+1] = uint8(result08)
 				result09 := min(max(c, 0), 255)
 				/*line color.go:63*/ dst[out2+2] = uint8(result09)
 			}
-			/*line color.go:65:20000*/ if dstChannels == 4 {
+			/*line :65:500*/ if dstChannels == 4 {
 				dst[out2+3] = alpha
 			}
 		}
-		/*line color.go:69:20000*/ return
+		/*line :69:500*/ return
 	}
-	/*line color.go:71:20000*/ for threadX := range width {
+	/*line :71:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		in := start + x*srcChannels
 		out2 := start2 + x*dstChannels
-		/*line color.go:25:20000*/ if x >= w || y >= h {
+		/*line color.go:25*/ if x >= w || y >= h {
 			continue
 		}
-		/*line color.go:29:20000*/ a := int32(src[in])
+		/*line :29:500*/ a := int32(src[in])
 		b := a
 		c := a
 //line color.go:31
 		var alpha uint8 = 255
-		/*line color.go:32:20000*/ if srcChannels >= 3 {
+		/*line :32:500*/ if srcChannels >= 3 {
 			b = int32(src[in+1])
 			/*line color.go:33*/ c = int32(src[in+2])
 		}
@@ -2865,13 +2402,13 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 		}
 		/*line color.go:39*/ if conversion == 0 {
 			a = (a*19595 + b*38470 + c*7471 + 32768) >> 16
-//line color.go:41:20000
+//line :41:500
 		} else if conversion == 1 {
-			/*line color.go:42:20000*/ a, b, c = toHSV(a, b, c)
+			/*line :42:500*/ a, b, c = toHSV(a, b, c)
 //line color.go:43
 		} else if conversion == 6 {
-			/*line color.go:44:20000*/ a, b, c = fromHSV(a, b, c)
-//line color.go:45:20000
+			/*line :44:500*/ a, b, c = fromHSV(a, b, c)
+//line :45:1000
 		} else if conversion == 2 {
 			/*line color.go:141*/ in_0 := int64(intensities[uint8(a)])
 			in_1 := int64(intensities[uint8(b)])
@@ -2886,16 +2423,12 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 				/*line color.go:129*/ result02 := kernel.Cbrt[float32](t12)
 				r2 := host.Int64[int64](result02)
 				/*line color.go:130*/ for r2*r2*r2 > n {
-					if r.Halted() {
-						/*line color.go:130*/ r.Halt()
-					}
-					/*line color.go:131*/ r2--
+					/*line color.go:130*/ r.CheckHalt()
+					r2--
 				}
 				for (r2+1)*(r2+1)*(r2+1) <= n {
-					if r.Halted() {
-						/*line color.go:133*/ r.Halt()
-					}
-					/*line color.go:134*/ r2++
+					/*line color.go:133*/ r.CheckHalt()
+					r2++
 				}
 				result0 = r2
 			}
@@ -2910,16 +2443,12 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 				/*line color.go:129*/ result04 := kernel.Cbrt[float32](t14)
 				r3 := host.Int64[int64](result04)
 				/*line color.go:130*/ for r3*r3*r3 > n2 {
-					if r.Halted() {
-						/*line color.go:130*/ r.Halt()
-					}
-					/*line color.go:131*/ r3--
+					/*line color.go:130*/ r.CheckHalt()
+					r3--
 				}
 				for (r3+1)*(r3+1)*(r3+1) <= n2 {
-					if r.Halted() {
-						/*line color.go:133*/ r.Halt()
-					}
-					/*line color.go:134*/ r3++
+					/*line color.go:133*/ r.CheckHalt()
+					r3++
 				}
 				result03 = r3
 			}
@@ -2934,16 +2463,12 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 				/*line color.go:129*/ result06 := kernel.Cbrt[float32](t16)
 				r4 := host.Int64[int64](result06)
 				/*line color.go:130*/ for r4*r4*r4 > n3 {
-					if r.Halted() {
-						/*line color.go:130*/ r.Halt()
-					}
-					/*line color.go:131*/ r4--
+					/*line color.go:130*/ r.CheckHalt()
+					r4--
 				}
 				for (r4+1)*(r4+1)*(r4+1) <= n3 {
-					if r.Halted() {
-						/*line color.go:133*/ r.Halt()
-					}
-					/*line color.go:134*/ r4++
+					/*line color.go:133*/ r.CheckHalt()
+					r4++
 				}
 				result05 = r4
 			}
@@ -2954,7 +2479,7 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 			/*line color.go:46*/ a = l
 			b = a2
 			c = bb
-//line color.go:47:20000
+//line :47:500
 		} else if conversion == 7 {
 			/*line color.go:161*/ y2 := (int64(a)*1677721600/255 + 268435456) / 116
 			x2 := y2 + int64(b-128)*16777216/500
@@ -2968,10 +2493,8 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 //line color.go:174
 				var code int32
 				for bit := int32(128); bit > 0; bit >>= 1 {
-					if r.Halted() {
-						/*line color.go:175*/ r.Halt()
-					}
-					/*line color.go:176*/ if t9 >= int64(thresholds[uint8(code|bit)]) {
+					/*line color.go:175*/ r.CheckHalt()
+					if t9 >= int64(thresholds[uint8(code|bit)]) {
 						code |= bit
 					}
 				}
@@ -2980,31 +2503,31 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 			a = out[0]
 			b = out[1]
 			c = out[2]
-//line color.go:49:20000
+//line :49:1000
 		} else if conversion == 3 {
 			/*line color.go:50*/ t32 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
 			t33 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
 			c = (a*32768 - b*27440 - c*5328 + 8421376) >> 16
 			a = t32
 			b = t33
-//line color.go:51:20000
+//line :51:500
 		} else if conversion == 4 {
-			/*line color.go:52:20000*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
+			/*line :52:500*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
 			t36 := (a*-7509 - b*25259 + c*32768 + 8421376) >> 16
 			c = (a*32768 - b*29763 - c*3005 + 8421376) >> 16
 			a = t35
 			b = t36
 //line color.go:53
 		} else if conversion == 8 {
-			/*line color.go:54:20000*/ y3 := a * 65793
+			/*line :54:500*/ y3 := a * 65793
 			u := b - 128
 			v := c - 128
 			/*line color.go:55*/ a = (y3 + v*91881) >> 16
 			b = (y3 - u*22554 - v*46802) >> 16
 			c = (y3 + u*116130) >> 16
-//line color.go:56:20000
+//line :56:500
 		} else if conversion == 9 {
-			/*line color.go:57:20000*/ y4 := a * 65793
+			/*line :57:500*/ y4 := a * 65793
 			u2 := b - 128
 			v2 := c - 128
 			/*line color.go:58*/ a = (y4 + v2*103206) >> 16
@@ -3013,16 +2536,16 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 		}
 		/*line color.go:60*/ result07 := min(max(a, 0), 255)
 		/*line color.go:60*/ dst[out2] = uint8(result07)
-		/*line color.go:61:20000*/ if dstChannels >= 3 {
+		/*line :61:500*/ if dstChannels >= 3 {
 			result08 := min(max(b, 0), 255)
 			/*line color.go:62*/ dst[out2+1] = uint8(result08)
 			result09 := min(max(c, 0), 255)
 			/*line color.go:63*/ dst[out2+2] = uint8(result09)
 		}
-		/*line color.go:65:20000*/ if dstChannels == 4 {
+		/*line :65:500*/ if dstChannels == 4 {
 			dst[out2+3] = alpha
 		}
-	} /*line quern_gen.go:3025:1*/
+	} /*line quern_gen.go:2548:1*/
 }
 
 func quernPlainColorsFloat(r *host.Run) {
@@ -3031,34 +2554,24 @@ func quernPlainColorsFloat(r *host.Run) {
 }
 
 func quernHostColorsFloat(r *host.Run) {
-	conversion := host.Value[int](r, 0)
-	srcChannels := host.Value[int](r, 1)
-	dstChannels := host.Value[int](r, 2)
-	w := host.Value[int](r, 3)
-	h := host.Value[int](r, 4)
-	srcStride := host.Value[int](r, 5)
-	dstStride := host.Value[int](r, 6)
-	src := host.Slice[float32](r, 7)
-	dst := host.Slice[float32](r, 8)
+	conversion, srcChannels, dstChannels, w, h, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * srcStride
-				start2 := y * dstStride
-				quernRow1ColorsFloat(r, base, w, y, h, src, start, srcChannels, conversion, dst, start2, dstChannels, width)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * srcStride
+			start2 := y * dstStride
+			quernRow1ColorsFloat(r, base, w, y, h, src, start, srcChannels, conversion, dst, start2, dstChannels, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ColorsFloat(r *host.Run, base int, w int, y int, h int, src []float32, start int, srcChannels int, conversion int, dst []float32, start2 int, dstChannels int, width int) {
+func quernRow1ColorsFloat(r *host.Run, base, w, y, h int, src []float32, start, srcChannels, conversion int, dst []float32, start2, dstChannels, width int) {
 	if !(y < h) {
 		return
 	}
@@ -3205,11 +2718,11 @@ func quernRow1ColorsFloat(r *host.Run, base int, w int, y int, h int, src []floa
 		if dstChannels == 4 {
 			dst[out+3] = alpha
 		}
-	} /*line quern_gen.go:3208:1*/
+	} /*line quern_gen.go:2721:1*/
 }
 
 // quernFunc1ColorsFloat is kernels.fromHSVFloat.
-func quernFunc1ColorsFloat(h float32, s float32, v float32) (float32, float32, float32) {
+func quernFunc1ColorsFloat(h, s float32, v float32) (float32, float32, float32) {
 	/*line color.go:254*/ h = (h - float32(math.Floor(float64(h)))) * 6
 	sector := float32(math.Floor(float64(h)))
 	f := h - sector
@@ -3248,7 +2761,7 @@ func quernFunc1ColorsFloat(h float32, s float32, v float32) (float32, float32, f
 		/*line color.go:270*/ t15 := v
 		t16 := p
 		return t15, t16, q
-	} /*line quern_gen.go:3251:1*/
+	} /*line quern_gen.go:2764:1*/
 }
 
 func quernPlainStoreWeights(r *host.Run) {
@@ -3257,16 +2770,9 @@ func quernPlainStoreWeights(r *host.Run) {
 }
 
 func quernHostStoreWeights(r *host.Run) {
-	chunk := host.Value[[256]float32](r, 0)
-	at := host.Value[int](r, 1)
-	weights := host.Slice[float32](r, 2)
+	chunk, at, weights := host.Value[[256]float32](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2)
 	for r.Next() {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1StoreWeights(r, at, weights, &chunk)
-			}
-		}
+		quernRow1StoreWeights(r, at, weights, &chunk)
 	}
 }
 
@@ -3290,7 +2796,7 @@ func quernRow1StoreWeights(r *host.Run, at int, weights []float32, chunk *[256]f
 		/*line correlate.go:12*/ if at+threadX < len(weights) {
 			weights[at+threadX] = chunk[threadX]
 		}
-	} /*line quern_gen.go:3293:1*/
+	} /*line quern_gen.go:2799:1*/
 }
 
 func quernPlainCorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16 | float32](r *host.Run) {
@@ -3300,26 +2806,8 @@ func quernPlainCorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16 | flo
 	})
 }
 
-func quernHostCorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	kd := host.Value[int](r, 4)
-	cx := host.Value[int](r, 5)
-	cy := host.Value[int](r, 6)
-	cz := host.Value[int](r, 7)
-	w := host.Value[int](r, 8)
-	h := host.Value[int](r, 9)
-	d := host.Value[int](r, 10)
-	c := host.Value[int](r, 11)
-	srcStride := host.Value[int](r, 12)
-	srcPlane := host.Value[int](r, 13)
-	dstStride := host.Value[int](r, 14)
-	dstPlane := host.Value[int](r, 15)
-	weights := host.Slice[float32](r, 16)
-	src := host.Slice[T](r, 17)
-	dst := host.Slice[U](r, 18)
+func quernHostCorrelateLines_uint8_uint8[T uint8 | uint16 | float32, U uint8 | uint16](r *host.Run) {
+	mode, value, kw, kh, kd, cx, cy, cz, w, h, d, c, srcStride, srcPlane, dstStride, dstPlane, weights, src, dst := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[T](r, 17), host.Slice[U](r, 18)
 	size := w * c
 	t17 := w * c
 	for r.Next() {
@@ -3328,40 +2816,29 @@ func quernHostCorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 		base := blockZ - cz
 		base2 := blockY - cy
 		base3 := blockZ*dstPlane + blockY*dstStride
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CorrelateLines[T, U](r, size, kd, base, mode, d, kh, base2, h, kw, weights, value, srcPlane, srcStride, src, t17, cx, c, w, base3, dst)
-			}
-		}
+		quernRow1CorrelateLines_uint8_uint8[T, U](r, size, kd, base, mode, d, kh, base2, h, kw, weights, value, srcPlane, srcStride, src, t17, cx, c, w, base3, dst)
 	}
 }
 
 //go:noinline
-func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *host.Run, size int, kd int, base int, mode int, d int, kh int, base2 int, h int, kw int, weights []float32, value float32, srcPlane int, srcStride int, src []T, t17 int, cx int, c int, w int, base3 int, dst []U) {
+func quernRow1CorrelateLines_uint8_uint8[T uint8 | uint16 | float32, U uint8 | uint16](r *host.Run, size, kd, base, mode, d, kh, base2, h, kw int, weights []float32, value float32, srcPlane, srcStride int, src []T, t17, cx, c, w, base3 int, dst []U) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line correlate.go:275*/ sum := [256]float32{}
 		for e0 := 0; e0 < size; e0 += 256 {
-			if r.Halted() {
-				/*line correlate.go:276*/ r.Halt()
-			}
-			/*line correlate.go:277*/ n := min(256, size-e0)
+			/*line correlate.go:276*/ r.CheckHalt()
+			n := min(256, size-e0)
 			acc := sum[:n]
 			for i := 0; i < len(acc); i++ {
 				/*line correlate.go:279*/ acc[i] = 0
 			}
 			/*line correlate.go:280*/ for kz := 0; kz < kd; kz++ {
-				if r.Halted() {
-					/*line correlate.go:280*/ r.Halt()
-				}
-				/*line correlate.go:281*/ t6 := base + kz
+				/*line correlate.go:280*/ r.CheckHalt()
+				t6 := base + kz
 				/*line correlate.go:281*/ zz := inside(mode, t6, d)
 				for ky := 0; ky < kh; ky++ {
-					if r.Halted() {
-						/*line correlate.go:282*/ r.Halt()
-					}
-					/*line correlate.go:283*/ t11 := base2 + ky
+					/*line correlate.go:282*/ r.CheckHalt()
+					t11 := base2 + ky
 					/*line correlate.go:283*/ yy := inside(mode, t11, h)
 					t14 := (kz*kh + ky) * kw
 					/*line correlate.go:284*/ line := weights[t14:][:kw]
@@ -3379,9 +2856,7 @@ func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 					t16 := zz*srcPlane + yy*srcStride
 					/*line correlate.go:297*/ row := src[t16:][:t17]
 					for kx := 0; kx < len(line); kx++ {
-						if r.Halted() {
-							/*line correlate.go:298*/ r.Halt()
-						}
+						/*line correlate.go:298*/ r.CheckHalt()
 						/*line correlate.go:298*/ wt2 := line[kx]
 						first := e0 + (kx-cx)*c
 						if first >= 0 && first+n <= len(row) {
@@ -3413,43 +2888,15 @@ func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 			/*line correlate.go:325*/ out := dst[t27:][:n]
 			/*line correlate.go:327*/ for i6 := 0; i6 < len(acc); i6++ {
 				/*line correlate.go:327*/ v := acc[i6]
-				result0 := quernFunc1CorrelateLines[T, U](v)
+				result0 := quernFunc1Bilateral[U](v)
 				/*line correlate.go:328*/ out[i6] = result0
 			}
 		}
-	} /*line quern_gen.go:3420:1*/
+	} /*line quern_gen.go:2895:1*/
 }
 
-// quernFunc1CorrelateLines is kernels.round.
-func quernFunc1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](v float32) U {
-	c := U(1)
-	size := c / 2
-	/*line boundary.go:52*/ if size == 0 {
-		v = float32(math.RoundToEven(float64(v)))
-	}
-	return host.Narrow[U](v) /*line quern_gen.go:3430:1*/
-}
-
-func quernHostCorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	kd := host.Value[int](r, 4)
-	cx := host.Value[int](r, 5)
-	cy := host.Value[int](r, 6)
-	cz := host.Value[int](r, 7)
-	w := host.Value[int](r, 8)
-	h := host.Value[int](r, 9)
-	d := host.Value[int](r, 10)
-	c := host.Value[int](r, 11)
-	srcStride := host.Value[int](r, 12)
-	srcPlane := host.Value[int](r, 13)
-	dstStride := host.Value[int](r, 14)
-	dstPlane := host.Value[int](r, 15)
-	weights := host.Slice[float32](r, 16)
-	src := host.Slice[T](r, 17)
-	dst := host.Slice[float32](r, 18)
+func quernHostCorrelateLines[T float32 | uint8 | uint16](r *host.Run) {
+	mode, value, kw, kh, kd, cx, cy, cz, w, h, d, c, srcStride, srcPlane, dstStride, dstPlane, weights, src, dst := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[T](r, 17), host.Slice[float32](r, 18)
 	size := w * c
 	t17 := w * c
 	for r.Next() {
@@ -3458,40 +2905,29 @@ func quernHostCorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 		base := blockZ - cz
 		base2 := blockY - cy
 		base3 := blockZ*dstPlane + blockY*dstStride
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CorrelateLines_float32_float32[T](r, size, kd, base, mode, d, kh, base2, h, kw, weights, value, srcPlane, srcStride, src, t17, cx, c, w, base3, dst)
-			}
-		}
+		quernRow1CorrelateLines[T](r, size, kd, base, mode, d, kh, base2, h, kw, weights, value, srcPlane, srcStride, src, t17, cx, c, w, base3, dst)
 	}
 }
 
 //go:noinline
-func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host.Run, size int, kd int, base int, mode int, d int, kh int, base2 int, h int, kw int, weights []float32, value float32, srcPlane int, srcStride int, src []T, t17 int, cx int, c int, w int, base3 int, dst []float32) {
+func quernRow1CorrelateLines[T float32 | uint8 | uint16](r *host.Run, size, kd, base, mode, d, kh, base2, h, kw int, weights []float32, value float32, srcPlane, srcStride int, src []T, t17, cx, c, w, base3 int, dst []float32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line correlate.go:275*/ sum := [256]float32{}
 		for e0 := 0; e0 < size; e0 += 256 {
-			if r.Halted() {
-				/*line correlate.go:276*/ r.Halt()
-			}
-			/*line correlate.go:277*/ n := min(256, size-e0)
+			/*line correlate.go:276*/ r.CheckHalt()
+			n := min(256, size-e0)
 			acc := sum[:n]
 			for i := 0; i < len(acc); i++ {
 				/*line correlate.go:279*/ acc[i] = 0
 			}
 			/*line correlate.go:280*/ for kz := 0; kz < kd; kz++ {
-				if r.Halted() {
-					/*line correlate.go:280*/ r.Halt()
-				}
-				/*line correlate.go:281*/ t6 := base + kz
+				/*line correlate.go:280*/ r.CheckHalt()
+				t6 := base + kz
 				/*line correlate.go:281*/ zz := inside(mode, t6, d)
 				for ky := 0; ky < kh; ky++ {
-					if r.Halted() {
-						/*line correlate.go:282*/ r.Halt()
-					}
-					/*line correlate.go:283*/ t11 := base2 + ky
+					/*line correlate.go:282*/ r.CheckHalt()
+					t11 := base2 + ky
 					/*line correlate.go:283*/ yy := inside(mode, t11, h)
 					t14 := (kz*kh + ky) * kw
 					/*line correlate.go:284*/ line := weights[t14:][:kw]
@@ -3509,9 +2945,7 @@ func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 					t16 := zz*srcPlane + yy*srcStride
 					/*line correlate.go:297*/ row := src[t16:][:t17]
 					for kx := 0; kx < len(line); kx++ {
-						if r.Halted() {
-							/*line correlate.go:298*/ r.Halt()
-						}
+						/*line correlate.go:298*/ r.CheckHalt()
 						/*line correlate.go:298*/ wt2 := line[kx]
 						first := e0 + (kx-cx)*c
 						if first >= 0 && first+n <= len(row) {
@@ -3547,7 +2981,7 @@ func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 				/*line correlate.go:328*/ out[i6] = result0
 			}
 		}
-	} /*line quern_gen.go:3550:1*/
+	} /*line quern_gen.go:2984:1*/
 }
 
 func quernPlainHistogram(r *host.Run) {
@@ -3556,12 +2990,7 @@ func quernPlainHistogram(r *host.Run) {
 }
 
 func quernHostHistogram(r *host.Run) {
-	w := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	c := host.Value[int](r, 2)
-	stride := host.Value[int](r, 3)
-	src := host.Slice[uint8](r, 4)
-	counts := host.Slice[uint32](r, 5)
+	w, h, c, stride, src, counts := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[uint8](r, 4), host.Slice[uint32](r, 5)
 	gridX := r.GridDim.X
 	bins := host.Shared[[4][256]uint32](r, 0)
 	var step int
@@ -3569,36 +2998,22 @@ func quernHostHistogram(r *host.Run) {
 	whole := max(c, 0) &^ 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		for range 1 {
-			for range 1 {
-				quernRow1Histogram(r, bins)
-			}
-		}
+		quernRow1Histogram(r, bins)
 		r.ThreadIdx = kernel.Dim3{}
 		/*line histogram.go:18*/ step = host.Div(256, c) * c
-		/*line histogram.go:19:30000*/ for threadZ := range 1 {
-			/*line histogram.go:20*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Histogram(r, c, step, blockX, gridX, h, size, bins, src, stride)
-			}
+		quernRow2Histogram(r, c, step, blockX, gridX, h, size, bins, src, stride)
+		for k := 0; k < whole; k += 4 {
+			start := k * 256
+			start2 := (k + 1) * 256
+			start3 := (k + 2) * 256
+			start4 := (k + 3) * 256
+			quernRow3Histogram(r, bins, k, counts, start, start2, start3, start4)
 		}
-		/*line histogram.go:25:30000*/ for threadZ := range 1 {
-			/*line histogram.go:26:30000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line histogram.go:28:30000*/ for k := 0; k < whole; k += 4 {
-					start := k * 256
-					start2 := (k + 1) * 256
-					start3 := (k + 2) * 256
-					start4 := (k + 3) * 256
-					quernRow3Histogram(r, bins, k, counts, start, start2, start3, start4)
-				}
-				/*line histogram.go:35:30000*/ for k2 := whole; k2 < c; k2++ {
-					start5 := k2 * 256
-					quernRow4Histogram(r, bins, k2, counts, start5)
-				}
-			}
+		for k2 := whole; k2 < c; k2++ {
+			start5 := k2 * 256
+			quernRow4Histogram(r, bins, k2, counts, start5)
 		}
-	} /*line quern_gen.go:3601:1*/
+	} /*line quern_gen.go:3016:1*/
 }
 
 //go:noinline
@@ -3606,32 +3021,28 @@ func quernRow1Histogram(r *host.Run, bins *[4][256]uint32) {
 	/*line histogram.go:14*/ clear(bins[0][0:256])
 	clear(bins[1][0:256])
 	clear(bins[2][0:256])
-	clear(bins[3][0:256]) /*line quern_gen.go:3609:1*/
+	clear(bins[3][0:256]) /*line quern_gen.go:3024:1*/
 }
 
 //go:noinline
-func quernRow2Histogram(r *host.Run, c int, step int, blockX int, gridX int, h int, size int, bins *[4][256]uint32, src []uint8, stride int) {
+func quernRow2Histogram(r *host.Run, c, step, blockX, gridX, h, size int, bins *[4][256]uint32, src []uint8, stride int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line histogram.go:19*/ channel := host.Rem(threadX, c)
 		if threadX < step {
 			for y := blockX; y < h; y += gridX {
-				if r.Halted() {
-					/*line histogram.go:21*/ r.Halt()
-				}
-				/*line histogram.go:22*/ for e := threadX; e < size; e += step {
-					/*line histogram.go:23:30000*/ if r.Halted() {
-						/*line histogram.go:22*/ r.Halt()
-					}
-					/*line histogram.go:23:30000*/ bins[channel][src[y*stride+e]] += 1
+				/*line histogram.go:21*/ r.CheckHalt()
+				for e := threadX; e < size; e += step {
+					/*line histogram.go:22*/ r.CheckHalt()
+					bins[channel][src[y*stride+e]] += 1
 				}
 			}
 		}
-	} /*line quern_gen.go:3630:1*/
+	} /*line quern_gen.go:3041:1*/
 }
 
 //go:noinline
-func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint32, start int, start2 int, start3 int, start4 int) {
+func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint32, start, start2, start3, start4 int) {
 	if k >= 0 && 4 <= 4-k && start >= 0 && 256 <= len(counts)-start && start2 >= 0 && 256 <= len(counts)-start2 && start3 >= 0 && 256 <= len(counts)-start3 && start4 >= 0 && 256 <= len(counts)-start4 {
 		row := (*[4][256]uint32)(bins[k:])
 		row2 := (*[256]uint32)(counts[start:])
@@ -3643,40 +3054,40 @@ func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint3
 			if n > 0 {
 				/*line histogram.go:30*/ atomic.AddUint32(&row2[threadX], n)
 			}
-			/*line histogram.go:29:30000*/ n2 := row[1][threadX]
+			/*line :29:1000*/ n2 := row[1][threadX]
 			/*line histogram.go:30*/ if n2 > 0 {
 				/*line histogram.go:30*/ atomic.AddUint32(&row3[threadX], n2)
 			}
-			/*line histogram.go:29:30000*/ n3 := row[2][threadX]
+			/*line :29:1000*/ n3 := row[2][threadX]
 			/*line histogram.go:30*/ if n3 > 0 {
 				/*line histogram.go:30*/ atomic.AddUint32(&row4[threadX], n3)
 			}
-			/*line histogram.go:29:30000*/ n4 := row[3][threadX]
+			/*line :29:1000*/ n4 := row[3][threadX]
 			/*line histogram.go:30*/ if n4 > 0 {
 				/*line histogram.go:30*/ atomic.AddUint32(&row5[threadX], n4)
 			}
 		}
-		/*line histogram.go:33:30000*/ return
+		/*line :33:1000*/ return
 	}
-	/*line histogram.go:35:30000*/ for threadX := range 256 {
+	/*line :35:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line histogram.go:29*/ n := bins[k][threadX]
 		if n > 0 {
 			/*line histogram.go:30*/ atomic.AddUint32(&counts[start+threadX], n)
 		}
-		/*line histogram.go:29:30000*/ n2 := bins[k+1][threadX]
+		/*line :29:1000*/ n2 := bins[k+1][threadX]
 		/*line histogram.go:30*/ if n2 > 0 {
 			/*line histogram.go:30*/ atomic.AddUint32(&counts[start2+threadX], n2)
 		}
-		/*line histogram.go:29:30000*/ n3 := bins[k+2][threadX]
+		/*line :29:1000*/ n3 := bins[k+2][threadX]
 		/*line histogram.go:30*/ if n3 > 0 {
 			/*line histogram.go:30*/ atomic.AddUint32(&counts[start3+threadX], n3)
 		}
-		/*line histogram.go:29:30000*/ n4 := bins[k+3][threadX]
+		/*line :29:1000*/ n4 := bins[k+3][threadX]
 		/*line histogram.go:30*/ if n4 > 0 {
 			/*line histogram.go:30*/ atomic.AddUint32(&counts[start4+threadX], n4)
 		}
-	} /*line quern_gen.go:3679:1*/
+	} /*line quern_gen.go:3090:1*/
 }
 
 //go:noinline
@@ -3690,15 +3101,15 @@ func quernRow4Histogram(r *host.Run, bins *[4][256]uint32, k2 int, counts []uint
 				/*line histogram.go:30*/ atomic.AddUint32(&row7[threadX], n5)
 			}
 		}
-		/*line histogram.go:33:30000*/ return
+		/*line :33:1000*/ return
 	}
-	/*line histogram.go:35:30000*/ for threadX := range 256 {
+	/*line :35:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line histogram.go:29*/ n5 := bins[k2][threadX]
 		if n5 > 0 {
 			/*line histogram.go:30*/ atomic.AddUint32(&counts[start5+threadX], n5)
 		}
-	} /*line quern_gen.go:3701:1*/
+	} /*line quern_gen.go:3112:1*/
 }
 
 func quernPlainEqualizeTable(r *host.Run) {
@@ -3707,12 +3118,8 @@ func quernPlainEqualizeTable(r *host.Run) {
 }
 
 func quernHostEqualizeTable(r *host.Run) {
-	counts := host.Slice[uint32](r, 0)
-	table := host.Slice[uint8](r, 1)
-	ns := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Shared[[8]int32](r, 0)
+	counts, table := host.Slice[uint32](r, 0), host.Slice[uint8](r, 1)
+	ns, scanAdds, vs, sums := host.Scratch[int32](r, 0, r.BlockDim.Count()), host.Scratch[int32](r, 1, r.BlockDim.Count()), host.Scratch[int32](r, 2, r.BlockDim.Count()), host.Shared[[8]int32](r, 0)
 	var s int32
 	var s2 int32
 	var s3 int32
@@ -3721,32 +3128,16 @@ func quernHostEqualizeTable(r *host.Run) {
 	var s6 int32
 	var s7 int32
 	var s8 int32
-	first5 := host.Shared[int32](r, 1)
+	first := host.Shared[int32](r, 1)
 	var total int32
 	var rest int64
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1EqualizeTable(r, ns, first, base, counts)
-			}
-		}
+		quernRow1EqualizeTable(r, ns, base, counts)
 		/*line label.go:149*/ host.ScanAdd(scanAdds, ns)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2EqualizeTable(r, scanAdds, first2, vs)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3EqualizeTable(r, vs, first3, sums)
-			}
-		}
+		quernRow2EqualizeTable(r, scanAdds, vs)
+		quernRow3EqualizeTable(r, vs, sums)
 		/*line label.go:155*/ s = sums[0]
 		s2 = sums[1]
 		s3 = sums[2]
@@ -3755,75 +3146,64 @@ func quernHostEqualizeTable(r *host.Run) {
 		s6 = sums[5]
 		s7 = sums[6]
 		s8 = sums[7]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4EqualizeTable(r, ns, first4, vs, s, s2, s3, s4, s5, s6, s7, s8, first5)
-			}
-		}
-		/*line histogram.go:52:30000*/ total = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
-		rest = int64(total - *first5)
+		quernRow4EqualizeTable(r, ns, vs, s, s2, s3, s4, s5, s6, s7, s8, first)
+		/*line histogram.go:52*/ total = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
+		rest = int64(total - *first)
 		start := 2 * rest
-		/*line histogram.go:55:30000*/ for threadZ := range 1 {
-			/*line histogram.go:56:30000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow5EqualizeTable(r, vs, first6, rest, first5, start, base, table)
-			}
-		}
-	} /*line quern_gen.go:3774:1*/
+		quernRow5EqualizeTable(r, vs, rest, first, start, base, table)
+	} /*line quern_gen.go:3154:1*/
 }
 
 //go:noinline
-func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, base int, counts []uint32) {
-	nRow := (*[256]int32)(ns[first:])
+func quernRow1EqualizeTable(r *host.Run, ns []int32, base int, counts []uint32) {
+	nRow := (*[256]int32)(ns)
 	if base >= 0 && 256 <= len(counts)-base {
 		row := (*[256]uint32)(counts[base:])
 		for threadX := range 256 {
 			at := base + threadX
 //line histogram.go:43
 			var n int32
-			/*line histogram.go:44:30000*/ if at < len(counts) {
+			/*line :44:1000*/ if at < len(counts) {
 				n = int32(row[threadX])
 			}
-			/*line histogram.go:47:30000*/ nRow[threadX] = n
+			/*line :47:1000*/ nRow[threadX] = n
 		}
-		/*line histogram.go:49:30000*/ return
+		/*line :49:1500*/ return
 	}
-	/*line histogram.go:51:30000*/ for threadX := range 256 {
+	/*line :51:1000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		at := base + threadX
 //line histogram.go:43
 		var n int32
-		/*line histogram.go:44:30000*/ if at < len(counts) {
+		/*line :44:1000*/ if at < len(counts) {
 			n = int32(counts[at])
 		}
-		/*line histogram.go:47:30000*/ nRow[threadX] = n
-	} /*line quern_gen.go:3802:1*/
+		/*line :47:1000*/ nRow[threadX] = n
+	} /*line quern_gen.go:3182:1*/
 }
 
 //go:noinline
-func quernRow2EqualizeTable(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
-	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow := (*[256]int32)(vs[first2:])
-	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:3809:1*/
+func quernRow2EqualizeTable(r *host.Run, scanAdds, vs []int32) {
+	scanAddRow := (*[256]int32)(scanAdds)
+	vRow := (*[256]int32)(vs)
+	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:3189:1*/
 }
 
 //go:noinline
-func quernRow3EqualizeTable(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
-	vRow := (*[256]int32)(vs[first3:])
+func quernRow3EqualizeTable(r *host.Run, vs []int32, sums *[8]int32) {
+	vRow := (*[256]int32)(vs)
 	for threadX := range 256 {
 		v := vRow[threadX]
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v
 		}
-	} /*line quern_gen.go:3820:1*/
+	} /*line quern_gen.go:3200:1*/
 }
 
 //go:noinline
-func quernRow4EqualizeTable(r *host.Run, ns []int32, first4 int, vs []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, first5 *int32) {
-	nRow := (*[256]int32)(ns[first4:])
-	vRow := (*[256]int32)(vs[first4:])
+func quernRow4EqualizeTable(r *host.Run, ns, vs []int32, s, s2, s3, s4, s5, s6, s7, s8 int32, first *int32) {
+	nRow := (*[256]int32)(ns)
+	vRow := (*[256]int32)(vs)
 	for threadX := range 256 {
 		n := nRow[threadX]
 		v := vRow[threadX]
@@ -3852,15 +3232,15 @@ func quernRow4EqualizeTable(r *host.Run, ns []int32, first4 int, vs []int32, s i
 			v += s8
 		}
 		/*line histogram.go:48*/ if n > 0 && v == n {
-			*first5 = n
+			*first = n
 		}
-		/*line histogram.go:51:30000*/ vRow[threadX] = v
-	} /*line quern_gen.go:3858:1*/
+		/*line :51:1000*/ vRow[threadX] = v
+	} /*line quern_gen.go:3238:1*/
 }
 
 //go:noinline
-func quernRow5EqualizeTable(r *host.Run, vs []int32, first6 int, rest int64, first5 *int32, start int64, base int, table []uint8) {
-	vRow := (*[256]int32)(vs[first6:])
+func quernRow5EqualizeTable(r *host.Run, vs []int32, rest int64, first *int32, start int64, base int, table []uint8) {
+	vRow := (*[256]int32)(vs)
 	if base >= 0 && 256 <= len(table)-base {
 		row2 := (*[256]uint8)(table[base:])
 		for threadX := range 256 {
@@ -3868,27 +3248,27 @@ func quernRow5EqualizeTable(r *host.Run, vs []int32, first6 int, rest int64, fir
 			v := vRow[threadX]
 			at := base + threadX
 			/*line histogram.go:54*/ v2 := int64(threadX)
-			/*line histogram.go:55:30000*/ if rest > 0 {
-				v2 = max(0, (510*int64(v-*first5)+rest)/start)
+			/*line :55:500*/ if rest > 0 {
+				v2 = max(0, (510*int64(v-*first)+rest)/start)
 			}
-			/*line histogram.go:58:30000*/ if at < len(table) {
+			/*line :58:500*/ if at < len(table) {
 				row2[threadX] = uint8(v2)
 			}
 		}
-		/*line histogram.go:62:30000*/ return
+		/*line :62:500*/ return
 	}
-	/*line histogram.go:64:30000*/ for threadX := range 256 {
+	/*line :64:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
 		at := base + threadX
 		/*line histogram.go:54*/ v2 := int64(threadX)
-		/*line histogram.go:55:30000*/ if rest > 0 {
-			v2 = max(0, (510*int64(v-*first5)+rest)/start)
+		/*line :55:500*/ if rest > 0 {
+			v2 = max(0, (510*int64(v-*first)+rest)/start)
 		}
-		/*line histogram.go:58:30000*/ if at < len(table) {
+		/*line :58:500*/ if at < len(table) {
 			table[at] = uint8(v2)
 		}
-	} /*line quern_gen.go:3891:1*/
+	} /*line quern_gen.go:3271:1*/
 }
 
 func quernPlainLookUp(r *host.Run) {
@@ -3897,36 +3277,27 @@ func quernPlainLookUp(r *host.Run) {
 }
 
 func quernHostLookUp(r *host.Run) {
-	w := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	c := host.Value[int](r, 2)
-	srcStride := host.Value[int](r, 3)
-	dstStride := host.Value[int](r, 4)
-	table := host.Slice[uint8](r, 5)
-	src := host.Slice[uint8](r, 6)
-	dst := host.Slice[uint8](r, 7)
+	w, h, c, srcStride, dstStride, table, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint8](r, 5), host.Slice[uint8](r, 6), host.Slice[uint8](r, 7)
 	size := w * c
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * dstStride
-				start2 := y * srcStride
-				start3 := y*dstStride + base
-				start4 := y*srcStride + base
-				quernRow1LookUp(r, base, size, y, h, dst, start, table, c, src, start2, width, start3, start4)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * dstStride
+			start2 := y * srcStride
+			start3 := y*dstStride + base
+			start4 := y*srcStride + base
+			quernRow1LookUp(r, base, size, y, h, dst, start, table, c, src, start2, width, start3, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LookUp(r *host.Run, base int, size int, y int, h int, dst []uint8, start int, table []uint8, c int, src []uint8, start2 int, width int, start3 int, start4 int) {
+func quernRow1LookUp(r *host.Run, base, size, y, h int, dst []uint8, start int, table []uint8, c int, src []uint8, start2, width, start3, start4 int) {
 	if !(y < h) {
 		return
 	}
@@ -3949,11 +3320,11 @@ func quernRow1LookUp(r *host.Run, base int, size int, y int, h int, dst []uint8,
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		e := base + threadX
-		/*line histogram.go:70:30000*/ if e >= size || y >= h {
+		/*line :70:500*/ if e >= size || y >= h {
 			continue
 		}
 		/*line histogram.go:73*/ dst[start+e] = table[host.Rem(e, c)*256+int(src[start2+e])]
-	} /*line quern_gen.go:3956:1*/
+	} /*line quern_gen.go:3327:1*/
 }
 
 func quernPlainClaheTables(r *host.Run) {
@@ -3962,30 +3333,16 @@ func quernPlainClaheTables(r *host.Run) {
 }
 
 func quernHostClaheTables(r *host.Run) {
-	limit := host.Value[int](r, 0)
-	tw := host.Value[int](r, 1)
-	th := host.Value[int](r, 2)
-	w := host.Value[int](r, 3)
-	h := host.Value[int](r, 4)
-	c := host.Value[int](r, 5)
-	stride := host.Value[int](r, 6)
-	src := host.Slice[uint8](r, 7)
-	tables := host.Slice[uint8](r, 8)
+	limit, tw, th, w, h, c, stride, src, tables := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[uint8](r, 7), host.Slice[uint8](r, 8)
 	gridX := r.GridDim.X
 	gridY := r.GridDim.Y
 	bins := host.Shared[[256]int32](r, 0)
 	var kFirst int
 	size := tw * th
-	ns := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	overs := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	vs := host.Scratch[int32](r, 5, r.BlockDim.Count())
-	sums := host.Shared[[8]int32](r, 1)
+	ns, overs, scanAdds, vs, sums := host.Scratch[int32](r, 0, r.BlockDim.Count()), host.Scratch[int32](r, 1, r.BlockDim.Count()), host.Scratch[int32](r, 2, r.BlockDim.Count()), host.Scratch[int32](r, 5, r.BlockDim.Count()), host.Shared[[8]int32](r, 1)
 	var excess int32
 	var rest int32
-	ns2 := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	scanAdds2 := host.Scratch[int32](r, 3, r.BlockDim.Count())
-	vs2 := host.Scratch[int32](r, 6, r.BlockDim.Count())
+	ns2, scanAdds2, vs2 := host.Scratch[int32](r, 4, r.BlockDim.Count()), host.Scratch[int32](r, 3, r.BlockDim.Count()), host.Scratch[int32](r, 6, r.BlockDim.Count())
 	var s int32
 	var s2 int32
 	var s3 int32
@@ -4004,66 +3361,24 @@ func quernHostClaheTables(r *host.Run) {
 		base2 := blockY * th
 		tile := (blockZ*gridY+blockY)*gridX + blockX
 		base3 := tile * 256
-		for range 1 {
-			for range 1 {
-				quernRow1ClaheTables(r, bins)
-			}
-		}
+		quernRow1ClaheTables(r, bins)
 		/*line histogram.go:89*/ kFirst = 0
-		/*line histogram.go:90:30000*/ for ; kFirst < size; kFirst += 256 {
-			/*line histogram.go:91*/ if r.Halted() {
-				/*line histogram.go:89*/ r.Halt()
-			}
+		/*line :90:500*/ for ; kFirst < size; kFirst += 256 {
+			/*line histogram.go:89*/ r.CheckHalt()
 			start := base + kFirst
-			for threadZ := range 1 {
-				/*line histogram.go:93:30000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2ClaheTables(r, kFirst, size, tw, start, w, base2, h, bins, src, stride, c, blockZ)
-				}
-			}
+			quernRow2ClaheTables(r, kFirst, size, tw, start, w, base2, h, bins, src, stride, c, blockZ)
 		}
-		/*line histogram.go:99*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow3ClaheTables(r, ns, first, overs, bins, limit)
-			}
-		}
+		/*line :93:500*/ quernRow3ClaheTables(r, ns, overs, bins, limit)
 		/*line label.go:149*/ host.ScanAdd(scanAdds, overs)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow4ClaheTables(r, scanAdds, first2, vs)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow5ClaheTables(r, vs, first3, sums)
-			}
-		}
+		quernRow2EqualizeTable(r, scanAdds, vs)
+		quernRow3EqualizeTable(r, vs, sums)
 		/*line histogram.go:99*/ excess = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
 		/*line histogram.go:101*/ rest = excess % 256
 		start2 := excess / 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow6ClaheTables(r, ns, first4, overs, ns2, start2, rest)
-			}
-		}
+		quernRow6ClaheTables(r, ns, overs, ns2, start2, rest)
 		/*line label.go:149*/ host.ScanAdd(scanAdds2, ns2)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow7ClaheTables(r, scanAdds2, first5, vs2)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow8ClaheTables(r, vs2, first6, sums)
-			}
-		}
+		quernRow2EqualizeTable(r, scanAdds2, vs2)
+		quernRow3EqualizeTable(r, vs2, sums)
 		/*line label.go:155*/ s = sums[0]
 		s2 = sums[1]
 		s3 = sums[2]
@@ -4072,23 +3387,17 @@ func quernHostClaheTables(r *host.Run) {
 		s6 = sums[5]
 		s7 = sums[6]
 		s8 = sums[7]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow9ClaheTables(r, vs2, first7, s, s2, s3, s4, s5, s6, s7, s8, tables, base3, area, size2)
-			}
-		}
-	} /*line quern_gen.go:4082:1*/
+		quernRow9ClaheTables(r, vs2, s, s2, s3, s4, s5, s6, s7, s8, tables, base3, area, size2)
+	} /*line quern_gen.go:3391:1*/
 }
 
 //go:noinline
 func quernRow1ClaheTables(r *host.Run, bins *[256]int32) {
-	/*line histogram.go:87*/ clear(bins[0:256]) /*line quern_gen.go:4087:1*/
+	/*line histogram.go:87*/ clear(bins[0:256]) /*line quern_gen.go:3396:1*/
 }
 
 //go:noinline
-func quernRow2ClaheTables(r *host.Run, kFirst int, size int, tw int, start int, w int, base2 int, h int, bins *[256]int32, src []uint8, stride int, c int, blockZ int) {
+func quernRow2ClaheTables(r *host.Run, kFirst, size, tw, start, w, base2, h int, bins *[256]int32, src []uint8, stride, c, blockZ int) {
 	if kFirst >= -1<<61 && kFirst <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count2 := min(size-kFirst, 256)
 		if count2 <= 0 {
@@ -4115,13 +3424,13 @@ func quernRow2ClaheTables(r *host.Run, kFirst int, size int, tw int, start int, 
 			/*line histogram.go:92*/ y := inside(3, t4, h)
 			bins[src[y*stride+x*c+blockZ]] += 1
 		}
-	} /*line quern_gen.go:4118:1*/
+	} /*line quern_gen.go:3427:1*/
 }
 
 //go:noinline
-func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs []int32, bins *[256]int32, limit int) {
-	nRow := (*[256]int32)(ns[first:])
-	overRow := (*[256]int32)(overs[first:])
+func quernRow3ClaheTables(r *host.Run, ns, overs []int32, bins *[256]int32, limit int) {
+	nRow := (*[256]int32)(ns)
+	overRow := (*[256]int32)(overs)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		/*line histogram.go:96*/ n := bins[threadX]
 		over := max(0, n-int32(limit))
@@ -4134,7 +3443,7 @@ func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs []int32, bin
 			nRow[threadX] = n
 			overRow[threadX] = over
 		}
-//line histogram.go:107:30000
+//line :107:500
 		{
 			threadX := threadX + 2
 			n := bins[threadX]
@@ -4150,68 +3459,32 @@ func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs []int32, bin
 			nRow[threadX] = n
 			overRow[threadX] = over
 		}
-	} /*line quern_gen.go:4153:1*/
+	} /*line quern_gen.go:3462:1*/
 }
 
 //go:noinline
-func quernRow4ClaheTables(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
-	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow := (*[256]int32)(vs[first2:])
-	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:4160:1*/
-}
-
-//go:noinline
-func quernRow5ClaheTables(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
-	vRow := (*[256]int32)(vs[first3:])
-	for threadX := range 256 {
-		v := vRow[threadX]
-		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v
-		}
-	} /*line quern_gen.go:4171:1*/
-}
-
-//go:noinline
-func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs []int32, ns2 []int32, start2 int32, rest int32) {
-	nRow := (*[256]int32)(ns[first4:])
-	overRow := (*[256]int32)(overs[first4:])
-	nRow2 := (*[256]int32)(ns2[first4:])
+func quernRow6ClaheTables(r *host.Run, ns, overs, ns2 []int32, start2, rest int32) {
+	nRow := (*[256]int32)(ns)
+	overRow := (*[256]int32)(overs)
+	nRow2 := (*[256]int32)(ns2)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		n := nRow[threadX]
 		over := overRow[threadX]
 		/*line histogram.go:100*/ n2 := n - over + start2
-		/*line histogram.go:101:30000*/ if rest > 0 {
+		/*line :101:500*/ if rest > 0 {
 			step := max(256/rest, 1)
-			/*line histogram.go:102:30000*/ if int32(threadX)%step == 0 && int32(threadX)/step < rest {
+			/*line :102:500*/ if int32(threadX)%step == 0 && int32(threadX)/step < rest {
 				n2++
 			}
 		}
 		/*line histogram.go:106*/ nRow2[threadX] = n2
-	} /*line quern_gen.go:4191:1*/
+	} /*line quern_gen.go:3482:1*/
 }
 
 //go:noinline
-func quernRow7ClaheTables(r *host.Run, scanAdds2 []int32, first5 int, vs2 []int32) {
-	scanAddRow2 := (*[256]int32)(scanAdds2[first5:])
-	vRow2 := (*[256]int32)(vs2[first5:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow2[:]) /*line quern_gen.go:4198:1*/
-}
-
-//go:noinline
-func quernRow8ClaheTables(r *host.Run, vs2 []int32, first6 int, sums *[8]int32) {
-	vRow2 := (*[256]int32)(vs2[first6:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v2
-		}
-	} /*line quern_gen.go:4209:1*/
-}
-
-//go:noinline
-func quernRow9ClaheTables(r *host.Run, vs2 []int32, first7 int, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, tables []uint8, base3 int, area int64, size2 int64) {
-	vRow2 := (*[256]int32)(vs2[first7:])
+func quernRow9ClaheTables(r *host.Run, vs2 []int32, s, s2, s3, s4, s5, s6, s7, s8 int32, tables []uint8, base3 int, area, size2 int64) {
+	vRow2 := (*[256]int32)(vs2)
 	if base3 >= 0 && 256 <= len(tables)-base3 {
 		row := (*[256]uint8)(tables[base3:])
 		for threadX := range 256 {
@@ -4275,7 +3548,7 @@ func quernRow9ClaheTables(r *host.Run, vs2 []int32, first7 int, s int32, s2 int3
 		}
 		/*line histogram.go:106*/ sum := int64(v2)
 		/*line histogram.go:109*/ tables[base3+threadX] = uint8(min(255, (510*sum+area)/size2))
-	} /*line quern_gen.go:4278:1*/
+	} /*line quern_gen.go:3551:1*/
 }
 
 func quernPlainClaheWrite(r *host.Run) {
@@ -4284,18 +3557,7 @@ func quernPlainClaheWrite(r *host.Run) {
 }
 
 func quernHostClaheWrite(r *host.Run) {
-	tilesX := host.Value[int](r, 0)
-	tilesY := host.Value[int](r, 1)
-	tw := host.Value[int](r, 2)
-	th := host.Value[int](r, 3)
-	w := host.Value[int](r, 4)
-	h := host.Value[int](r, 5)
-	c := host.Value[int](r, 6)
-	srcStride := host.Value[int](r, 7)
-	dstStride := host.Value[int](r, 8)
-	tables := host.Slice[uint8](r, 9)
-	src := host.Slice[uint8](r, 10)
-	dst := host.Slice[uint8](r, 11)
+	tilesX, tilesY, tw, th, w, h, c, srcStride, dstStride, tables, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint8](r, 9), host.Slice[uint8](r, 10), host.Slice[uint8](r, 11)
 	size := w * c
 	size2 := 2 * tw
 	size3 := 2 * th
@@ -4308,24 +3570,22 @@ func quernHostClaheWrite(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * srcStride
-				py := 2*y - th
-				start2 := py + size3
-				start3 := y * dstStride
-				start4 := y*srcStride + base
-				start5 := y*dstStride + base
-				quernRow1ClaheWrite(r, base, size, y, h, c, src, start, tw, size2, start2, size3, py, th, tilesX, tilesY, size4, size5, tables, dst, start3, area, size6, width, start4, start5)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * srcStride
+			py := 2*y - th
+			start2 := py + size3
+			start3 := y * dstStride
+			start4 := y*srcStride + base
+			start5 := y*dstStride + base
+			quernRow1ClaheWrite(r, base, size, y, h, c, src, start, tw, size2, start2, size3, py, th, tilesX, tilesY, size4, size5, tables, dst, start3, area, size6, width, start4, start5)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ClaheWrite(r *host.Run, base int, size int, y int, h int, c int, src []uint8, start int, tw int, size2 int, start2 int, size3 int, py int, th int, tilesX int, tilesY int, size4 int64, size5 int64, tables []uint8, dst []uint8, start3 int, area int64, size6 int64, width int, start4 int, start5 int) {
+func quernRow1ClaheWrite(r *host.Run, base, size, y, h, c int, src []uint8, start, tw, size2, start2, size3, py, th, tilesX, tilesY int, size4, size5 int64, tables, dst []uint8, start3 int, area, size6 int64, width, start4, start5 int) {
 	if !(y < h) {
 		return
 	}
@@ -4390,7 +3650,7 @@ func quernRow1ClaheWrite(r *host.Run, base int, size int, y int, h int, c int, s
 		/*line histogram.go:132*/ result4 := int64(tables[((channel*tilesY+y1)*tilesX+x1)*256+v])
 		/*line histogram.go:135*/ sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
 		/*line histogram.go:137*/ dst[start3+e] = uint8((2*sum + area) / size6)
-	} /*line quern_gen.go:4393:1*/
+	} /*line quern_gen.go:3653:1*/
 }
 
 func quernPlainLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
@@ -4399,13 +3659,8 @@ func quernPlainLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
-	w := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	stride := host.Value[int](r, 2)
-	src := host.Slice[T](r, 3)
-	labels := host.Slice[int32](r, 4)
-	givens := host.Scratch[bool](r, 1, r.BlockDim.Count())
-	masks := host.Scratch[uint32](r, 0, r.BlockDim.Count())
+	w, h, stride, src, labels := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[T](r, 3), host.Slice[int32](r, 4)
+	givens, masks := host.Scratch[bool](r, 1, r.BlockDim.Count()), host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	c := uint32(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -4414,123 +3669,119 @@ func quernHostLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
 		base2 := blockY * 8
 		quernRow1LabelRuns[T](r, givens, base, w, base2, h, src, stride)
 		/*line label.go:23*/ host.Ballot(masks, givens)
-		quernRow2LabelRuns[T](r, masks, base, w, base2, h, c, labels)
-	} /*line quern_gen.go:4418:1*/
+		quernRow2LabelRuns(r, masks, base, w, base2, h, c, labels)
+	} /*line quern_gen.go:3673:1*/
 }
 
 //go:noinline
-func quernRow1LabelRuns[T uint8 | uint16 | float32](r *host.Run, givens []bool, base int, w int, base2 int, h int, src []T, stride int) {
+func quernRow1LabelRuns[T uint8 | uint16 | float32](r *host.Run, givens []bool, base, w, base2, h int, src []T, stride int) {
 	same := base >= -1<<61 && base <= 1<<61 && w-1 >= -1<<61 && w-1 <= 1<<61
 	count := 32
 	innerX := 0
 	inner := min(count, w-1+1-base) - innerX
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first := (threadZ*8 + threadY) * 32
-			y := base2 + threadY
-			start := min(y, h-1) * stride
-			start2 := min(y, h-1)*stride + base
-		done:
-			switch {
-			default:
-				givenRow := (*[32]bool)(givens[first:])
-				next, end, ran, ranEnd := 0, 32, 0, 0
-				if same {
-					next, end = 0, count
-					if inner > 0 && start2+innerX >= 0 && inner <= len(src)-(start2+innerX) {
-						row := src[start2+innerX:][:inner]
-						givenRow2 := givenRow[innerX:][:inner]
-						for lane := range inner {
-							threadX := innerX + lane
-							x := base + threadX
-							inside := x < w && y < h
-							/*line label.go:23*/ given := inside && row[lane] != 0
-							givenRow2[lane] = given
-						}
-						/*line label.go:26:40000*/ if inner == count {
-							break done
-						}
-						/*line label.go:29:40000*/ ran, ranEnd = innerX, innerX+inner
+	for threadY := range 8 {
+		r.ThreadIdx.Y = threadY
+		first := threadY * 32
+		y := base2 + threadY
+		start := min(y, h-1) * stride
+		start2 := min(y, h-1)*stride + base
+	done:
+		switch {
+		default:
+			givenRow := (*[32]bool)(givens[first:])
+			next, end, ran, ranEnd := 0, 32, 0, 0
+			if same {
+				next, end = 0, count
+				if inner > 0 && start2+innerX >= 0 && inner <= len(src)-(start2+innerX) {
+					row := src[start2+innerX:][:inner]
+					givenRow2 := givenRow[innerX:][:inner]
+					for lane := range inner {
+						threadX := innerX + lane
+						x := base + threadX
+						inside := x < w && y < h
+						/*line label.go:23*/ given := inside && row[lane] != 0
+						givenRow2[lane] = given
 					}
-				}
-				/*line label.go:32:40000*/ for threadX := next; threadX < end; threadX++ {
-					/*line label.go:33:40000*/ if threadX == ran && ran < ranEnd {
-						threadX = ranEnd - 1
-						continue
+					/*line :26:500*/ if inner == count {
+						break done
 					}
-					/*line label.go:37*/ r.ThreadIdx.X = threadX
-					x := base + threadX
-					inside := x < w && y < h
-					/*line label.go:23*/ given := inside && src[start+min(x, w-1)] != 0
-					givenRow[threadX] = given
+					/*line :29:1500*/ ran, ranEnd = innerX, innerX+inner
 				}
 			}
+			/*line :32:1000*/ for threadX := next; threadX < end; threadX++ {
+				/*line :33:1500*/ if threadX == ran && ran < ranEnd {
+					threadX = ranEnd - 1
+					continue
+				}
+				/*line label.go:37*/ r.ThreadIdx.X = threadX
+				x := base + threadX
+				inside := x < w && y < h
+				/*line label.go:23*/ given := inside && src[start+min(x, w-1)] != 0
+				givenRow[threadX] = given
+			}
 		}
-	} /*line quern_gen.go:4470:1*/
+	} /*line quern_gen.go:3723:1*/
 }
 
 //go:noinline
-func quernRow2LabelRuns[T uint8 | uint16 | float32](r *host.Run, masks []uint32, base int, w int, base2 int, h int, c uint32, labels []int32) {
+func quernRow2LabelRuns(r *host.Run, masks []uint32, base, w, base2, h int, c uint32, labels []int32) {
 	same2 := base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61
 	count2 := min(w-base, 32)
-	for threadZ := range 1 {
-		for threadY := range 8 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first2 := (threadZ*8 + threadY) * 32
-			y := base2 + threadY
-			start3 := y * w
-			start4 := y*w + base
-		done2:
-			switch {
-			default:
-				maskRow := (*[32]uint32)(masks[first2:])
-				if !(y < h) {
+	for threadY := range 8 {
+		r.ThreadIdx.Y = threadY
+		first2 := threadY * 32
+		y := base2 + threadY
+		start3 := y * w
+		start4 := y*w + base
+	done2:
+		switch {
+		default:
+			maskRow := (*[32]uint32)(masks[first2:])
+			if !(y < h) {
+				break done2
+			}
+			if same2 {
+				if count2 <= 0 {
 					break done2
 				}
-				if same2 {
-					if count2 <= 0 {
-						break done2
-					}
-					if start4 >= 0 && count2 <= len(labels)-start4 {
-						row2 := labels[start4:][:count2]
-						maskRow2 := maskRow[:][:count2]
-						for threadX := range count2 {
-							r.ThreadIdx.X = threadX
-							mask := maskRow2[threadX]
-							lane2 := (threadX + first2) & 31
-							x := base + threadX
+				if start4 >= 0 && count2 <= len(labels)-start4 {
+					row2 := labels[start4:][:count2]
+					maskRow2 := maskRow[:][:count2]
+					for threadX := range count2 {
+						r.ThreadIdx.X = threadX
+						mask := maskRow2[threadX]
+						lane2 := (threadX + first2) & 31
+						x := base + threadX
 //line label.go:28
-							var label int32 = -1
-							/*line label.go:29:40000*/ if mask>>lane2&1 == 1 {
-								gaps := ^mask & (c<<lane2 - 1)
-								label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps)))
-							}
-							/*line label.go:33:40000*/ row2[threadX] = label
+						var label int32 = -1
+						/*line :29:1500*/ if mask>>lane2&1 == 1 {
+							gaps := ^mask & (c<<lane2 - 1)
+							label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps)))
 						}
-						/*line label.go:35:40000*/ break done2
+						/*line :33:1500*/ row2[threadX] = label
 					}
-				}
-				/*line label.go:38:40000*/ for threadX := range 32 {
-					r.ThreadIdx.X = threadX
-					mask := maskRow[threadX]
-					x := base + threadX
-					inside := x < w && y < h
-					lane2 := (threadX + first2) & 31
-					/*line label.go:24:40000*/ if !inside {
-						continue
-					}
-//line label.go:28:40000
-					var label int32 = -1
-					/*line label.go:29:40000*/ if mask>>lane2&1 == 1 {
-						gaps := ^mask & (c<<lane2 - 1)
-						label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps)))
-					}
-					/*line label.go:33:40000*/ labels[start3+x] = label
+					/*line :35:1000*/ break done2
 				}
 			}
+			/*line :38:500*/ for threadX := range 32 {
+				r.ThreadIdx.X = threadX
+				mask := maskRow[threadX]
+				x := base + threadX
+				inside := x < w && y < h
+				lane2 := (threadX + first2) & 31
+				/*line :24:500*/ if !inside {
+					continue
+				}
+//line :28:500
+				var label int32 = -1
+				/*line :29:1500*/ if mask>>lane2&1 == 1 {
+					gaps := ^mask & (c<<lane2 - 1)
+					label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps)))
+				}
+				/*line :33:1500*/ labels[start3+x] = label
+			}
 		}
-	} /*line quern_gen.go:4533:1*/
+	} /*line quern_gen.go:3784:1*/
 }
 
 func quernPlainLabelMerge(r *host.Run) {
@@ -4539,166 +3790,32 @@ func quernPlainLabelMerge(r *host.Run) {
 }
 
 func quernHostLabelMerge(r *host.Run) {
-	eight := host.Value[bool](r, 0)
-	w := host.Value[int](r, 1)
-	h := host.Value[int](r, 2)
-	labels := host.Slice[int32](r, 3)
+	eight, w, h, labels := host.Value[bool](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3)
 	c := int(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		same := base >= -1<<61 && base <= 1<<61 && w >= -1<<61 && w <= 1<<61
-		count := min(w-base, 32)
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * w
-				start2 := y*w + base
-				start3 := y*w + base + 1
-				quernRow1LabelMerge(r, base, w, y, h, labels, start, c, eight, start2, start3, same, count)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * w
+			quernRow1LabelMerge(r, base, w, y, h, labels, start, c, eight)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []int32, start int, c int, eight bool, start2 int, start3 int, same bool, count int) {
-	if !(y < h) {
-		return
-	}
-	if same {
-		if count <= 0 {
-			return
-		}
-		if start2 >= 0 && count <= len(labels)-start2 && start3 >= 0 && count <= len(labels)-start3 {
-			row := labels[start2:][:count]
-			row2 := labels[start3:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				x := base + threadX
-				i := start + x
-				/*line label.go:82*/ loaded := host.Load(r, &row[threadX])
-				if loaded < 0 {
-					/*line label.go:83*/ continue
-				}
-				neighbors := 0
-				/*line label.go:87*/ for k := 0; k < 4; k++ {
-					u := x + neighborX[k]
-					/*line label.go:88*/ v := y + neighborY[k]
-					t5 := u >= 0 && u < w && v >= 0
-					/*line label.go:90:40000*/ if t5 {
-						/*line label.go:89*/ loaded2 := host.Load(r, &labels[v*w+u])
-						t5 = loaded2 >= 0
-					}
-					/*line label.go:92:40000*/ if t5 {
-						/*line label.go:90*/ neighbors |= c << k
-					}
-				}
-				/*line label.go:94*/ unites := 0
-				/*line label.go:95:40000*/ if neighbors&1 != 0 && x%32 == 0 {
-					unites |= 1
-				}
-				/*line label.go:99:40000*/ if neighbors&2 != 0 {
-					/*line label.go:100:40000*/ if neighbors&1 == 0 || neighbors&4 == 0 || x%32 == 0 {
-						unites |= 2
-					}
-//line label.go:103:40000
-				} else if eight {
-					/*line label.go:105:40000*/ t7 := x+1 < w
-					/*line label.go:106:40000*/ if x+1 < w {
-						/*line label.go:105*/ loaded3 := host.Load(r, &row2[threadX])
-						t7 = loaded3 >= 0
-					}
-					/*line label.go:106:40000*/ if neighbors&4 != 0 && neighbors&1 == 0 {
-						unites |= 4
-					}
-					/*line label.go:109*/ if neighbors&8 != 0 && !t7 {
-						unites |= 8
-					}
-				}
-				/*line label.go:114:40000*/ for k2 := 0; k2 < 4; k2++ {
-					/*line label.go:115*/ if unites>>k2&1 == 0 {
-						continue
-					}
-					a := int32(i)
-					/*line label.go:118*/ b := int32(i + neighborY[k2]*w + neighborX[k2])
-//line label.go:119:40000
-				block4:
-					/*line label.go:120*/ switch {
-					default:
-						/*line label.go:49:40000*/ for {
-							/*line label.go:50:40000*/ if r.Halted() {
-								/*line label.go:49*/ r.Halt()
-							}
-							/*line label.go:50:40000*/ i2 := a
-							var result0 int32
-//line label.go:52:40000
-						block5:
-							/*line label.go:53:40000*/ switch {
-//line label.go:54:40000
-							default:
-								/*line label.go:38:40000*/ for {
-									/*line label.go:39:40000*/ if r.Halted() {
-										/*line label.go:38*/ r.Halt()
-									}
-									/*line label.go:39:40000*/ next := host.Load(r, &labels[i2])
-									/*line label.go:40:40000*/ if next == i2 {
-										result0 = i2
-										break block5
-									}
-									/*line label.go:43:40000*/ i2 = next
-								}
-							}
-							/*line label.go:50:40000*/ i3 := b
-							var result02 int32
-//line label.go:52:40000
-						block6:
-							/*line label.go:53:40000*/ switch {
-//line label.go:54:40000
-							default:
-								/*line label.go:38:40000*/ for {
-									/*line label.go:39:40000*/ if r.Halted() {
-										/*line label.go:38*/ r.Halt()
-									}
-									/*line label.go:39:40000*/ next2 := host.Load(r, &labels[i3])
-									/*line label.go:40:40000*/ if next2 == i3 {
-										result02 = i3
-										break block6
-									}
-									/*line label.go:43:40000*/ i3 = next2
-								}
-							}
-							/*line label.go:50:40000*/ a = result0
-							b = result02
-							/*line label.go:51:40000*/ if a == b {
-								break block4
-							}
-							/*line label.go:54:40000*/ t9 := max(a, b)
-							b = min(a, b)
-							a = t9
-							/*line label.go:56*/ old := kernel.AtomicMin(&labels[a], b)
-							/*line label.go:57:40000*/ if old == a {
-								break block4
-							}
-							/*line label.go:60:40000*/ a = old
-						}
-					}
-				}
-			}
-			/*line label.go:65:40000*/ return
-		}
-	}
-	/*line label.go:68:40000*/ for threadX := range 32 {
+func quernRow1LabelMerge(r *host.Run, base, w, y, h int, labels []int32, start, c int, eight bool) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		i := start + x
-		/*line label.go:78:40000*/ if x >= w || y >= h {
+		/*line label.go:78:500*/ if x >= w || y >= h {
 			continue
 		}
-		/*line label.go:82:40000*/ loaded := host.Load(r, &labels[i])
+		/*line :82:500*/ loaded := host.Load(r, &labels[i])
 		/*line label.go:83*/ if loaded < 0 {
 			/*line label.go:83*/ continue
 		}
@@ -4707,105 +3824,99 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 			u := x + neighborX[k]
 			/*line label.go:88*/ v := y + neighborY[k]
 			t5 := u >= 0 && u < w && v >= 0
-			/*line label.go:90:40000*/ if t5 {
+			/*line :90:1000*/ if t5 {
 				/*line label.go:89*/ loaded2 := host.Load(r, &labels[v*w+u])
 				t5 = loaded2 >= 0
 			}
-			/*line label.go:92:40000*/ if t5 {
+			if t5 {
 				/*line label.go:90*/ neighbors |= c << k
 			}
 		}
 		/*line label.go:94*/ unites := 0
-		/*line label.go:95:40000*/ if neighbors&1 != 0 && x%32 == 0 {
+		/*line :95:500*/ if neighbors&1 != 0 && x%32 == 0 {
 			unites |= 1
 		}
-		/*line label.go:99:40000*/ if neighbors&2 != 0 {
-			/*line label.go:100:40000*/ if neighbors&1 == 0 || neighbors&4 == 0 || x%32 == 0 {
+		/*line label.go:99*/ if neighbors&2 != 0 {
+			/*line :100:500*/ if neighbors&1 == 0 || neighbors&4 == 0 || x%32 == 0 {
 				unites |= 2
 			}
-//line label.go:103:40000
+//line label.go:103
 		} else if eight {
-			/*line label.go:105:40000*/ t7 := x+1 < w
-			/*line label.go:106:40000*/ if x+1 < w {
+			/*line :105:500*/ t7 := x+1 < w
+			/*line :106:500*/ if x+1 < w {
 				/*line label.go:105*/ loaded3 := host.Load(r, &labels[i+1])
 				t7 = loaded3 >= 0
 			}
-			/*line label.go:106:40000*/ if neighbors&4 != 0 && neighbors&1 == 0 {
+			/*line :106:500*/ if neighbors&4 != 0 && neighbors&1 == 0 {
 				unites |= 4
 			}
 			/*line label.go:109*/ if neighbors&8 != 0 && !t7 {
 				unites |= 8
 			}
 		}
-		/*line label.go:114:40000*/ for k2 := 0; k2 < 4; k2++ {
+		/*line :114:500*/ for k2 := 0; k2 < 4; k2++ {
 			/*line label.go:115*/ if unites>>k2&1 == 0 {
 				continue
 			}
 			a := int32(i)
 			/*line label.go:118*/ b := int32(i + neighborY[k2]*w + neighborX[k2])
-//line label.go:119:40000
+//line :119:500
 		block:
 			/*line label.go:120*/ switch {
 			default:
-				/*line label.go:49:40000*/ for {
-					/*line label.go:50:40000*/ if r.Halted() {
-						/*line label.go:49*/ r.Halt()
-					}
-					/*line label.go:50:40000*/ i2 := a
+				/*line :49:2000*/ for {
+					/*line label.go:49*/ r.CheckHalt()
+					i2 := a
 					var result0 int32
-//line label.go:52:40000
+//line :52:1000
 				block2:
-					/*line label.go:53:40000*/ switch {
-//line label.go:54:40000
+					/*line :53:500*/ switch {
+//line :54:1000
 					default:
-						/*line label.go:38:40000*/ for {
-							/*line label.go:39:40000*/ if r.Halted() {
-								/*line label.go:38*/ r.Halt()
-							}
-							/*line label.go:39:40000*/ next := host.Load(r, &labels[i2])
-							/*line label.go:40:40000*/ if next == i2 {
+						/*line :38:500*/ for {
+							/*line label.go:38*/ r.CheckHalt()
+							next := host.Load(r, &labels[i2])
+							/*line :40:500*/ if next == i2 {
 								result0 = i2
 								break block2
 							}
-							/*line label.go:43:40000*/ i2 = next
+							/*line :43:500*/ i2 = next
 						}
 					}
-					/*line label.go:50:40000*/ i3 := b
+					/*line :50:500*/ i3 := b
 					var result02 int32
-//line label.go:52:40000
+//line :52:1000
 				block3:
-					/*line label.go:53:40000*/ switch {
-//line label.go:54:40000
+					/*line :53:500*/ switch {
+//line :54:1000
 					default:
-						/*line label.go:38:40000*/ for {
-							/*line label.go:39:40000*/ if r.Halted() {
-								/*line label.go:38*/ r.Halt()
-							}
-							/*line label.go:39:40000*/ next2 := host.Load(r, &labels[i3])
-							/*line label.go:40:40000*/ if next2 == i3 {
+						/*line :38:500*/ for {
+							/*line label.go:38*/ r.CheckHalt()
+							next2 := host.Load(r, &labels[i3])
+							/*line :40:500*/ if next2 == i3 {
 								result02 = i3
 								break block3
 							}
-							/*line label.go:43:40000*/ i3 = next2
+							/*line :43:500*/ i3 = next2
 						}
 					}
-					/*line label.go:50:40000*/ a = result0
+					/*line :50:500*/ a = result0
 					b = result02
-					/*line label.go:51:40000*/ if a == b {
+					/*line :51:1500*/ if a == b {
 						break block
 					}
-					/*line label.go:54:40000*/ t9 := max(a, b)
+					/*line :54:1000*/ t9 := max(a, b)
 					b = min(a, b)
 					a = t9
 					/*line label.go:56*/ old := kernel.AtomicMin(&labels[a], b)
-					/*line label.go:57:40000*/ if old == a {
+					/*line :57:1000*/ if old == a {
 						break block
 					}
-					/*line label.go:60:40000*/ a = old
+					/*line :60:500*/ a = old
 				}
 			}
 		}
-	} /*line quern_gen.go:4808:1*/
+	} /*line quern_gen.go:3919:1*/
 }
 
 func quernPlainLabelFlatten(r *host.Run) {
@@ -4814,12 +3925,8 @@ func quernPlainLabelFlatten(r *host.Run) {
 }
 
 func quernHostLabelFlatten(r *host.Run) {
-	labels := host.Slice[int32](r, 0)
-	counts := host.Slice[int32](r, 1)
-	owns := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Shared[[8]int32](r, 0)
+	labels, counts := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	owns, scanAdds, vs, sums := host.Scratch[int32](r, 0, r.BlockDim.Count()), host.Scratch[int32](r, 1, r.BlockDim.Count()), host.Scratch[int32](r, 2, r.BlockDim.Count()), host.Shared[[8]int32](r, 0)
 	var s int32
 	var s2 int32
 	var s3 int32
@@ -4831,26 +3938,10 @@ func quernHostLabelFlatten(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LabelFlatten(r, owns, first, base, labels)
-			}
-		}
+		quernRow1LabelFlatten(r, owns, base, labels)
 		/*line label.go:149*/ host.ScanAdd(scanAdds, owns)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2LabelFlatten(r, scanAdds, first2, vs)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3LabelFlatten(r, vs, first3, sums)
-			}
-		}
+		quernRow2EqualizeTable(r, scanAdds, vs)
+		quernRow3EqualizeTable(r, vs, sums)
 		/*line label.go:155*/ s = sums[0]
 		s2 = sums[1]
 		s3 = sums[2]
@@ -4859,19 +3950,13 @@ func quernHostLabelFlatten(r *host.Run) {
 		s6 = sums[5]
 		s7 = sums[6]
 		s8 = sums[7]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4LabelFlatten(r, vs, first4, s, s2, s3, s4, s5, s6, s7, s8, counts, blockX)
-			}
-		}
-	} /*line quern_gen.go:4869:1*/
+		quernRow4LabelFlatten(r, vs, s, s2, s3, s4, s5, s6, s7, s8, counts, blockX)
+	} /*line quern_gen.go:3954:1*/
 }
 
 //go:noinline
-func quernRow1LabelFlatten(r *host.Run, owns []int32, first int, base int, labels []int32) {
-	ownRow := (*[256]int32)(owns[first:])
+func quernRow1LabelFlatten(r *host.Run, owns []int32, base int, labels []int32) {
+	ownRow := (*[256]int32)(owns)
 	if base >= 0 && 256 <= len(labels)-base {
 		row := (*[256]int32)(labels[base:])
 		for threadX := range 256 {
@@ -4881,92 +3966,70 @@ func quernRow1LabelFlatten(r *host.Run, owns []int32, first int, base int, label
 			var own int32
 			if i < len(labels) {
 				label := host.Load(r, &row[threadX])
-				/*line label.go:134:40000*/ if label >= 0 {
+				if label >= 0 {
 					/*line label.go:134*/ i2 := label
 					var result0 int32
-//line label.go:136:40000
+//line :136:500
 				block3:
 					/*line label.go:137*/ switch {
 					default:
-						/*line label.go:38:40000*/ for {
-							/*line label.go:39:40000*/ if r.Halted() {
-								/*line label.go:38*/ r.Halt()
-							}
-							/*line label.go:39:40000*/ next := host.Load(r, &labels[i2])
-							/*line label.go:40:40000*/ if next == i2 {
+						/*line :38:500*/ for {
+							/*line label.go:38*/ r.CheckHalt()
+							next := host.Load(r, &labels[i2])
+							/*line :40:500*/ if next == i2 {
 								result0 = i2
 								break block3
 							}
-							/*line label.go:43:40000*/ i2 = next
+							/*line :43:500*/ i2 = next
 						}
 					}
 					/*line label.go:135*/ kernel.StoreRelaxed(&row[threadX], result0)
-					/*line label.go:136:40000*/ if int(result0) == i {
+					/*line :136:500*/ if int(result0) == i {
 						own = 1
 					}
 				}
 			}
-			/*line label.go:141:40000*/ ownRow[threadX] = own
+			/*line :141:500*/ ownRow[threadX] = own
 		}
 		/*line label.go:143*/ return
 	}
-	/*line label.go:145:40000*/ for threadX := range 256 {
+	/*line :145:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line label.go:131
 		var own int32
 		if i < len(labels) {
 			label := host.Load(r, &labels[i])
-			/*line label.go:134:40000*/ if label >= 0 {
+			if label >= 0 {
 				/*line label.go:134*/ i2 := label
 				var result0 int32
-//line label.go:136:40000
+//line :136:500
 			block:
 				/*line label.go:137*/ switch {
 				default:
-					/*line label.go:38:40000*/ for {
-						/*line label.go:39:40000*/ if r.Halted() {
-							/*line label.go:38*/ r.Halt()
-						}
-						/*line label.go:39:40000*/ next := host.Load(r, &labels[i2])
-						/*line label.go:40:40000*/ if next == i2 {
+					/*line :38:500*/ for {
+						/*line label.go:38*/ r.CheckHalt()
+						next := host.Load(r, &labels[i2])
+						/*line :40:500*/ if next == i2 {
 							result0 = i2
 							break block
 						}
-						/*line label.go:43:40000*/ i2 = next
+						/*line :43:500*/ i2 = next
 					}
 				}
 				/*line label.go:135*/ kernel.StoreRelaxed(&labels[i], result0)
-				/*line label.go:136:40000*/ if int(result0) == i {
+				/*line :136:500*/ if int(result0) == i {
 					own = 1
 				}
 			}
 		}
-		/*line label.go:141:40000*/ ownRow[threadX] = own
-	} /*line quern_gen.go:4946:1*/
+		/*line :141:500*/ ownRow[threadX] = own
+	} /*line quern_gen.go:4027:1*/
 }
 
 //go:noinline
-func quernRow2LabelFlatten(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
-	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow := (*[256]int32)(vs[first2:])
-	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:4953:1*/
-}
-
-//go:noinline
-func quernRow3LabelFlatten(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
-	vRow := (*[256]int32)(vs[first3:])
-	for threadX := range 256 {
-		v := vRow[threadX]
-		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v
-		}
-	} /*line quern_gen.go:4964:1*/
-}
-
-//go:noinline
-func quernRow4LabelFlatten(r *host.Run, vs []int32, first4 int, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, counts []int32, blockX int) {
-	vRow := (*[256]int32)(vs[first4:])
+func quernRow4LabelFlatten(r *host.Run, vs []int32, s, s2, s3, s4, s5, s6, s7, s8 int32, counts []int32, blockX int) {
+	vRow := (*[256]int32)(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
@@ -4994,10 +4057,10 @@ func quernRow4LabelFlatten(r *host.Run, vs []int32, first4 int, s int32, s2 int3
 		/*line label.go:156*/ if threadX>>5 > 7 {
 			v += s8
 		}
-		/*line label.go:142:40000*/ if threadX == 255 {
+		/*line :142:500*/ if threadX == 255 {
 			counts[blockX] = v
 		}
-	} /*line quern_gen.go:5000:1*/
+	} /*line quern_gen.go:4063:1*/
 }
 
 func quernPlainLabelBases(r *host.Run) {
@@ -5006,14 +4069,10 @@ func quernPlainLabelBases(r *host.Run) {
 }
 
 func quernHostLabelBases(r *host.Run) {
-	counts := host.Slice[int32](r, 0)
-	total := host.Slice[int32](r, 1)
+	counts, total := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	var base int32
 	var at int
-	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	vs2 := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Shared[[8]int32](r, 0)
+	vs, scanAdds, vs2, sums := host.Scratch[int32](r, 0, r.BlockDim.Count()), host.Scratch[int32](r, 1, r.BlockDim.Count()), host.Scratch[int32](r, 2, r.BlockDim.Count()), host.Shared[[8]int32](r, 0)
 	var s int32
 	var s2 int32
 	var s3 int32
@@ -5027,26 +4086,10 @@ func quernHostLabelBases(r *host.Run) {
 		/*line label.go:169*/ base = 0
 		at = 0
 		for ; at < len(counts); at += 256 {
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first := (threadZ*1 + threadY) * 256
-					quernRow1LabelBases(r, vs, first, at, counts)
-				}
-			}
+			quernRow1LabelBases(r, vs, at, counts)
 			/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2LabelBases(r, scanAdds, first2, vs2)
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow3LabelBases(r, vs2, first3, sums)
-				}
-			}
+			quernRow2EqualizeTable(r, scanAdds, vs2)
+			quernRow3EqualizeTable(r, vs2, sums)
 			/*line label.go:155*/ s = sums[0]
 			s2 = sums[1]
 			s3 = sums[2]
@@ -5055,27 +4098,16 @@ func quernHostLabelBases(r *host.Run) {
 			s6 = sums[5]
 			s7 = sums[6]
 			s8 = sums[7]
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first4 := (threadZ*1 + threadY) * 256
-					quernRow4LabelBases(r, vs, first4, vs2, s, s2, s3, s4, s5, s6, s7, s8, at, counts, base, last)
-				}
-			}
+			quernRow4LabelBases(r, vs, vs2, s, s2, s3, s4, s5, s6, s7, s8, at, counts, base, last)
 			/*line label.go:184*/ base += *last
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow5LabelBases(r, total, base)
-			}
-		}
-	} /*line quern_gen.go:5073:1*/
+		quernRow5LabelBases(r, total, base)
+	} /*line quern_gen.go:4105:1*/
 }
 
 //go:noinline
-func quernRow1LabelBases(r *host.Run, vs []int32, first int, at int, counts []int32) {
-	vRow := (*[256]int32)(vs[first:])
+func quernRow1LabelBases(r *host.Run, vs []int32, at int, counts []int32) {
+	vRow := (*[256]int32)(vs)
 	if at >= 0 && 256 <= len(counts)-at {
 		row := (*[256]int32)(counts[at:])
 		for threadX := range 256 {
@@ -5085,7 +4117,7 @@ func quernRow1LabelBases(r *host.Run, vs []int32, first int, at int, counts []in
 			if i < len(counts) {
 				v = row[threadX]
 			}
-			/*line label.go:176:40000*/ vRow[threadX] = v
+			/*line :176:500*/ vRow[threadX] = v
 		}
 		/*line label.go:178*/ return
 	}
@@ -5097,32 +4129,14 @@ func quernRow1LabelBases(r *host.Run, vs []int32, first int, at int, counts []in
 		if i < len(counts) {
 			v = counts[i]
 		}
-		/*line label.go:176:40000*/ vRow[threadX] = v
-	} /*line quern_gen.go:5101:1*/
+		/*line :176:500*/ vRow[threadX] = v
+	} /*line quern_gen.go:4133:1*/
 }
 
 //go:noinline
-func quernRow2LabelBases(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
-	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:5108:1*/
-}
-
-//go:noinline
-func quernRow3LabelBases(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
-	vRow2 := (*[256]int32)(vs2[first3:])
-	for threadX := range 256 {
-		v2 := vRow2[threadX]
-		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v2
-		}
-	} /*line quern_gen.go:5119:1*/
-}
-
-//go:noinline
-func quernRow4LabelBases(r *host.Run, vs []int32, first4 int, vs2 []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, at int, counts []int32, base int32, last *int32) {
-	vRow := (*[256]int32)(vs[first4:])
-	vRow2 := (*[256]int32)(vs2[first4:])
+func quernRow4LabelBases(r *host.Run, vs, vs2 []int32, s, s2, s3, s4, s5, s6, s7, s8 int32, at int, counts []int32, base int32, last *int32) {
+	vRow := (*[256]int32)(vs)
+	vRow2 := (*[256]int32)(vs2)
 	if at >= 0 && 256 <= len(counts)-at {
 		row2 := (*[256]int32)(counts[at:])
 		for threadX := range 256 {
@@ -5199,7 +4213,7 @@ func quernRow4LabelBases(r *host.Run, vs []int32, first4 int, vs2 []int32, s int
 			*last = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5202:1*/
+	} /*line quern_gen.go:4216:1*/
 }
 
 //go:noinline
@@ -5218,12 +4232,12 @@ func quernRow5LabelBases(r *host.Run, total []int32, base int32) {
 		}
 		return
 	}
-	/*line label.go:192:40000*/ for threadX := range 256 {
+	/*line :192:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line label.go:187*/ if threadX == 0 && len(total) > 0 {
 			total[0] = base
 		}
-	} /*line quern_gen.go:5226:1*/
+	} /*line quern_gen.go:4240:1*/
 }
 
 func quernPlainLabelNumber(r *host.Run) {
@@ -5232,13 +4246,8 @@ func quernPlainLabelNumber(r *host.Run) {
 }
 
 func quernHostLabelNumber(r *host.Run) {
-	labels := host.Slice[int32](r, 0)
-	bases := host.Slice[int32](r, 1)
-	numbers := host.Slice[int32](r, 2)
-	owns := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Shared[[8]int32](r, 0)
+	labels, bases, numbers := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	owns, scanAdds, vs, sums := host.Scratch[int32](r, 0, r.BlockDim.Count()), host.Scratch[int32](r, 1, r.BlockDim.Count()), host.Scratch[int32](r, 2, r.BlockDim.Count()), host.Shared[[8]int32](r, 0)
 	var s int32
 	var s2 int32
 	var s3 int32
@@ -5250,26 +4259,10 @@ func quernHostLabelNumber(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LabelNumber(r, owns, first, base, labels)
-			}
-		}
+		quernRow1LabelNumber(r, owns, base, labels)
 		/*line label.go:149*/ host.ScanAdd(scanAdds, owns)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2LabelNumber(r, scanAdds, first2, vs)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3LabelNumber(r, vs, first3, sums)
-			}
-		}
+		quernRow2EqualizeTable(r, scanAdds, vs)
+		quernRow3EqualizeTable(r, vs, sums)
 		/*line label.go:155*/ s = sums[0]
 		s2 = sums[1]
 		s3 = sums[2]
@@ -5278,19 +4271,13 @@ func quernHostLabelNumber(r *host.Run) {
 		s6 = sums[5]
 		s7 = sums[6]
 		s8 = sums[7]
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4LabelNumber(r, owns, first4, vs, s, s2, s3, s4, s5, s6, s7, s8, base, numbers, bases, blockX)
-			}
-		}
-	} /*line quern_gen.go:5288:1*/
+		quernRow4LabelNumber(r, owns, vs, s, s2, s3, s4, s5, s6, s7, s8, base, numbers, bases, blockX)
+	} /*line quern_gen.go:4275:1*/
 }
 
 //go:noinline
-func quernRow1LabelNumber(r *host.Run, owns []int32, first int, base int, labels []int32) {
-	ownRow := (*[256]int32)(owns[first:])
+func quernRow1LabelNumber(r *host.Run, owns []int32, base int, labels []int32) {
+	ownRow := (*[256]int32)(owns)
 	if base >= 0 && 256 <= len(labels)-base {
 		row := (*[256]int32)(labels[base:])
 		for threadX := range 256 {
@@ -5302,9 +4289,9 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, base int, labels
 			}
 			ownRow[threadX] = own
 		}
-		/*line label.go:204:40000*/ return
+		/*line :204:500*/ return
 	}
-	/*line label.go:206:40000*/ for threadX := range 256 {
+	/*line :206:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line label.go:198
@@ -5313,31 +4300,13 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, base int, labels
 			own = 1
 		}
 		ownRow[threadX] = own
-	} /*line quern_gen.go:5316:1*/
+	} /*line quern_gen.go:4303:1*/
 }
 
 //go:noinline
-func quernRow2LabelNumber(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
-	scanAddRow := (*[256]int32)(scanAdds[first2:])
-	vRow := (*[256]int32)(vs[first2:])
-	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:5323:1*/
-}
-
-//go:noinline
-func quernRow3LabelNumber(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
-	vRow := (*[256]int32)(vs[first3:])
-	for threadX := range 256 {
-		v := vRow[threadX]
-		/*line label.go:151*/ if threadX&31 == 31 {
-			sums[threadX>>5] = v
-		}
-	} /*line quern_gen.go:5334:1*/
-}
-
-//go:noinline
-func quernRow4LabelNumber(r *host.Run, owns []int32, first4 int, vs []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, base int, numbers []int32, bases []int32, blockX int) {
-	ownRow := (*[256]int32)(owns[first4:])
-	vRow := (*[256]int32)(vs[first4:])
+func quernRow4LabelNumber(r *host.Run, owns, vs []int32, s, s2, s3, s4, s5, s6, s7, s8 int32, base int, numbers, bases []int32, blockX int) {
+	ownRow := (*[256]int32)(owns)
+	vRow := (*[256]int32)(vs)
 	if blockX >= 0 && blockX < len(bases) && base >= 0 && 256 <= len(numbers)-base {
 		row2 := (*[256]int32)(numbers[base:])
 		for threadX := range 256 {
@@ -5368,13 +4337,13 @@ func quernRow4LabelNumber(r *host.Run, owns []int32, first4 int, vs []int32, s i
 			/*line label.go:156*/ if threadX>>5 > 7 {
 				v += s8
 			}
-			/*line label.go:203:40000*/ if own == 1 && i < len(numbers) {
+			/*line :203:500*/ if own == 1 && i < len(numbers) {
 				row2[threadX] = bases[blockX] + v
 			}
 		}
-		/*line label.go:207:40000*/ return
+		/*line :207:500*/ return
 	}
-	/*line label.go:209:40000*/ for threadX := range 256 {
+	/*line :209:500*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		own := ownRow[threadX]
 		v := vRow[threadX]
@@ -5403,10 +4372,10 @@ func quernRow4LabelNumber(r *host.Run, owns []int32, first4 int, vs []int32, s i
 		/*line label.go:156*/ if threadX>>5 > 7 {
 			v += s8
 		}
-		/*line label.go:203:40000*/ if own == 1 && i < len(numbers) {
+		/*line :203:500*/ if own == 1 && i < len(numbers) {
 			numbers[i] = bases[blockX] + v
 		}
-	} /*line quern_gen.go:5409:1*/
+	} /*line quern_gen.go:4378:1*/
 }
 
 func quernPlainLabelWrite(r *host.Run) {
@@ -5415,25 +4384,19 @@ func quernPlainLabelWrite(r *host.Run) {
 }
 
 func quernHostLabelWrite(r *host.Run) {
-	labels := host.Slice[int32](r, 0)
-	numbers := host.Slice[int32](r, 1)
+	labels, numbers := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LabelWrite(r, base, labels, numbers, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1LabelWrite(r, base, labels, numbers, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LabelWrite(r *host.Run, base int, labels []int32, numbers []int32, width int) {
+func quernRow1LabelWrite(r *host.Run, base int, labels, numbers []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(labels)-base, width)
 		if count <= 0 {
@@ -5446,15 +4409,15 @@ func quernRow1LabelWrite(r *host.Run, base int, labels []int32, numbers []int32,
 //line label.go:216
 				var number int32
 				r2 := row[threadX]
-				/*line label.go:218:40000*/ if r2 >= 0 {
+				/*line :218:500*/ if r2 >= 0 {
 					/*line label.go:218*/ number = numbers[r2]
 				}
-				/*line label.go:220:40000*/ row[threadX] = number
+				/*line :220:500*/ row[threadX] = number
 			}
 			/*line label.go:222*/ return
 		}
 	}
-	/*line label.go:225:40000*/ for threadX := range width {
+	/*line :225:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line label.go:213*/ if i >= len(labels) {
@@ -5462,11 +4425,11 @@ func quernRow1LabelWrite(r *host.Run, base int, labels []int32, numbers []int32,
 		}
 		var number int32
 		r2 := labels[i]
-		/*line label.go:218:40000*/ if r2 >= 0 {
+		/*line :218:500*/ if r2 >= 0 {
 			/*line label.go:218*/ number = numbers[r2]
 		}
-		/*line label.go:220:40000*/ labels[i] = number
-	} /*line quern_gen.go:5469:1*/
+		/*line :220:500*/ labels[i] = number
+	} /*line quern_gen.go:4432:1*/
 }
 
 func quernPlainMedian3[T uint8 | uint16 | float32](r *host.Run) {
@@ -5475,15 +4438,7 @@ func quernPlainMedian3[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostMedian3[T uint8 | uint16](r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[T](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	c := host.Value[int](r, 4)
-	srcStride := host.Value[int](r, 5)
-	dstStride := host.Value[int](r, 6)
-	src := host.Slice[T](r, 7)
-	dst := host.Slice[T](r, 8)
+	mode, value, w, h, c, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	var jFirst int
 	size := c*2 + 32
 	size2 := w * c
@@ -5497,30 +4452,24 @@ func quernHostMedian3[T uint8 | uint16](r *host.Run) {
 		base := blockY * 16
 		base2 := blockX * 32
 		/*line median.go:57*/ jFirst = 0
-		/*line median.go:58:50000*/ for ; jFirst < 18; jFirst += 8 {
-			/*line median.go:59:50000*/ if r.Halted() {
-				/*line median.go:57*/ r.Halt()
-			}
-			/*line median.go:59:50000*/ start := y0 + jFirst
-			/*line median.go:60:50000*/ for threadZ := range 1 {
-				/*line median.go:61:50000*/ for threadY := range 8 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					t4 := start + threadY
-					quernRow1Median3[T](r, jFirst, threadY, mode, t4, h, size, e0, size2, c, w, value, src, srcStride, tile)
-				}
+		/*line :58:1000*/ for ; jFirst < 18; jFirst += 8 {
+			/*line median.go:57*/ r.CheckHalt()
+			start := y0 + jFirst
+			/*line :59:500*/ for threadY := range 8 {
+				r.ThreadIdx.Y = threadY
+				t4 := start + threadY
+				quernRow1Median3[T](r, jFirst, threadY, mode, t4, h, size, e0, size2, c, w, value, src, srcStride, tile)
 			}
 		}
-		/*line median.go:68:50000*/ for threadZ := range 1 {
-			/*line median.go:69:50000*/ for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Median3[T](r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
-			}
+		/*line :65:1000*/ for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			quernRow2Median3[T](r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 		}
-	} /*line quern_gen.go:5519:1*/
+	} /*line quern_gen.go:4468:1*/
 }
 
 //go:noinline
-func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, e0 int, size2 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
+func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst, threadY, mode, t4, h, size, e0, size2, c, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
 	}
@@ -5528,65 +4477,65 @@ func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
 			/*line median.go:58*/ y := inside(mode, t4, h)
-			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+			/*line :59:500*/ for i := threadX; i < size; i += 32 {
 				e := e0 + i
-				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
+				/*line :61:1000*/ if e < 0 || e >= size2 {
 					channel := modulo(e, c)
 					t11 := host.Div(e-channel, c)
 					/*line median.go:63*/ x := inside(mode, t11, w)
 					e = -1
-					/*line median.go:65:50000*/ if x >= 0 {
+					/*line :65:1000*/ if x >= 0 {
 						e = x*c + channel
 					}
 				}
-				/*line median.go:69:50000*/ v := value
-				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+				/*line :69:1000*/ v := value
+				/*line :70:1000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ result0 := key[T](v)
+				/*line :73:500*/ result0 := key[T](v)
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
 		return
 	}
-	/*line median.go:78:50000*/ for threadX := range 32 {
+	/*line :78:1000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line median.go:57:50000*/ if jFirst+threadY < 18 {
+		/*line :57:1500*/ if jFirst+threadY < 18 {
 			y := inside(mode, t4, h)
-			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+			/*line :59:500*/ for i := threadX; i < size; i += 32 {
 				e := e0 + i
-				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
+				/*line :61:1000*/ if e < 0 || e >= size2 {
 					channel := modulo(e, c)
 					t11 := host.Div(e-channel, c)
 					/*line median.go:63*/ x := inside(mode, t11, w)
 					e = -1
-					/*line median.go:65:50000*/ if x >= 0 {
+					/*line :65:1000*/ if x >= 0 {
 						e = x*c + channel
 					}
 				}
-				/*line median.go:69:50000*/ v := value
-				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+				/*line :69:1000*/ v := value
+				/*line :70:1000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ result0 := key[T](v)
+				/*line :73:500*/ result0 := key[T](v)
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:5575:1*/
+	} /*line quern_gen.go:4524:1*/
 }
 
 //go:noinline
-func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base2 int, size2 int, h int, tile *[20][48]int32, c int, size3 int, dst []T, dstStride int) {
+func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY, base, base2, size2, h int, tile *[20][48]int32, c, size3 int, dst []T, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		e2 := base2 + threadX
 		at := threadX + size3
-		/*line median.go:90:50000*/ for j := threadY; j < 16; j += 8 {
+		/*line median.go:90:1500*/ for j := threadY; j < 16; j += 8 {
 			y2 := base + j
-			/*line median.go:92:50000*/ if e2 >= size2 || y2 >= h {
+			/*line :92:500*/ if e2 >= size2 || y2 >= h {
 				continue
 			}
-			/*line median.go:95:50000*/ a := [14]int32{}
+			/*line :95:1000*/ a := [14]int32{}
 			/*line median.go:98*/ a[0] = tile[j][threadX]
 			/*line median.go:98*/ a[1] = tile[j][threadX+c]
 			/*line median.go:98*/ a[2] = tile[j][at]
@@ -5594,7 +4543,7 @@ func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			/*line median.go:98*/ a[4] = tile[j+1][threadX+c]
 			/*line median.go:98*/ a[5] = tile[j+1][at]
 			/*line median.go:102*/ t9 := &a
-			/*line median.go:35:50000*/ for i2 := 0; i2 < 3; i2++ {
+			/*line :35:1500*/ for i2 := 0; i2 < 3; i2++ {
 				_ = t9[i2]
 				/*line median.go:36*/ t3 := &t9[i2]
 				t5 := 5 - i2
@@ -5602,22 +4551,22 @@ func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t6 := &t9[t5]
 				/*line median.go:36*/ order(t3, t6)
 			}
-			/*line median.go:39:50000*/ for i3 := 1; i3 < 3; i3++ {
+			/*line :39:500*/ for i3 := 1; i3 < 3; i3++ {
 				t8 := &t9[0]
 				/*line median.go:40*/ _ = t9[i3]
 				/*line median.go:40*/ t112 := &t9[i3]
 				/*line median.go:40*/ order(t8, t112)
 			}
-			/*line median.go:43:50000*/ for i4 := 3; i4 < 5; i4++ {
+			/*line :43:1000*/ for i4 := 3; i4 < 5; i4++ {
 				_ = t9[i4]
 				/*line median.go:44*/ t14 := &t9[i4]
 				/*line median.go:44*/ _ = t9[5]
 				t17 := &t9[5]
 				/*line median.go:44*/ order(t14, t17)
 			}
-			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX]
+			/*line median.go:104*/ a[0] = tile[j+2][threadX]
 			/*line median.go:102*/ t92 := &a
-			/*line median.go:35:50000*/ for i5 := 0; i5 < 2; i5++ {
+			/*line :35:1500*/ for i5 := 0; i5 < 2; i5++ {
 				_ = t92[i5]
 				/*line median.go:36*/ t32 := &t92[i5]
 				t52 := 4 - i5
@@ -5625,22 +4574,22 @@ func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t62 := &t92[t52]
 				/*line median.go:36*/ order(t32, t62)
 			}
-			/*line median.go:39:50000*/ for i6 := 1; i6 < 3; i6++ {
+			/*line :39:500*/ for i6 := 1; i6 < 3; i6++ {
 				t82 := &t92[0]
 				/*line median.go:40*/ _ = t92[i6]
 				/*line median.go:40*/ t113 := &t92[i6]
 				/*line median.go:40*/ order(t82, t113)
 			}
-			/*line median.go:43:50000*/ for i7 := 2; i7 < 4; i7++ {
+			/*line :43:1000*/ for i7 := 2; i7 < 4; i7++ {
 				_ = t92[i7]
 				/*line median.go:44*/ t142 := &t92[i7]
 				/*line median.go:44*/ _ = t92[4]
 				t172 := &t92[4]
 				/*line median.go:44*/ order(t142, t172)
 			}
-			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX+c]
+			/*line median.go:104*/ a[0] = tile[j+2][threadX+c]
 			/*line median.go:102*/ t93 := &a
-			/*line median.go:35:50000*/ for i8 := 0; i8 < 2; i8++ {
+			/*line :35:1500*/ for i8 := 0; i8 < 2; i8++ {
 				_ = t93[i8]
 				/*line median.go:36*/ t33 := &t93[i8]
 				t53 := 3 - i8
@@ -5648,20 +4597,20 @@ func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t63 := &t93[t53]
 				/*line median.go:36*/ order(t33, t63)
 			}
-			/*line median.go:39:50000*/ for i9 := 1; i9 < 2; i9++ {
+			/*line :39:500*/ for i9 := 1; i9 < 2; i9++ {
 				t83 := &t93[0]
 				/*line median.go:40*/ _ = t93[i9]
 				/*line median.go:40*/ t114 := &t93[i9]
 				/*line median.go:40*/ order(t83, t114)
 			}
-			/*line median.go:43:50000*/ for i10 := 2; i10 < 3; i10++ {
+			/*line :43:1000*/ for i10 := 2; i10 < 3; i10++ {
 				_ = t93[i10]
 				/*line median.go:44*/ t143 := &t93[i10]
 				/*line median.go:44*/ _ = t93[3]
 				t173 := &t93[3]
 				/*line median.go:44*/ order(t143, t173)
 			}
-			/*line median.go:104:50000*/ a[0] = tile[j+2][at]
+			/*line median.go:104*/ a[0] = tile[j+2][at]
 			/*line median.go:106*/ t115 := &a
 			/*line median.go:36*/ _ = t115[0]
 			t34 := &t115[0]
@@ -5681,29 +4630,21 @@ func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			/*line median.go:107*/ result02 := quernFunc1Median3[T](t12)
 			/*line median.go:107*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:5684:1*/
+	} /*line quern_gen.go:4633:1*/
 }
 
 // quernFunc1Median3 is kernels.unkey.
 func quernFunc1Median3[T uint8 | uint16](k int32) T {
 	c := T(1)
 	size := c / 2
-	/*line median.go:24:50000*/ if size == 0 {
+	/*line median.go:24:1000*/ if size == 0 {
 		return T(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:5694:1*/
+	/*line :27:500*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:4643:1*/
 }
 
 func quernHostMedian3_float32(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	c := host.Value[int](r, 4)
-	srcStride := host.Value[int](r, 5)
-	dstStride := host.Value[int](r, 6)
-	src := host.Slice[float32](r, 7)
-	dst := host.Slice[float32](r, 8)
+	mode, value, w, h, c, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	var jFirst int
 	size := c*2 + 32
 	size2 := w * c
@@ -5717,30 +4658,24 @@ func quernHostMedian3_float32(r *host.Run) {
 		base := blockY * 16
 		base2 := blockX * 32
 		/*line median.go:57*/ jFirst = 0
-		/*line median.go:58:50000*/ for ; jFirst < 18; jFirst += 8 {
-			/*line median.go:59:50000*/ if r.Halted() {
-				/*line median.go:57*/ r.Halt()
-			}
-			/*line median.go:59:50000*/ start := y0 + jFirst
-			/*line median.go:60:50000*/ for threadZ := range 1 {
-				/*line median.go:61:50000*/ for threadY := range 8 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					t4 := start + threadY
-					quernRow1Median3_float32(r, jFirst, threadY, mode, t4, h, size, e0, size2, c, w, value, src, srcStride, tile)
-				}
+		/*line :58:1000*/ for ; jFirst < 18; jFirst += 8 {
+			/*line median.go:57*/ r.CheckHalt()
+			start := y0 + jFirst
+			/*line :59:500*/ for threadY := range 8 {
+				r.ThreadIdx.Y = threadY
+				t4 := start + threadY
+				quernRow1Median3_float32(r, jFirst, threadY, mode, t4, h, size, e0, size2, c, w, value, src, srcStride, tile)
 			}
 		}
-		/*line median.go:68:50000*/ for threadZ := range 1 {
-			/*line median.go:69:50000*/ for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Median3_float32(r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
-			}
+		/*line :65:1000*/ for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			quernRow2Median3_float32(r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 		}
-	} /*line quern_gen.go:5739:1*/
+	} /*line quern_gen.go:4674:1*/
 }
 
 //go:noinline
-func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, e0 int, size2 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
+func quernRow1Median3_float32(r *host.Run, jFirst, threadY, mode, t4, h, size, e0, size2, c, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
 	}
@@ -5748,65 +4683,65 @@ func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
 			/*line median.go:58*/ y := inside(mode, t4, h)
-			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+			/*line :59:500*/ for i := threadX; i < size; i += 32 {
 				e := e0 + i
-				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
+				/*line :61:1000*/ if e < 0 || e >= size2 {
 					channel := modulo(e, c)
 					t11 := host.Div(e-channel, c)
 					/*line median.go:63*/ x := inside(mode, t11, w)
 					e = -1
-					/*line median.go:65:50000*/ if x >= 0 {
+					/*line :65:1000*/ if x >= 0 {
 						e = x*c + channel
 					}
 				}
-				/*line median.go:69:50000*/ v := value
-				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+				/*line :69:1000*/ v := value
+				/*line :70:1000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ result0 := quernFunc1Median3_float32(v)
+				/*line :73:500*/ result0 := quernFunc1Median3_float32(v)
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
 		return
 	}
-	/*line median.go:78:50000*/ for threadX := range 32 {
+	/*line :78:1000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line median.go:57:50000*/ if jFirst+threadY < 18 {
+		/*line :57:1500*/ if jFirst+threadY < 18 {
 			y := inside(mode, t4, h)
-			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+			/*line :59:500*/ for i := threadX; i < size; i += 32 {
 				e := e0 + i
-				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
+				/*line :61:1000*/ if e < 0 || e >= size2 {
 					channel := modulo(e, c)
 					t11 := host.Div(e-channel, c)
 					/*line median.go:63*/ x := inside(mode, t11, w)
 					e = -1
-					/*line median.go:65:50000*/ if x >= 0 {
+					/*line :65:1000*/ if x >= 0 {
 						e = x*c + channel
 					}
 				}
-				/*line median.go:69:50000*/ v := value
-				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+				/*line :69:1000*/ v := value
+				/*line :70:1000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ result0 := quernFunc1Median3_float32(v)
+				/*line :73:500*/ result0 := quernFunc1Median3_float32(v)
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:5795:1*/
+	} /*line quern_gen.go:4730:1*/
 }
 
 //go:noinline
-func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, size2 int, h int, tile *[20][48]int32, c int, size3 int, dst []float32, dstStride int) {
+func quernRow2Median3_float32(r *host.Run, threadY, base, base2, size2, h int, tile *[20][48]int32, c, size3 int, dst []float32, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		e2 := base2 + threadX
 		at := threadX + size3
-		/*line median.go:90:50000*/ for j := threadY; j < 16; j += 8 {
+		/*line median.go:90:1500*/ for j := threadY; j < 16; j += 8 {
 			y2 := base + j
-			/*line median.go:92:50000*/ if e2 >= size2 || y2 >= h {
+			/*line :92:500*/ if e2 >= size2 || y2 >= h {
 				continue
 			}
-			/*line median.go:95:50000*/ a := [14]int32{}
+			/*line :95:1000*/ a := [14]int32{}
 			/*line median.go:98*/ a[0] = tile[j][threadX]
 			/*line median.go:98*/ a[1] = tile[j][threadX+c]
 			/*line median.go:98*/ a[2] = tile[j][at]
@@ -5814,7 +4749,7 @@ func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:98*/ a[4] = tile[j+1][threadX+c]
 			/*line median.go:98*/ a[5] = tile[j+1][at]
 			/*line median.go:102*/ t9 := &a
-			/*line median.go:35:50000*/ for i2 := 0; i2 < 3; i2++ {
+			/*line :35:1500*/ for i2 := 0; i2 < 3; i2++ {
 				_ = t9[i2]
 				/*line median.go:36*/ t3 := &t9[i2]
 				t5 := 5 - i2
@@ -5822,22 +4757,22 @@ func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t6 := &t9[t5]
 				/*line median.go:36*/ order(t3, t6)
 			}
-			/*line median.go:39:50000*/ for i3 := 1; i3 < 3; i3++ {
+			/*line :39:500*/ for i3 := 1; i3 < 3; i3++ {
 				t8 := &t9[0]
 				/*line median.go:40*/ _ = t9[i3]
 				/*line median.go:40*/ t112 := &t9[i3]
 				/*line median.go:40*/ order(t8, t112)
 			}
-			/*line median.go:43:50000*/ for i4 := 3; i4 < 5; i4++ {
+			/*line :43:1000*/ for i4 := 3; i4 < 5; i4++ {
 				_ = t9[i4]
 				/*line median.go:44*/ t14 := &t9[i4]
 				/*line median.go:44*/ _ = t9[5]
 				t17 := &t9[5]
 				/*line median.go:44*/ order(t14, t17)
 			}
-			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX]
+			/*line median.go:104*/ a[0] = tile[j+2][threadX]
 			/*line median.go:102*/ t92 := &a
-			/*line median.go:35:50000*/ for i5 := 0; i5 < 2; i5++ {
+			/*line :35:1500*/ for i5 := 0; i5 < 2; i5++ {
 				_ = t92[i5]
 				/*line median.go:36*/ t32 := &t92[i5]
 				t52 := 4 - i5
@@ -5845,22 +4780,22 @@ func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t62 := &t92[t52]
 				/*line median.go:36*/ order(t32, t62)
 			}
-			/*line median.go:39:50000*/ for i6 := 1; i6 < 3; i6++ {
+			/*line :39:500*/ for i6 := 1; i6 < 3; i6++ {
 				t82 := &t92[0]
 				/*line median.go:40*/ _ = t92[i6]
 				/*line median.go:40*/ t113 := &t92[i6]
 				/*line median.go:40*/ order(t82, t113)
 			}
-			/*line median.go:43:50000*/ for i7 := 2; i7 < 4; i7++ {
+			/*line :43:1000*/ for i7 := 2; i7 < 4; i7++ {
 				_ = t92[i7]
 				/*line median.go:44*/ t142 := &t92[i7]
 				/*line median.go:44*/ _ = t92[4]
 				t172 := &t92[4]
 				/*line median.go:44*/ order(t142, t172)
 			}
-			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX+c]
+			/*line median.go:104*/ a[0] = tile[j+2][threadX+c]
 			/*line median.go:102*/ t93 := &a
-			/*line median.go:35:50000*/ for i8 := 0; i8 < 2; i8++ {
+			/*line :35:1500*/ for i8 := 0; i8 < 2; i8++ {
 				_ = t93[i8]
 				/*line median.go:36*/ t33 := &t93[i8]
 				t53 := 3 - i8
@@ -5868,20 +4803,20 @@ func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t63 := &t93[t53]
 				/*line median.go:36*/ order(t33, t63)
 			}
-			/*line median.go:39:50000*/ for i9 := 1; i9 < 2; i9++ {
+			/*line :39:500*/ for i9 := 1; i9 < 2; i9++ {
 				t83 := &t93[0]
 				/*line median.go:40*/ _ = t93[i9]
 				/*line median.go:40*/ t114 := &t93[i9]
 				/*line median.go:40*/ order(t83, t114)
 			}
-			/*line median.go:43:50000*/ for i10 := 2; i10 < 3; i10++ {
+			/*line :43:1000*/ for i10 := 2; i10 < 3; i10++ {
 				_ = t93[i10]
 				/*line median.go:44*/ t143 := &t93[i10]
 				/*line median.go:44*/ _ = t93[3]
 				t173 := &t93[3]
 				/*line median.go:44*/ order(t143, t173)
 			}
-			/*line median.go:104:50000*/ a[0] = tile[j+2][at]
+			/*line median.go:104*/ a[0] = tile[j+2][at]
 			/*line median.go:106*/ t115 := &a
 			/*line median.go:36*/ _ = t115[0]
 			t34 := &t115[0]
@@ -5901,7 +4836,7 @@ func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:107*/ result02 := unkey[float32](t12)
 			/*line median.go:107*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:5904:1*/
+	} /*line quern_gen.go:4839:1*/
 }
 
 // quernFunc1Median3_float32 is kernels.key.
@@ -5911,12 +4846,12 @@ func quernFunc1Median3_float32(v float32) int32 {
 	/*line median.go:11*/ if value == 0 {
 		return host.Narrow[int32](v)
 	}
-	/*line median.go:14:50000*/ f := float32(v)
-	/*line median.go:15:50000*/ if f != f {
+	/*line :14:500*/ f := float32(v)
+	/*line :15:500*/ if f != f {
 		return 2147483647
 	}
-	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:5919:1*/
+	/*line :18:500*/ b := int32(math.Float32bits(f))
+	return b ^ b>>31&2147483647 /*line quern_gen.go:4854:1*/
 }
 
 func quernPlainMedian5[T uint8 | uint16 | float32](r *host.Run) {
@@ -5925,15 +4860,7 @@ func quernPlainMedian5[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostMedian5[T uint8 | uint16](r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[T](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	c := host.Value[int](r, 4)
-	srcStride := host.Value[int](r, 5)
-	dstStride := host.Value[int](r, 6)
-	src := host.Slice[T](r, 7)
-	dst := host.Slice[T](r, 8)
+	mode, value, w, h, c, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	var jFirst int
 	size := c*4 + 32
 	size2 := c * 2
@@ -5949,30 +4876,24 @@ func quernHostMedian5[T uint8 | uint16](r *host.Run) {
 		base := blockY * 16
 		base2 := blockX * 32
 		/*line median.go:57*/ jFirst = 0
-		/*line median.go:58:50000*/ for ; jFirst < 20; jFirst += 8 {
-			/*line median.go:59:50000*/ if r.Halted() {
-				/*line median.go:57*/ r.Halt()
-			}
-			/*line median.go:59:50000*/ start := y0 + jFirst
-			/*line median.go:60:50000*/ for threadZ := range 1 {
-				/*line median.go:61:50000*/ for threadY := range 8 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					t4 := start + threadY
-					quernRow1Median5[T](r, jFirst, threadY, mode, t4, h, size, e0, size3, c, w, value, src, srcStride, tile)
-				}
+		/*line :58:1000*/ for ; jFirst < 20; jFirst += 8 {
+			/*line median.go:57*/ r.CheckHalt()
+			start := y0 + jFirst
+			/*line :59:500*/ for threadY := range 8 {
+				r.ThreadIdx.Y = threadY
+				t4 := start + threadY
+				quernRow1Median5[T](r, jFirst, threadY, mode, t4, h, size, e0, size3, c, w, value, src, srcStride, tile)
 			}
 		}
-		/*line median.go:68:50000*/ for threadZ := range 1 {
-			/*line median.go:69:50000*/ for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Median5[T](r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
-			}
+		/*line :65:1000*/ for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			quernRow2Median5[T](r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 		}
-	} /*line quern_gen.go:5971:1*/
+	} /*line quern_gen.go:4892:1*/
 }
 
 //go:noinline
-func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, e0 int, size3 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
+func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst, threadY, mode, t4, h, size, e0, size3, c, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
 	}
@@ -5980,62 +4901,62 @@ func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
 			/*line median.go:58*/ y := inside(mode, t4, h)
-			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+			/*line :59:500*/ for i := threadX; i < size; i += 32 {
 				e := e0 + i
-				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
+				/*line :61:1000*/ if e < 0 || e >= size3 {
 					channel := modulo(e, c)
 					t11 := host.Div(e-channel, c)
 					/*line median.go:63*/ x := inside(mode, t11, w)
 					e = -1
-					/*line median.go:65:50000*/ if x >= 0 {
+					/*line :65:1000*/ if x >= 0 {
 						e = x*c + channel
 					}
 				}
-				/*line median.go:69:50000*/ v := value
-				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+				/*line :69:1000*/ v := value
+				/*line :70:1000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ result0 := key[T](v)
+				/*line :73:500*/ result0 := key[T](v)
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
 		return
 	}
-	/*line median.go:78:50000*/ for threadX := range 32 {
+	/*line :78:1000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line median.go:57:50000*/ if jFirst+threadY < 20 {
+		/*line :57:1500*/ if jFirst+threadY < 20 {
 			y := inside(mode, t4, h)
-			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+			/*line :59:500*/ for i := threadX; i < size; i += 32 {
 				e := e0 + i
-				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
+				/*line :61:1000*/ if e < 0 || e >= size3 {
 					channel := modulo(e, c)
 					t11 := host.Div(e-channel, c)
 					/*line median.go:63*/ x := inside(mode, t11, w)
 					e = -1
-					/*line median.go:65:50000*/ if x >= 0 {
+					/*line :65:1000*/ if x >= 0 {
 						e = x*c + channel
 					}
 				}
-				/*line median.go:69:50000*/ v := value
-				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+				/*line :69:1000*/ v := value
+				/*line :70:1000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ result0 := key[T](v)
+				/*line :73:500*/ result0 := key[T](v)
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:6027:1*/
+	} /*line quern_gen.go:4948:1*/
 }
 
 //go:noinline
-func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base2 int, size3 int, h int, tile *[20][48]int32, c int, size2 int, size4 int, size5 int, dst []T, dstStride int) {
+func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY, base, base2, size3, h int, tile *[20][48]int32, c, size2, size4, size5 int, dst []T, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		e2 := base2 + threadX
 		at := threadX + size2
 		at2 := threadX + size4
 		at3 := threadX + size5
-		/*line median.go:121:50000*/ for j := threadY; j < 16; j += 8 {
+		/*line median.go:121:500*/ for j := threadY; j < 16; j += 8 {
 			y2 := base + j
 			/*line median.go:123*/ if e2 >= size3 || y2 >= h {
 				continue
@@ -6056,7 +4977,7 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			/*line median.go:129*/ a[12] = tile[j+2][at]
 			/*line median.go:129*/ a[13] = tile[j+2][at2]
 			/*line median.go:133*/ t9 := &a
-			/*line median.go:35:50000*/ for i2 := 0; i2 < 7; i2++ {
+			/*line :35:1500*/ for i2 := 0; i2 < 7; i2++ {
 				_ = t9[i2]
 				/*line median.go:36*/ t3 := &t9[i2]
 				t5 := 13 - i2
@@ -6064,22 +4985,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t6 := &t9[t5]
 				/*line median.go:36*/ order(t3, t6)
 			}
-			/*line median.go:39:50000*/ for i3 := 1; i3 < 7; i3++ {
+			/*line :39:500*/ for i3 := 1; i3 < 7; i3++ {
 				t8 := &t9[0]
 				/*line median.go:40*/ _ = t9[i3]
 				/*line median.go:40*/ t112 := &t9[i3]
 				/*line median.go:40*/ order(t8, t112)
 			}
-			/*line median.go:43:50000*/ for i4 := 7; i4 < 13; i4++ {
+			/*line :43:1000*/ for i4 := 7; i4 < 13; i4++ {
 				_ = t9[i4]
 				/*line median.go:44*/ t14 := &t9[i4]
 				/*line median.go:44*/ _ = t9[13]
 				t17 := &t9[13]
 				/*line median.go:44*/ order(t14, t17)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+2][at3]
+			/*line :135:500*/ a[0] = tile[j+2][at3]
 			/*line median.go:133*/ t92 := &a
-			/*line median.go:35:50000*/ for i5 := 0; i5 < 6; i5++ {
+			/*line :35:1500*/ for i5 := 0; i5 < 6; i5++ {
 				_ = t92[i5]
 				/*line median.go:36*/ t32 := &t92[i5]
 				t52 := 12 - i5
@@ -6087,22 +5008,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t62 := &t92[t52]
 				/*line median.go:36*/ order(t32, t62)
 			}
-			/*line median.go:39:50000*/ for i6 := 1; i6 < 7; i6++ {
+			/*line :39:500*/ for i6 := 1; i6 < 7; i6++ {
 				t82 := &t92[0]
 				/*line median.go:40*/ _ = t92[i6]
 				/*line median.go:40*/ t113 := &t92[i6]
 				/*line median.go:40*/ order(t82, t113)
 			}
-			/*line median.go:43:50000*/ for i7 := 6; i7 < 12; i7++ {
+			/*line :43:1000*/ for i7 := 6; i7 < 12; i7++ {
 				_ = t92[i7]
 				/*line median.go:44*/ t142 := &t92[i7]
 				/*line median.go:44*/ _ = t92[12]
 				t172 := &t92[12]
 				/*line median.go:44*/ order(t142, t172)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX]
+			/*line :135:500*/ a[0] = tile[j+3][threadX]
 			/*line median.go:133*/ t93 := &a
-			/*line median.go:35:50000*/ for i8 := 0; i8 < 6; i8++ {
+			/*line :35:1500*/ for i8 := 0; i8 < 6; i8++ {
 				_ = t93[i8]
 				/*line median.go:36*/ t33 := &t93[i8]
 				t53 := 11 - i8
@@ -6110,22 +5031,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t63 := &t93[t53]
 				/*line median.go:36*/ order(t33, t63)
 			}
-			/*line median.go:39:50000*/ for i9 := 1; i9 < 6; i9++ {
+			/*line :39:500*/ for i9 := 1; i9 < 6; i9++ {
 				t83 := &t93[0]
 				/*line median.go:40*/ _ = t93[i9]
 				/*line median.go:40*/ t114 := &t93[i9]
 				/*line median.go:40*/ order(t83, t114)
 			}
-			/*line median.go:43:50000*/ for i10 := 6; i10 < 11; i10++ {
+			/*line :43:1000*/ for i10 := 6; i10 < 11; i10++ {
 				_ = t93[i10]
 				/*line median.go:44*/ t143 := &t93[i10]
 				/*line median.go:44*/ _ = t93[11]
 				t173 := &t93[11]
 				/*line median.go:44*/ order(t143, t173)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX+c]
+			/*line :135:500*/ a[0] = tile[j+3][threadX+c]
 			/*line median.go:133*/ t94 := &a
-			/*line median.go:35:50000*/ for i11 := 0; i11 < 5; i11++ {
+			/*line :35:1500*/ for i11 := 0; i11 < 5; i11++ {
 				_ = t94[i11]
 				/*line median.go:36*/ t34 := &t94[i11]
 				t54 := 10 - i11
@@ -6133,22 +5054,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t64 := &t94[t54]
 				/*line median.go:36*/ order(t34, t64)
 			}
-			/*line median.go:39:50000*/ for i12 := 1; i12 < 6; i12++ {
+			/*line :39:500*/ for i12 := 1; i12 < 6; i12++ {
 				t84 := &t94[0]
 				/*line median.go:40*/ _ = t94[i12]
 				/*line median.go:40*/ t115 := &t94[i12]
 				/*line median.go:40*/ order(t84, t115)
 			}
-			/*line median.go:43:50000*/ for i13 := 5; i13 < 10; i13++ {
+			/*line :43:1000*/ for i13 := 5; i13 < 10; i13++ {
 				_ = t94[i13]
 				/*line median.go:44*/ t144 := &t94[i13]
 				/*line median.go:44*/ _ = t94[10]
 				t174 := &t94[10]
 				/*line median.go:44*/ order(t144, t174)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][at]
+			/*line :135:500*/ a[0] = tile[j+3][at]
 			/*line median.go:133*/ t95 := &a
-			/*line median.go:35:50000*/ for i14 := 0; i14 < 5; i14++ {
+			/*line :35:1500*/ for i14 := 0; i14 < 5; i14++ {
 				_ = t95[i14]
 				/*line median.go:36*/ t35 := &t95[i14]
 				t55 := 9 - i14
@@ -6156,22 +5077,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t65 := &t95[t55]
 				/*line median.go:36*/ order(t35, t65)
 			}
-			/*line median.go:39:50000*/ for i15 := 1; i15 < 5; i15++ {
+			/*line :39:500*/ for i15 := 1; i15 < 5; i15++ {
 				t85 := &t95[0]
 				/*line median.go:40*/ _ = t95[i15]
 				/*line median.go:40*/ t116 := &t95[i15]
 				/*line median.go:40*/ order(t85, t116)
 			}
-			/*line median.go:43:50000*/ for i16 := 5; i16 < 9; i16++ {
+			/*line :43:1000*/ for i16 := 5; i16 < 9; i16++ {
 				_ = t95[i16]
 				/*line median.go:44*/ t145 := &t95[i16]
 				/*line median.go:44*/ _ = t95[9]
 				t175 := &t95[9]
 				/*line median.go:44*/ order(t145, t175)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][at2]
+			/*line :135:500*/ a[0] = tile[j+3][at2]
 			/*line median.go:133*/ t96 := &a
-			/*line median.go:35:50000*/ for i17 := 0; i17 < 4; i17++ {
+			/*line :35:1500*/ for i17 := 0; i17 < 4; i17++ {
 				_ = t96[i17]
 				/*line median.go:36*/ t36 := &t96[i17]
 				t56 := 8 - i17
@@ -6179,22 +5100,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t66 := &t96[t56]
 				/*line median.go:36*/ order(t36, t66)
 			}
-			/*line median.go:39:50000*/ for i18 := 1; i18 < 5; i18++ {
+			/*line :39:500*/ for i18 := 1; i18 < 5; i18++ {
 				t86 := &t96[0]
 				/*line median.go:40*/ _ = t96[i18]
 				/*line median.go:40*/ t117 := &t96[i18]
 				/*line median.go:40*/ order(t86, t117)
 			}
-			/*line median.go:43:50000*/ for i19 := 4; i19 < 8; i19++ {
+			/*line :43:1000*/ for i19 := 4; i19 < 8; i19++ {
 				_ = t96[i19]
 				/*line median.go:44*/ t146 := &t96[i19]
 				/*line median.go:44*/ _ = t96[8]
 				t176 := &t96[8]
 				/*line median.go:44*/ order(t146, t176)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][at3]
+			/*line :135:500*/ a[0] = tile[j+3][at3]
 			/*line median.go:133*/ t97 := &a
-			/*line median.go:35:50000*/ for i20 := 0; i20 < 4; i20++ {
+			/*line :35:1500*/ for i20 := 0; i20 < 4; i20++ {
 				_ = t97[i20]
 				/*line median.go:36*/ t37 := &t97[i20]
 				t57 := 7 - i20
@@ -6202,22 +5123,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t67 := &t97[t57]
 				/*line median.go:36*/ order(t37, t67)
 			}
-			/*line median.go:39:50000*/ for i21 := 1; i21 < 4; i21++ {
+			/*line :39:500*/ for i21 := 1; i21 < 4; i21++ {
 				t87 := &t97[0]
 				/*line median.go:40*/ _ = t97[i21]
 				/*line median.go:40*/ t118 := &t97[i21]
 				/*line median.go:40*/ order(t87, t118)
 			}
-			/*line median.go:43:50000*/ for i22 := 4; i22 < 7; i22++ {
+			/*line :43:1000*/ for i22 := 4; i22 < 7; i22++ {
 				_ = t97[i22]
 				/*line median.go:44*/ t147 := &t97[i22]
 				/*line median.go:44*/ _ = t97[7]
 				t177 := &t97[7]
 				/*line median.go:44*/ order(t147, t177)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX]
+			/*line :135:500*/ a[0] = tile[j+4][threadX]
 			/*line median.go:133*/ t98 := &a
-			/*line median.go:35:50000*/ for i23 := 0; i23 < 3; i23++ {
+			/*line :35:1500*/ for i23 := 0; i23 < 3; i23++ {
 				_ = t98[i23]
 				/*line median.go:36*/ t38 := &t98[i23]
 				t58 := 6 - i23
@@ -6225,22 +5146,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t68 := &t98[t58]
 				/*line median.go:36*/ order(t38, t68)
 			}
-			/*line median.go:39:50000*/ for i24 := 1; i24 < 4; i24++ {
+			/*line :39:500*/ for i24 := 1; i24 < 4; i24++ {
 				t88 := &t98[0]
 				/*line median.go:40*/ _ = t98[i24]
 				/*line median.go:40*/ t119 := &t98[i24]
 				/*line median.go:40*/ order(t88, t119)
 			}
-			/*line median.go:43:50000*/ for i25 := 3; i25 < 6; i25++ {
+			/*line :43:1000*/ for i25 := 3; i25 < 6; i25++ {
 				_ = t98[i25]
 				/*line median.go:44*/ t148 := &t98[i25]
 				/*line median.go:44*/ _ = t98[6]
 				t178 := &t98[6]
 				/*line median.go:44*/ order(t148, t178)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX+c]
+			/*line :135:500*/ a[0] = tile[j+4][threadX+c]
 			/*line median.go:133*/ t99 := &a
-			/*line median.go:35:50000*/ for i26 := 0; i26 < 3; i26++ {
+			/*line :35:1500*/ for i26 := 0; i26 < 3; i26++ {
 				_ = t99[i26]
 				/*line median.go:36*/ t39 := &t99[i26]
 				t59 := 5 - i26
@@ -6248,22 +5169,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t69 := &t99[t59]
 				/*line median.go:36*/ order(t39, t69)
 			}
-			/*line median.go:39:50000*/ for i27 := 1; i27 < 3; i27++ {
+			/*line :39:500*/ for i27 := 1; i27 < 3; i27++ {
 				t89 := &t99[0]
 				/*line median.go:40*/ _ = t99[i27]
 				/*line median.go:40*/ t1110 := &t99[i27]
 				/*line median.go:40*/ order(t89, t1110)
 			}
-			/*line median.go:43:50000*/ for i28 := 3; i28 < 5; i28++ {
+			/*line :43:1000*/ for i28 := 3; i28 < 5; i28++ {
 				_ = t99[i28]
 				/*line median.go:44*/ t149 := &t99[i28]
 				/*line median.go:44*/ _ = t99[5]
 				t179 := &t99[5]
 				/*line median.go:44*/ order(t149, t179)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][at]
+			/*line :135:500*/ a[0] = tile[j+4][at]
 			/*line median.go:133*/ t910 := &a
-			/*line median.go:35:50000*/ for i29 := 0; i29 < 2; i29++ {
+			/*line :35:1500*/ for i29 := 0; i29 < 2; i29++ {
 				_ = t910[i29]
 				/*line median.go:36*/ t310 := &t910[i29]
 				t510 := 4 - i29
@@ -6271,22 +5192,22 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t610 := &t910[t510]
 				/*line median.go:36*/ order(t310, t610)
 			}
-			/*line median.go:39:50000*/ for i30 := 1; i30 < 3; i30++ {
+			/*line :39:500*/ for i30 := 1; i30 < 3; i30++ {
 				t810 := &t910[0]
 				/*line median.go:40*/ _ = t910[i30]
 				/*line median.go:40*/ t1111 := &t910[i30]
 				/*line median.go:40*/ order(t810, t1111)
 			}
-			/*line median.go:43:50000*/ for i31 := 2; i31 < 4; i31++ {
+			/*line :43:1000*/ for i31 := 2; i31 < 4; i31++ {
 				_ = t910[i31]
 				/*line median.go:44*/ t1410 := &t910[i31]
 				/*line median.go:44*/ _ = t910[4]
 				t1710 := &t910[4]
 				/*line median.go:44*/ order(t1410, t1710)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][at2]
+			/*line :135:500*/ a[0] = tile[j+4][at2]
 			/*line median.go:133*/ t911 := &a
-			/*line median.go:35:50000*/ for i32 := 0; i32 < 2; i32++ {
+			/*line :35:1500*/ for i32 := 0; i32 < 2; i32++ {
 				_ = t911[i32]
 				/*line median.go:36*/ t311 := &t911[i32]
 				t511 := 3 - i32
@@ -6294,20 +5215,20 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 				/*line median.go:36*/ t611 := &t911[t511]
 				/*line median.go:36*/ order(t311, t611)
 			}
-			/*line median.go:39:50000*/ for i33 := 1; i33 < 2; i33++ {
+			/*line :39:500*/ for i33 := 1; i33 < 2; i33++ {
 				t811 := &t911[0]
 				/*line median.go:40*/ _ = t911[i33]
 				/*line median.go:40*/ t1112 := &t911[i33]
 				/*line median.go:40*/ order(t811, t1112)
 			}
-			/*line median.go:43:50000*/ for i34 := 2; i34 < 3; i34++ {
+			/*line :43:1000*/ for i34 := 2; i34 < 3; i34++ {
 				_ = t911[i34]
 				/*line median.go:44*/ t1411 := &t911[i34]
 				/*line median.go:44*/ _ = t911[3]
 				t1711 := &t911[3]
 				/*line median.go:44*/ order(t1411, t1711)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][at3]
+			/*line :135:500*/ a[0] = tile[j+4][at3]
 			/*line median.go:137*/ t1113 := &a
 			/*line median.go:36*/ _ = t1113[0]
 			t312 := &t1113[0]
@@ -6324,32 +5245,14 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			t1712 := &t1113[2]
 			/*line median.go:44*/ order(t1412, t1712)
 			/*line median.go:138*/ t12 := a[1]
-			/*line median.go:138*/ result02 := quernFunc1Median5[T](t12)
+			/*line median.go:138*/ result02 := quernFunc1Median3[T](t12)
 			/*line median.go:138*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:6330:1*/
-}
-
-// quernFunc1Median5 is kernels.unkey.
-func quernFunc1Median5[T uint8 | uint16](k int32) T {
-	c := T(1)
-	size := c / 2
-	/*line median.go:24:50000*/ if size == 0 {
-		return T(k)
-	}
-	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:6340:1*/
+	} /*line quern_gen.go:5251:1*/
 }
 
 func quernHostMedian5_float32(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	c := host.Value[int](r, 4)
-	srcStride := host.Value[int](r, 5)
-	dstStride := host.Value[int](r, 6)
-	src := host.Slice[float32](r, 7)
-	dst := host.Slice[float32](r, 8)
+	mode, value, w, h, c, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	var jFirst int
 	size := c*4 + 32
 	size2 := c * 2
@@ -6365,30 +5268,24 @@ func quernHostMedian5_float32(r *host.Run) {
 		base := blockY * 16
 		base2 := blockX * 32
 		/*line median.go:57*/ jFirst = 0
-		/*line median.go:58:50000*/ for ; jFirst < 20; jFirst += 8 {
-			/*line median.go:59:50000*/ if r.Halted() {
-				/*line median.go:57*/ r.Halt()
-			}
-			/*line median.go:59:50000*/ start := y0 + jFirst
-			/*line median.go:60:50000*/ for threadZ := range 1 {
-				/*line median.go:61:50000*/ for threadY := range 8 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					t4 := start + threadY
-					quernRow1Median5_float32(r, jFirst, threadY, mode, t4, h, size, e0, size3, c, w, value, src, srcStride, tile)
-				}
+		/*line :58:1000*/ for ; jFirst < 20; jFirst += 8 {
+			/*line median.go:57*/ r.CheckHalt()
+			start := y0 + jFirst
+			/*line :59:500*/ for threadY := range 8 {
+				r.ThreadIdx.Y = threadY
+				t4 := start + threadY
+				quernRow1Median5_float32(r, jFirst, threadY, mode, t4, h, size, e0, size3, c, w, value, src, srcStride, tile)
 			}
 		}
-		/*line median.go:68:50000*/ for threadZ := range 1 {
-			/*line median.go:69:50000*/ for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Median5_float32(r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
-			}
+		/*line :65:1000*/ for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			quernRow2Median5_float32(r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 		}
-	} /*line quern_gen.go:6387:1*/
+	} /*line quern_gen.go:5284:1*/
 }
 
 //go:noinline
-func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, e0 int, size3 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
+func quernRow1Median5_float32(r *host.Run, jFirst, threadY, mode, t4, h, size, e0, size3, c, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
 	}
@@ -6396,62 +5293,62 @@ func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
 			/*line median.go:58*/ y := inside(mode, t4, h)
-			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+			/*line :59:500*/ for i := threadX; i < size; i += 32 {
 				e := e0 + i
-				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
+				/*line :61:1000*/ if e < 0 || e >= size3 {
 					channel := modulo(e, c)
 					t11 := host.Div(e-channel, c)
 					/*line median.go:63*/ x := inside(mode, t11, w)
 					e = -1
-					/*line median.go:65:50000*/ if x >= 0 {
+					/*line :65:1000*/ if x >= 0 {
 						e = x*c + channel
 					}
 				}
-				/*line median.go:69:50000*/ v := value
-				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+				/*line :69:1000*/ v := value
+				/*line :70:1000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ result0 := quernFunc1Median5_float32(v)
+				/*line :73:500*/ result0 := quernFunc1Median3_float32(v)
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
 		return
 	}
-	/*line median.go:78:50000*/ for threadX := range 32 {
+	/*line :78:1000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line median.go:57:50000*/ if jFirst+threadY < 20 {
+		/*line :57:1500*/ if jFirst+threadY < 20 {
 			y := inside(mode, t4, h)
-			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+			/*line :59:500*/ for i := threadX; i < size; i += 32 {
 				e := e0 + i
-				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
+				/*line :61:1000*/ if e < 0 || e >= size3 {
 					channel := modulo(e, c)
 					t11 := host.Div(e-channel, c)
 					/*line median.go:63*/ x := inside(mode, t11, w)
 					e = -1
-					/*line median.go:65:50000*/ if x >= 0 {
+					/*line :65:1000*/ if x >= 0 {
 						e = x*c + channel
 					}
 				}
-				/*line median.go:69:50000*/ v := value
-				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+				/*line :69:1000*/ v := value
+				/*line :70:1000*/ if y >= 0 && e >= 0 {
 					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:50000*/ result0 := quernFunc1Median5_float32(v)
+				/*line :73:500*/ result0 := quernFunc1Median3_float32(v)
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:6443:1*/
+	} /*line quern_gen.go:5340:1*/
 }
 
 //go:noinline
-func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, size3 int, h int, tile *[20][48]int32, c int, size2 int, size4 int, size5 int, dst []float32, dstStride int) {
+func quernRow2Median5_float32(r *host.Run, threadY, base, base2, size3, h int, tile *[20][48]int32, c, size2, size4, size5 int, dst []float32, dstStride int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		e2 := base2 + threadX
 		at := threadX + size2
 		at2 := threadX + size4
 		at3 := threadX + size5
-		/*line median.go:121:50000*/ for j := threadY; j < 16; j += 8 {
+		/*line median.go:121:500*/ for j := threadY; j < 16; j += 8 {
 			y2 := base + j
 			/*line median.go:123*/ if e2 >= size3 || y2 >= h {
 				continue
@@ -6472,7 +5369,7 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:129*/ a[12] = tile[j+2][at]
 			/*line median.go:129*/ a[13] = tile[j+2][at2]
 			/*line median.go:133*/ t9 := &a
-			/*line median.go:35:50000*/ for i2 := 0; i2 < 7; i2++ {
+			/*line :35:1500*/ for i2 := 0; i2 < 7; i2++ {
 				_ = t9[i2]
 				/*line median.go:36*/ t3 := &t9[i2]
 				t5 := 13 - i2
@@ -6480,22 +5377,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t6 := &t9[t5]
 				/*line median.go:36*/ order(t3, t6)
 			}
-			/*line median.go:39:50000*/ for i3 := 1; i3 < 7; i3++ {
+			/*line :39:500*/ for i3 := 1; i3 < 7; i3++ {
 				t8 := &t9[0]
 				/*line median.go:40*/ _ = t9[i3]
 				/*line median.go:40*/ t112 := &t9[i3]
 				/*line median.go:40*/ order(t8, t112)
 			}
-			/*line median.go:43:50000*/ for i4 := 7; i4 < 13; i4++ {
+			/*line :43:1000*/ for i4 := 7; i4 < 13; i4++ {
 				_ = t9[i4]
 				/*line median.go:44*/ t14 := &t9[i4]
 				/*line median.go:44*/ _ = t9[13]
 				t17 := &t9[13]
 				/*line median.go:44*/ order(t14, t17)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+2][at3]
+			/*line :135:500*/ a[0] = tile[j+2][at3]
 			/*line median.go:133*/ t92 := &a
-			/*line median.go:35:50000*/ for i5 := 0; i5 < 6; i5++ {
+			/*line :35:1500*/ for i5 := 0; i5 < 6; i5++ {
 				_ = t92[i5]
 				/*line median.go:36*/ t32 := &t92[i5]
 				t52 := 12 - i5
@@ -6503,22 +5400,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t62 := &t92[t52]
 				/*line median.go:36*/ order(t32, t62)
 			}
-			/*line median.go:39:50000*/ for i6 := 1; i6 < 7; i6++ {
+			/*line :39:500*/ for i6 := 1; i6 < 7; i6++ {
 				t82 := &t92[0]
 				/*line median.go:40*/ _ = t92[i6]
 				/*line median.go:40*/ t113 := &t92[i6]
 				/*line median.go:40*/ order(t82, t113)
 			}
-			/*line median.go:43:50000*/ for i7 := 6; i7 < 12; i7++ {
+			/*line :43:1000*/ for i7 := 6; i7 < 12; i7++ {
 				_ = t92[i7]
 				/*line median.go:44*/ t142 := &t92[i7]
 				/*line median.go:44*/ _ = t92[12]
 				t172 := &t92[12]
 				/*line median.go:44*/ order(t142, t172)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX]
+			/*line :135:500*/ a[0] = tile[j+3][threadX]
 			/*line median.go:133*/ t93 := &a
-			/*line median.go:35:50000*/ for i8 := 0; i8 < 6; i8++ {
+			/*line :35:1500*/ for i8 := 0; i8 < 6; i8++ {
 				_ = t93[i8]
 				/*line median.go:36*/ t33 := &t93[i8]
 				t53 := 11 - i8
@@ -6526,22 +5423,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t63 := &t93[t53]
 				/*line median.go:36*/ order(t33, t63)
 			}
-			/*line median.go:39:50000*/ for i9 := 1; i9 < 6; i9++ {
+			/*line :39:500*/ for i9 := 1; i9 < 6; i9++ {
 				t83 := &t93[0]
 				/*line median.go:40*/ _ = t93[i9]
 				/*line median.go:40*/ t114 := &t93[i9]
 				/*line median.go:40*/ order(t83, t114)
 			}
-			/*line median.go:43:50000*/ for i10 := 6; i10 < 11; i10++ {
+			/*line :43:1000*/ for i10 := 6; i10 < 11; i10++ {
 				_ = t93[i10]
 				/*line median.go:44*/ t143 := &t93[i10]
 				/*line median.go:44*/ _ = t93[11]
 				t173 := &t93[11]
 				/*line median.go:44*/ order(t143, t173)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX+c]
+			/*line :135:500*/ a[0] = tile[j+3][threadX+c]
 			/*line median.go:133*/ t94 := &a
-			/*line median.go:35:50000*/ for i11 := 0; i11 < 5; i11++ {
+			/*line :35:1500*/ for i11 := 0; i11 < 5; i11++ {
 				_ = t94[i11]
 				/*line median.go:36*/ t34 := &t94[i11]
 				t54 := 10 - i11
@@ -6549,22 +5446,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t64 := &t94[t54]
 				/*line median.go:36*/ order(t34, t64)
 			}
-			/*line median.go:39:50000*/ for i12 := 1; i12 < 6; i12++ {
+			/*line :39:500*/ for i12 := 1; i12 < 6; i12++ {
 				t84 := &t94[0]
 				/*line median.go:40*/ _ = t94[i12]
 				/*line median.go:40*/ t115 := &t94[i12]
 				/*line median.go:40*/ order(t84, t115)
 			}
-			/*line median.go:43:50000*/ for i13 := 5; i13 < 10; i13++ {
+			/*line :43:1000*/ for i13 := 5; i13 < 10; i13++ {
 				_ = t94[i13]
 				/*line median.go:44*/ t144 := &t94[i13]
 				/*line median.go:44*/ _ = t94[10]
 				t174 := &t94[10]
 				/*line median.go:44*/ order(t144, t174)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][at]
+			/*line :135:500*/ a[0] = tile[j+3][at]
 			/*line median.go:133*/ t95 := &a
-			/*line median.go:35:50000*/ for i14 := 0; i14 < 5; i14++ {
+			/*line :35:1500*/ for i14 := 0; i14 < 5; i14++ {
 				_ = t95[i14]
 				/*line median.go:36*/ t35 := &t95[i14]
 				t55 := 9 - i14
@@ -6572,22 +5469,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t65 := &t95[t55]
 				/*line median.go:36*/ order(t35, t65)
 			}
-			/*line median.go:39:50000*/ for i15 := 1; i15 < 5; i15++ {
+			/*line :39:500*/ for i15 := 1; i15 < 5; i15++ {
 				t85 := &t95[0]
 				/*line median.go:40*/ _ = t95[i15]
 				/*line median.go:40*/ t116 := &t95[i15]
 				/*line median.go:40*/ order(t85, t116)
 			}
-			/*line median.go:43:50000*/ for i16 := 5; i16 < 9; i16++ {
+			/*line :43:1000*/ for i16 := 5; i16 < 9; i16++ {
 				_ = t95[i16]
 				/*line median.go:44*/ t145 := &t95[i16]
 				/*line median.go:44*/ _ = t95[9]
 				t175 := &t95[9]
 				/*line median.go:44*/ order(t145, t175)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][at2]
+			/*line :135:500*/ a[0] = tile[j+3][at2]
 			/*line median.go:133*/ t96 := &a
-			/*line median.go:35:50000*/ for i17 := 0; i17 < 4; i17++ {
+			/*line :35:1500*/ for i17 := 0; i17 < 4; i17++ {
 				_ = t96[i17]
 				/*line median.go:36*/ t36 := &t96[i17]
 				t56 := 8 - i17
@@ -6595,22 +5492,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t66 := &t96[t56]
 				/*line median.go:36*/ order(t36, t66)
 			}
-			/*line median.go:39:50000*/ for i18 := 1; i18 < 5; i18++ {
+			/*line :39:500*/ for i18 := 1; i18 < 5; i18++ {
 				t86 := &t96[0]
 				/*line median.go:40*/ _ = t96[i18]
 				/*line median.go:40*/ t117 := &t96[i18]
 				/*line median.go:40*/ order(t86, t117)
 			}
-			/*line median.go:43:50000*/ for i19 := 4; i19 < 8; i19++ {
+			/*line :43:1000*/ for i19 := 4; i19 < 8; i19++ {
 				_ = t96[i19]
 				/*line median.go:44*/ t146 := &t96[i19]
 				/*line median.go:44*/ _ = t96[8]
 				t176 := &t96[8]
 				/*line median.go:44*/ order(t146, t176)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+3][at3]
+			/*line :135:500*/ a[0] = tile[j+3][at3]
 			/*line median.go:133*/ t97 := &a
-			/*line median.go:35:50000*/ for i20 := 0; i20 < 4; i20++ {
+			/*line :35:1500*/ for i20 := 0; i20 < 4; i20++ {
 				_ = t97[i20]
 				/*line median.go:36*/ t37 := &t97[i20]
 				t57 := 7 - i20
@@ -6618,22 +5515,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t67 := &t97[t57]
 				/*line median.go:36*/ order(t37, t67)
 			}
-			/*line median.go:39:50000*/ for i21 := 1; i21 < 4; i21++ {
+			/*line :39:500*/ for i21 := 1; i21 < 4; i21++ {
 				t87 := &t97[0]
 				/*line median.go:40*/ _ = t97[i21]
 				/*line median.go:40*/ t118 := &t97[i21]
 				/*line median.go:40*/ order(t87, t118)
 			}
-			/*line median.go:43:50000*/ for i22 := 4; i22 < 7; i22++ {
+			/*line :43:1000*/ for i22 := 4; i22 < 7; i22++ {
 				_ = t97[i22]
 				/*line median.go:44*/ t147 := &t97[i22]
 				/*line median.go:44*/ _ = t97[7]
 				t177 := &t97[7]
 				/*line median.go:44*/ order(t147, t177)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX]
+			/*line :135:500*/ a[0] = tile[j+4][threadX]
 			/*line median.go:133*/ t98 := &a
-			/*line median.go:35:50000*/ for i23 := 0; i23 < 3; i23++ {
+			/*line :35:1500*/ for i23 := 0; i23 < 3; i23++ {
 				_ = t98[i23]
 				/*line median.go:36*/ t38 := &t98[i23]
 				t58 := 6 - i23
@@ -6641,22 +5538,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t68 := &t98[t58]
 				/*line median.go:36*/ order(t38, t68)
 			}
-			/*line median.go:39:50000*/ for i24 := 1; i24 < 4; i24++ {
+			/*line :39:500*/ for i24 := 1; i24 < 4; i24++ {
 				t88 := &t98[0]
 				/*line median.go:40*/ _ = t98[i24]
 				/*line median.go:40*/ t119 := &t98[i24]
 				/*line median.go:40*/ order(t88, t119)
 			}
-			/*line median.go:43:50000*/ for i25 := 3; i25 < 6; i25++ {
+			/*line :43:1000*/ for i25 := 3; i25 < 6; i25++ {
 				_ = t98[i25]
 				/*line median.go:44*/ t148 := &t98[i25]
 				/*line median.go:44*/ _ = t98[6]
 				t178 := &t98[6]
 				/*line median.go:44*/ order(t148, t178)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX+c]
+			/*line :135:500*/ a[0] = tile[j+4][threadX+c]
 			/*line median.go:133*/ t99 := &a
-			/*line median.go:35:50000*/ for i26 := 0; i26 < 3; i26++ {
+			/*line :35:1500*/ for i26 := 0; i26 < 3; i26++ {
 				_ = t99[i26]
 				/*line median.go:36*/ t39 := &t99[i26]
 				t59 := 5 - i26
@@ -6664,22 +5561,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t69 := &t99[t59]
 				/*line median.go:36*/ order(t39, t69)
 			}
-			/*line median.go:39:50000*/ for i27 := 1; i27 < 3; i27++ {
+			/*line :39:500*/ for i27 := 1; i27 < 3; i27++ {
 				t89 := &t99[0]
 				/*line median.go:40*/ _ = t99[i27]
 				/*line median.go:40*/ t1110 := &t99[i27]
 				/*line median.go:40*/ order(t89, t1110)
 			}
-			/*line median.go:43:50000*/ for i28 := 3; i28 < 5; i28++ {
+			/*line :43:1000*/ for i28 := 3; i28 < 5; i28++ {
 				_ = t99[i28]
 				/*line median.go:44*/ t149 := &t99[i28]
 				/*line median.go:44*/ _ = t99[5]
 				t179 := &t99[5]
 				/*line median.go:44*/ order(t149, t179)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][at]
+			/*line :135:500*/ a[0] = tile[j+4][at]
 			/*line median.go:133*/ t910 := &a
-			/*line median.go:35:50000*/ for i29 := 0; i29 < 2; i29++ {
+			/*line :35:1500*/ for i29 := 0; i29 < 2; i29++ {
 				_ = t910[i29]
 				/*line median.go:36*/ t310 := &t910[i29]
 				t510 := 4 - i29
@@ -6687,22 +5584,22 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t610 := &t910[t510]
 				/*line median.go:36*/ order(t310, t610)
 			}
-			/*line median.go:39:50000*/ for i30 := 1; i30 < 3; i30++ {
+			/*line :39:500*/ for i30 := 1; i30 < 3; i30++ {
 				t810 := &t910[0]
 				/*line median.go:40*/ _ = t910[i30]
 				/*line median.go:40*/ t1111 := &t910[i30]
 				/*line median.go:40*/ order(t810, t1111)
 			}
-			/*line median.go:43:50000*/ for i31 := 2; i31 < 4; i31++ {
+			/*line :43:1000*/ for i31 := 2; i31 < 4; i31++ {
 				_ = t910[i31]
 				/*line median.go:44*/ t1410 := &t910[i31]
 				/*line median.go:44*/ _ = t910[4]
 				t1710 := &t910[4]
 				/*line median.go:44*/ order(t1410, t1710)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][at2]
+			/*line :135:500*/ a[0] = tile[j+4][at2]
 			/*line median.go:133*/ t911 := &a
-			/*line median.go:35:50000*/ for i32 := 0; i32 < 2; i32++ {
+			/*line :35:1500*/ for i32 := 0; i32 < 2; i32++ {
 				_ = t911[i32]
 				/*line median.go:36*/ t311 := &t911[i32]
 				t511 := 3 - i32
@@ -6710,20 +5607,20 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 				/*line median.go:36*/ t611 := &t911[t511]
 				/*line median.go:36*/ order(t311, t611)
 			}
-			/*line median.go:39:50000*/ for i33 := 1; i33 < 2; i33++ {
+			/*line :39:500*/ for i33 := 1; i33 < 2; i33++ {
 				t811 := &t911[0]
 				/*line median.go:40*/ _ = t911[i33]
 				/*line median.go:40*/ t1112 := &t911[i33]
 				/*line median.go:40*/ order(t811, t1112)
 			}
-			/*line median.go:43:50000*/ for i34 := 2; i34 < 3; i34++ {
+			/*line :43:1000*/ for i34 := 2; i34 < 3; i34++ {
 				_ = t911[i34]
 				/*line median.go:44*/ t1411 := &t911[i34]
 				/*line median.go:44*/ _ = t911[3]
 				t1711 := &t911[3]
 				/*line median.go:44*/ order(t1411, t1711)
 			}
-			/*line median.go:135:50000*/ a[0] = tile[j+4][at3]
+			/*line :135:500*/ a[0] = tile[j+4][at3]
 			/*line median.go:137*/ t1113 := &a
 			/*line median.go:36*/ _ = t1113[0]
 			t312 := &t1113[0]
@@ -6743,22 +5640,7 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:138*/ result02 := unkey[float32](t12)
 			/*line median.go:138*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:6746:1*/
-}
-
-// quernFunc1Median5_float32 is kernels.key.
-func quernFunc1Median5_float32(v float32) int32 {
-	c := float32(1)
-	value := c / 2
-	/*line median.go:11*/ if value == 0 {
-		return host.Narrow[int32](v)
-	}
-	/*line median.go:14:50000*/ f := float32(v)
-	/*line median.go:15:50000*/ if f != f {
-		return 2147483647
-	}
-	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:6761:1*/
+	} /*line quern_gen.go:5643:1*/
 }
 
 func quernPlainMedianSlideCPU(r *host.Run) {
@@ -6767,17 +5649,7 @@ func quernPlainMedianSlideCPU(r *host.Run) {
 }
 
 func quernHostMedianSlideCPU(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[uint8](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	w := host.Value[int](r, 4)
-	h := host.Value[int](r, 5)
-	c := host.Value[int](r, 6)
-	srcStride := host.Value[int](r, 7)
-	dstStride := host.Value[int](r, 8)
-	src := host.Slice[uint8](r, 9)
-	dst := host.Slice[uint8](r, 10)
+	mode, value, kw, kh, w, h, c, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[uint8](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint8](r, 9), host.Slice[uint8](r, 10)
 	t2 := w * c
 	size := -(kw - 1)
 	size2 := kh / 2
@@ -6787,26 +5659,19 @@ func quernHostMedianSlideCPU(r *host.Run) {
 		blockX := r.BlockIdx.X
 		t1 := blockX * dstStride
 		base := blockX - size2
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MedianSlideCPU(r, dst, t1, t2, c, size, w, kh, base, mode, h, value, size3, src, srcStride, rank)
-			}
-		}
+		quernRow1MedianSlideCPU(r, dst, t1, t2, c, size, w, kh, base, mode, h, value, size3, src, srcStride, rank)
 	}
 }
 
 //go:noinline
-func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1 int, t2 int, c int, size int, w int, kh int, base int, mode int, h int, value uint8, size3 int, src []uint8, srcStride int, rank int32) {
+func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1, t2, c, size, w, kh, base, mode, h int, value uint8, size3 int, src []uint8, srcStride int, rank int32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line median.go:225*/ bins := [256]int32{}
 		/*line median.go:227*/ out := dst[t1:][:t2]
 		/*line median.go:229*/ for channel := 0; channel < c; channel++ {
-			if r.Halted() {
-				/*line median.go:229*/ r.Halt()
-			}
-			/*line median.go:230*/ t4 := bins[:]
+			/*line median.go:229*/ r.CheckHalt()
+			t4 := bins[:]
 			for i := 0; i < len(t4); i++ {
 				/*line median.go:230*/ t4[i] = 0
 			}
@@ -6814,14 +5679,10 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1 int, t2 int, c int, si
 			var below int32
 			median := 0
 			for x := size; x < w; x++ {
-				/*line median.go:234:50000*/ if r.Halted() {
-					/*line median.go:233*/ r.Halt()
-				}
-				/*line median.go:234:50000*/ for j := 0; j < kh; j++ {
-					/*line median.go:235*/ if r.Halted() {
-						/*line median.go:234*/ r.Halt()
-					}
-					/*line median.go:235*/ t8 := base + j
+				/*line median.go:233*/ r.CheckHalt()
+				/*line :234:500*/ for j := 0; j < kh; j++ {
+					/*line median.go:234*/ r.CheckHalt()
+					t8 := base + j
 					/*line median.go:235*/ yy := inside(mode, t8, h)
 					enter := value
 					leave := value
@@ -6851,24 +5712,20 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1 int, t2 int, c int, si
 				if x < 0 {
 					continue
 				}
-				/*line median.go:259:50000*/ for below > rank {
-					/*line median.go:260*/ if r.Halted() {
-						/*line median.go:259*/ r.Halt()
-					}
-					/*line median.go:260*/ median--
+				/*line :259:500*/ for below > rank {
+					/*line median.go:259*/ r.CheckHalt()
+					median--
 					below -= bins[median&255]
 				}
-				/*line median.go:263:50000*/ for below+bins[median&255] <= rank {
-					/*line median.go:264:50000*/ if r.Halted() {
-						/*line median.go:263*/ r.Halt()
-					}
-					/*line median.go:264:50000*/ below += bins[median&255]
+				/*line :263:500*/ for below+bins[median&255] <= rank {
+					/*line median.go:263*/ r.CheckHalt()
+					below += bins[median&255]
 					median++
 				}
-				/*line median.go:267:50000*/ out[x*c+channel] = uint8(median)
+				/*line :267:500*/ out[x*c+channel] = uint8(median)
 			}
 		}
-	} /*line quern_gen.go:6871:1*/
+	} /*line quern_gen.go:5728:1*/
 }
 
 func quernPlainMedianSelectCPU[T uint16 | float32](r *host.Run) {
@@ -6877,18 +5734,7 @@ func quernPlainMedianSelectCPU[T uint16 | float32](r *host.Run) {
 }
 
 func quernHostMedianSelectCPU_uint16(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[uint16](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	w := host.Value[int](r, 4)
-	h := host.Value[int](r, 5)
-	c := host.Value[int](r, 6)
-	srcStride := host.Value[int](r, 7)
-	dstStride := host.Value[int](r, 8)
-	src := host.Slice[uint16](r, 9)
-	dst := host.Slice[uint16](r, 10)
-	lists := host.Slice[int32](r, 11)
+	mode, value, kw, kh, w, h, c, srcStride, dstStride, src, dst, lists := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint16](r, 9), host.Slice[uint16](r, 10), host.Slice[int32](r, 11)
 	t2 := kw * kh
 	t4 := w * c
 	t5 := w * c
@@ -6899,39 +5745,28 @@ func quernHostMedianSelectCPU_uint16(r *host.Run) {
 		t1 := blockX * kw * kh
 		t3 := blockX * dstStride
 		base := blockX - size
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MedianSelectCPU_uint16(r, lists, t1, t2, dst, t3, t4, t5, c, kh, base, mode, h, kw, value, size2, w, src, srcStride)
-			}
-		}
+		quernRow1MedianSelectCPU_uint16(r, lists, t1, t2, dst, t3, t4, t5, c, kh, base, mode, h, kw, value, size2, w, src, srcStride)
 	}
 }
 
 //go:noinline
-func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1 int, t2 int, dst []uint16, t3 int, t4 int, t5 int, c int, kh int, base int, mode int, h int, kw int, value uint16, size2 int, w int, src []uint16, srcStride int) {
+func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1, t2 int, dst []uint16, t3, t4, t5, c, kh, base, mode, h, kw int, value uint16, size2, w int, src []uint16, srcStride int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line median.go:278*/ list := lists[t1:][:t2]
 		out := dst[t3:][:t4]
-		/*line median.go:280:50000*/ for e := 0; e < t5; e++ {
-			/*line median.go:281:50000*/ if r.Halted() {
-				/*line median.go:280*/ r.Halt()
-			}
-			/*line median.go:281:50000*/ x := host.Div(e, c)
+		/*line :280:500*/ for e := 0; e < t5; e++ {
+			/*line median.go:280*/ r.CheckHalt()
+			x := host.Div(e, c)
 			channel := e - x*c
 			n := 0
-			/*line median.go:284*/ for j := 0; j < kh; j++ {
-				/*line median.go:285:50000*/ if r.Halted() {
-					/*line median.go:284*/ r.Halt()
-				}
-				/*line median.go:285:50000*/ t8 := base + j
+			for j := 0; j < kh; j++ {
+				/*line median.go:284*/ r.CheckHalt()
+				t8 := base + j
 				/*line median.go:285*/ yy := inside(mode, t8, h)
 				for i := 0; i < kw; i++ {
-					if r.Halted() {
-						/*line median.go:286*/ r.Halt()
-					}
-					/*line median.go:287*/ v := value
+					/*line median.go:286*/ r.CheckHalt()
+					v := value
 					t13 := x + i - size2
 					/*line median.go:288*/ xx := inside(mode, t13, w)
 					if xx >= 0 && yy >= 0 {
@@ -6942,36 +5777,28 @@ func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1 int, t2 int,
 					n++
 				}
 			}
-			/*line median.go:295:50000*/ t19 := len(list) / 2
+			/*line :295:500*/ t19 := len(list) / 2
 			var result02 int32
-//line median.go:297:50000
+//line :297:500
 		block:
-			/*line median.go:298:50000*/ switch {
-//line median.go:299:50000
+			/*line :298:500*/ switch {
+//line median.go:299
 			default:
 				/*line median.go:301*/ high := len(list) - 1
 				for low := 0; low < high; {
-					/*line median.go:303:50000*/ if r.Halted() {
-						/*line median.go:302*/ r.Halt()
-					}
-					/*line median.go:303:50000*/ pivot := list[(low+high)/2]
+					/*line median.go:302*/ r.CheckHalt()
+					pivot := list[(low+high)/2]
 					i2 := low
 					j2 := high
 					/*line median.go:305*/ for i2 <= j2 {
-						/*line median.go:306:50000*/ if r.Halted() {
-							/*line median.go:305*/ r.Halt()
+						/*line median.go:305*/ r.CheckHalt()
+						/*line :306:500*/ for list[i2] < pivot {
+							/*line median.go:306*/ r.CheckHalt()
+							i2++
 						}
-						/*line median.go:306:50000*/ for list[i2] < pivot {
-							/*line median.go:307*/ if r.Halted() {
-								/*line median.go:306*/ r.Halt()
-							}
-							/*line median.go:307*/ i2++
-						}
-						/*line median.go:309:50000*/ for list[j2] > pivot {
-							/*line median.go:310*/ if r.Halted() {
-								/*line median.go:309*/ r.Halt()
-							}
-							/*line median.go:310*/ j2--
+						/*line :309:500*/ for list[j2] > pivot {
+							/*line median.go:309*/ r.CheckHalt()
+							j2--
 						}
 						if i2 <= j2 {
 							_ = list[i2]
@@ -6993,37 +5820,16 @@ func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1 int, t2 int,
 						break block
 					}
 				}
-				/*line median.go:327:50000*/ result02 = list[t19]
+				/*line :327:500*/ result02 = list[t19]
 			}
-			/*line median.go:295:50000*/ result03 := quernFunc1MedianSelectCPU_uint16(result02)
+			/*line :295:500*/ result03 := quernFunc1Median3[uint16](result02)
 			/*line median.go:295*/ out[e] = result03
 		}
-	} /*line quern_gen.go:7001:1*/
-}
-
-// quernFunc1MedianSelectCPU_uint16 is kernels.unkey.
-func quernFunc1MedianSelectCPU_uint16(k int32) uint16 {
-	c := uint16(1)
-	size := c / 2
-	/*line median.go:24:50000*/ if size == 0 {
-		return uint16(k)
-	}
-	/*line median.go:27:50000*/ return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:7011:1*/
+	} /*line quern_gen.go:5828:1*/
 }
 
 func quernHostMedianSelectCPU_float32(r *host.Run) {
-	mode := host.Value[int](r, 0)
-	value := host.Value[float32](r, 1)
-	kw := host.Value[int](r, 2)
-	kh := host.Value[int](r, 3)
-	w := host.Value[int](r, 4)
-	h := host.Value[int](r, 5)
-	c := host.Value[int](r, 6)
-	srcStride := host.Value[int](r, 7)
-	dstStride := host.Value[int](r, 8)
-	src := host.Slice[float32](r, 9)
-	dst := host.Slice[float32](r, 10)
-	lists := host.Slice[int32](r, 11)
+	mode, value, kw, kh, w, h, c, srcStride, dstStride, src, dst, lists := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10), host.Slice[int32](r, 11)
 	t2 := kw * kh
 	t4 := w * c
 	t5 := w * c
@@ -7034,79 +5840,60 @@ func quernHostMedianSelectCPU_float32(r *host.Run) {
 		t1 := blockX * kw * kh
 		t3 := blockX * dstStride
 		base := blockX - size
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1MedianSelectCPU_float32(r, lists, t1, t2, dst, t3, t4, t5, c, kh, base, mode, h, kw, value, size2, w, src, srcStride)
-			}
-		}
+		quernRow1MedianSelectCPU_float32(r, lists, t1, t2, dst, t3, t4, t5, c, kh, base, mode, h, kw, value, size2, w, src, srcStride)
 	}
 }
 
 //go:noinline
-func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1 int, t2 int, dst []float32, t3 int, t4 int, t5 int, c int, kh int, base int, mode int, h int, kw int, value float32, size2 int, w int, src []float32, srcStride int) {
+func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1, t2 int, dst []float32, t3, t4, t5, c, kh, base, mode, h, kw int, value float32, size2, w int, src []float32, srcStride int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line median.go:278*/ list := lists[t1:][:t2]
 		out := dst[t3:][:t4]
-		/*line median.go:280:50000*/ for e := 0; e < t5; e++ {
-			/*line median.go:281:50000*/ if r.Halted() {
-				/*line median.go:280*/ r.Halt()
-			}
-			/*line median.go:281:50000*/ x := host.Div(e, c)
+		/*line :280:500*/ for e := 0; e < t5; e++ {
+			/*line median.go:280*/ r.CheckHalt()
+			x := host.Div(e, c)
 			channel := e - x*c
 			n := 0
-			/*line median.go:284*/ for j := 0; j < kh; j++ {
-				/*line median.go:285:50000*/ if r.Halted() {
-					/*line median.go:284*/ r.Halt()
-				}
-				/*line median.go:285:50000*/ t8 := base + j
+			for j := 0; j < kh; j++ {
+				/*line median.go:284*/ r.CheckHalt()
+				t8 := base + j
 				/*line median.go:285*/ yy := inside(mode, t8, h)
 				for i := 0; i < kw; i++ {
-					if r.Halted() {
-						/*line median.go:286*/ r.Halt()
-					}
-					/*line median.go:287*/ v := value
+					/*line median.go:286*/ r.CheckHalt()
+					v := value
 					t13 := x + i - size2
 					/*line median.go:288*/ xx := inside(mode, t13, w)
 					if xx >= 0 && yy >= 0 {
 						/*line median.go:289*/ v = src[yy*srcStride+xx*c+channel]
 					}
-					result0 := quernFunc1MedianSelectCPU_float32(v)
+					result0 := quernFunc1Median3_float32(v)
 					/*line median.go:291*/ list[n] = result0
 					n++
 				}
 			}
-			/*line median.go:295:50000*/ t19 := len(list) / 2
+			/*line :295:500*/ t19 := len(list) / 2
 			var result02 int32
-//line median.go:297:50000
+//line :297:500
 		block:
-			/*line median.go:298:50000*/ switch {
-//line median.go:299:50000
+			/*line :298:500*/ switch {
+//line median.go:299
 			default:
 				/*line median.go:301*/ high := len(list) - 1
 				for low := 0; low < high; {
-					/*line median.go:303:50000*/ if r.Halted() {
-						/*line median.go:302*/ r.Halt()
-					}
-					/*line median.go:303:50000*/ pivot := list[(low+high)/2]
+					/*line median.go:302*/ r.CheckHalt()
+					pivot := list[(low+high)/2]
 					i2 := low
 					j2 := high
 					/*line median.go:305*/ for i2 <= j2 {
-						/*line median.go:306:50000*/ if r.Halted() {
-							/*line median.go:305*/ r.Halt()
+						/*line median.go:305*/ r.CheckHalt()
+						/*line :306:500*/ for list[i2] < pivot {
+							/*line median.go:306*/ r.CheckHalt()
+							i2++
 						}
-						/*line median.go:306:50000*/ for list[i2] < pivot {
-							/*line median.go:307*/ if r.Halted() {
-								/*line median.go:306*/ r.Halt()
-							}
-							/*line median.go:307*/ i2++
-						}
-						/*line median.go:309:50000*/ for list[j2] > pivot {
-							/*line median.go:310*/ if r.Halted() {
-								/*line median.go:309*/ r.Halt()
-							}
-							/*line median.go:310*/ j2--
+						/*line :309:500*/ for list[j2] > pivot {
+							/*line median.go:309*/ r.CheckHalt()
+							j2--
 						}
 						if i2 <= j2 {
 							_ = list[i2]
@@ -7128,27 +5915,12 @@ func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1 int, t2 int
 						break block
 					}
 				}
-				/*line median.go:327:50000*/ result02 = list[t19]
+				/*line :327:500*/ result02 = list[t19]
 			}
-			/*line median.go:295:50000*/ result03 := unkey[float32](result02)
+			/*line :295:500*/ result03 := unkey[float32](result02)
 			/*line median.go:295*/ out[e] = result03
 		}
-	} /*line quern_gen.go:7136:1*/
-}
-
-// quernFunc1MedianSelectCPU_float32 is kernels.key.
-func quernFunc1MedianSelectCPU_float32(v float32) int32 {
-	c := float32(1)
-	value := c / 2
-	/*line median.go:11*/ if value == 0 {
-		return host.Narrow[int32](v)
-	}
-	/*line median.go:14:50000*/ f := float32(v)
-	/*line median.go:15:50000*/ if f != f {
-		return 2147483647
-	}
-	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:7151:1*/
+	} /*line quern_gen.go:5923:1*/
 }
 
 func quernPlainResizeLinear[T uint8 | uint16 | float32](r *host.Run) {
@@ -7157,19 +5929,7 @@ func quernPlainResizeLinear[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostResizeLinear[T uint8 | uint16](r *host.Run) {
-	sx := host.Value[float64](r, 0)
-	ox := host.Value[float64](r, 1)
-	sy := host.Value[float64](r, 2)
-	oy := host.Value[float64](r, 3)
-	dw := host.Value[int](r, 4)
-	dh := host.Value[int](r, 5)
-	w := host.Value[int](r, 6)
-	h := host.Value[int](r, 7)
-	c := host.Value[int](r, 8)
-	srcStride := host.Value[int](r, 9)
-	dstStride := host.Value[int](r, 10)
-	src := host.Slice[T](r, 11)
-	dst := host.Slice[T](r, 12)
+	sx, ox, sy, oy, dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
 	size := dw * c
 	t6 := w - 1
 	t9 := w - 1
@@ -7186,33 +5946,31 @@ func quernHostResizeLinear[T uint8 | uint16](r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 32
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				t12 := sy*float64(min(y, dh-1)) + oy
-				t122 := sy*float64(min(y+8, dh-1)) + oy
-				t123 := sy*float64(min(y+16, dh-1)) + oy
-				t124 := sy*float64(min(y+24, dh-1)) + oy
-				start := y * dstStride
-				row := y + 8
-				start2 := row * dstStride
-				row2 := y + 16
-				start3 := row2 * dstStride
-				row3 := y + 24
-				start4 := row3 * dstStride
-				start5 := y*dstStride + base
-				start6 := row*dstStride + base
-				start7 := row2*dstStride + base
-				start8 := row3*dstStride + base
-				quernRow1ResizeLinear[T](r, base, size, y, dh, c, sx, ox, t6, t9, t12, t16, srcStride, t20, src, t122, t162, t202, t123, t163, t203, t124, t164, t204, dst, start, row, start2, row2, start3, row3, start4, width, start5, start6, start7, start8)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			t12 := sy*float64(min(y, dh-1)) + oy
+			t122 := sy*float64(min(y+8, dh-1)) + oy
+			t123 := sy*float64(min(y+16, dh-1)) + oy
+			t124 := sy*float64(min(y+24, dh-1)) + oy
+			start := y * dstStride
+			row := y + 8
+			start2 := row * dstStride
+			row2 := y + 16
+			start3 := row2 * dstStride
+			row3 := y + 24
+			start4 := row3 * dstStride
+			start5 := y*dstStride + base
+			start6 := row*dstStride + base
+			start7 := row2*dstStride + base
+			start8 := row3*dstStride + base
+			quernRow1ResizeLinear[T](r, base, size, y, dh, c, sx, ox, t6, t9, t12, t16, srcStride, t20, src, t122, t162, t202, t123, t163, t203, t124, t164, t204, dst, start, row, start2, row2, start3, row3, start4, width, start5, start6, start7, start8)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y int, dh int, c int, sx float64, ox float64, t6 int, t9 int, t12 float64, t16 int, srcStride int, t20 int, src []T, t122 float64, t162 int, t202 int, t123 float64, t163 int, t203 int, t124 float64, t164 int, t204 int, dst []T, start int, row int, start2 int, row2 int, start3 int, row3 int, start4 int, width int, start5 int, start6 int, start7 int, start8 int) {
+func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base, size, y, dh, c int, sx, ox float64, t6, t9 int, t12 float64, t16, srcStride, t20 int, src []T, t122 float64, t162, t202 int, t123 float64, t163, t203 int, t124 float64, t164, t204 int, dst []T, start, row, start2, row2, start3, row3, start4, width, start5, start6, start7, start8 int) {
 	if !(y < dh) {
 		return
 	}
@@ -7231,12 +5989,12 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 				i := base + threadX
 				/*line resize.go:20*/ px := i
 				channel := 0
-				/*line resize.go:21:60000*/ if c > 1 {
+				/*line :21:500*/ if c > 1 {
 					px = host.Div(i, c)
 					channel = i - px*c
 				}
-				/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
-				/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear[T](t2)
+				t2 := sx*float64(px) + ox
+				/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear(t2)
 				result0 := min(max(x, 0), t6)
 				left := result0*c + channel
 				/*line resize.go:27*/ t8 := x + 1
@@ -7244,7 +6002,7 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 				right := result02*c + channel
 				/*line resize.go:28*/ p := [4][2]T{}
 				q := [4][2]T{}
-				/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear[T](t12)
+				/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear(t12)
 				result03 := min(max(v, 0), t16)
 				top := result03 * srcStride
 				t19 := v + 1
@@ -7252,7 +6010,7 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 				bottom := result04 * srcStride
 				/*line resize.go:35*/ p[0] = [2]T{src[top+left], src[top+right]}
 				q[0] = [2]T{src[bottom+left], src[bottom+right]}
-				/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear[T](t122)
+				/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear(t122)
 				result05 := min(max(v2, 0), t162)
 				top2 := result05 * srcStride
 				t192 := v2 + 1
@@ -7260,7 +6018,7 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 				bottom2 := result06 * srcStride
 				/*line resize.go:35*/ p[1] = [2]T{src[top2+left], src[top2+right]}
 				q[1] = [2]T{src[bottom2+left], src[bottom2+right]}
-				/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear[T](t123)
+				/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear(t123)
 				result07 := min(max(v3, 0), t163)
 				top3 := result07 * srcStride
 				t193 := v3 + 1
@@ -7268,7 +6026,7 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 				bottom3 := result08 * srcStride
 				/*line resize.go:35*/ p[2] = [2]T{src[top3+left], src[top3+right]}
 				q[2] = [2]T{src[bottom3+left], src[bottom3+right]}
-				/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear[T](t124)
+				/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear(t124)
 				result09 := min(max(v4, 0), t164)
 				top4 := result09 * srcStride
 				t194 := v4 + 1
@@ -7276,52 +6034,52 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 				bottom4 := result010 * srcStride
 				/*line resize.go:35*/ p[3] = [2]T{src[top4+left], src[top4+right]}
 				q[3] = [2]T{src[bottom4+left], src[bottom4+right]}
-				/*line resize.go:40:60000*/ if y < dh {
+				/*line :40:1000*/ if y < dh {
 					top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
 					bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
 					t23 := top5 + fy_0*(bottom5-top5)
-					/*line resize.go:43*/ result011 := quernFunc2ResizeLinear[T](t23)
+					/*line resize.go:43*/ result011 := quernFunc1Bilateral[T](t23)
 					row4[threadX] = result011
 				}
-				/*line resize.go:40:60000*/ if row < dh {
+				/*line :40:1000*/ if row < dh {
 					top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
 					bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
 					t232 := top6 + fy_1*(bottom6-top6)
-					/*line resize.go:43*/ result012 := quernFunc2ResizeLinear[T](t232)
+					/*line resize.go:43*/ result012 := quernFunc1Bilateral[T](t232)
 					row5[threadX] = result012
 				}
-				/*line resize.go:40:60000*/ if row2 < dh {
+				/*line :40:1000*/ if row2 < dh {
 					top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
 					bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
 					t233 := top7 + fy_2*(bottom7-top7)
-					/*line resize.go:43*/ result013 := quernFunc2ResizeLinear[T](t233)
+					/*line resize.go:43*/ result013 := quernFunc1Bilateral[T](t233)
 					row6[threadX] = result013
 				}
-				/*line resize.go:40:60000*/ if row3 < dh {
+				/*line :40:1000*/ if row3 < dh {
 					top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
 					bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
 					t234 := top8 + fy_3*(bottom8-top8)
-					/*line resize.go:43*/ result014 := quernFunc2ResizeLinear[T](t234)
+					/*line resize.go:43*/ result014 := quernFunc1Bilateral[T](t234)
 					row7[threadX] = result014
 				}
 			}
-			/*line resize.go:47:60000*/ return
+			/*line :47:1500*/ return
 		}
 	}
-	/*line resize.go:50:60000*/ for threadX := range width {
+	/*line :50:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line resize.go:17*/ if i >= size || y >= dh {
 			continue
 		}
-		/*line resize.go:20:60000*/ px := i
+		/*line :20:500*/ px := i
 		channel := 0
-		/*line resize.go:21:60000*/ if c > 1 {
+		/*line :21:500*/ if c > 1 {
 			px = host.Div(i, c)
 			channel = i - px*c
 		}
-		/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
-		/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear[T](t2)
+		t2 := sx*float64(px) + ox
+		/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear(t2)
 		result0 := min(max(x, 0), t6)
 		left := result0*c + channel
 		/*line resize.go:27*/ t8 := x + 1
@@ -7329,7 +6087,7 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 		right := result02*c + channel
 		/*line resize.go:28*/ p := [4][2]T{}
 		q := [4][2]T{}
-		/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear[T](t12)
+		/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear(t12)
 		result03 := min(max(v, 0), t16)
 		top := result03 * srcStride
 		t19 := v + 1
@@ -7337,7 +6095,7 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 		bottom := result04 * srcStride
 		/*line resize.go:35*/ p[0] = [2]T{src[top+left], src[top+right]}
 		q[0] = [2]T{src[bottom+left], src[bottom+right]}
-		/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear[T](t122)
+		/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear(t122)
 		result05 := min(max(v2, 0), t162)
 		top2 := result05 * srcStride
 		t192 := v2 + 1
@@ -7345,7 +6103,7 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 		bottom2 := result06 * srcStride
 		/*line resize.go:35*/ p[1] = [2]T{src[top2+left], src[top2+right]}
 		q[1] = [2]T{src[bottom2+left], src[bottom2+right]}
-		/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear[T](t123)
+		/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear(t123)
 		result07 := min(max(v3, 0), t163)
 		top3 := result07 * srcStride
 		t193 := v3 + 1
@@ -7353,7 +6111,7 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 		bottom3 := result08 * srcStride
 		/*line resize.go:35*/ p[2] = [2]T{src[top3+left], src[top3+right]}
 		q[2] = [2]T{src[bottom3+left], src[bottom3+right]}
-		/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear[T](t124)
+		/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear(t124)
 		result09 := min(max(v4, 0), t164)
 		top4 := result09 * srcStride
 		t194 := v4 + 1
@@ -7361,68 +6119,46 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 		bottom4 := result010 * srcStride
 		/*line resize.go:35*/ p[3] = [2]T{src[top4+left], src[top4+right]}
 		q[3] = [2]T{src[bottom4+left], src[bottom4+right]}
-		/*line resize.go:40:60000*/ if y < dh {
+		/*line :40:1000*/ if y < dh {
 			top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
 			bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
 			t23 := top5 + fy_0*(bottom5-top5)
-			/*line resize.go:43*/ result011 := quernFunc2ResizeLinear[T](t23)
+			/*line resize.go:43*/ result011 := quernFunc1Bilateral[T](t23)
 			/*line resize.go:43*/ dst[start+i] = result011
 		}
-		/*line resize.go:40:60000*/ if row < dh {
+		/*line :40:1000*/ if row < dh {
 			top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
 			bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
 			t232 := top6 + fy_1*(bottom6-top6)
-			/*line resize.go:43*/ result012 := quernFunc2ResizeLinear[T](t232)
+			/*line resize.go:43*/ result012 := quernFunc1Bilateral[T](t232)
 			/*line resize.go:43*/ dst[start2+i] = result012
 		}
-		/*line resize.go:40:60000*/ if row2 < dh {
+		/*line :40:1000*/ if row2 < dh {
 			top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
 			bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
 			t233 := top7 + fy_2*(bottom7-top7)
-			/*line resize.go:43*/ result013 := quernFunc2ResizeLinear[T](t233)
+			/*line resize.go:43*/ result013 := quernFunc1Bilateral[T](t233)
 			/*line resize.go:43*/ dst[start3+i] = result013
 		}
-		/*line resize.go:40:60000*/ if row3 < dh {
+		/*line :40:1000*/ if row3 < dh {
 			top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
 			bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
 			t234 := top8 + fy_3*(bottom8-top8)
-			/*line resize.go:43*/ result014 := quernFunc2ResizeLinear[T](t234)
+			/*line resize.go:43*/ result014 := quernFunc1Bilateral[T](t234)
 			/*line resize.go:43*/ dst[start4+i] = result014
 		}
-	} /*line quern_gen.go:7392:1*/
+	} /*line quern_gen.go:6150:1*/
 }
 
 // quernFunc1ResizeLinear is kernels.split.
-func quernFunc1ResizeLinear[T uint8 | uint16](u float64) (int, float32) {
+func quernFunc1ResizeLinear(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:7399:1*/
-}
-
-// quernFunc2ResizeLinear is kernels.round.
-func quernFunc2ResizeLinear[T uint8 | uint16](v float32) T {
-	c := T(1)
-	size := c / 2
-	/*line boundary.go:52*/ if size == 0 {
-		v = float32(math.RoundToEven(float64(v)))
-	}
-	return host.Narrow[T](v) /*line quern_gen.go:7409:1*/
+	return t1, float32(u - f) /*line quern_gen.go:6157:1*/
 }
 
 func quernHostResizeLinear_float32(r *host.Run) {
-	sx := host.Value[float64](r, 0)
-	ox := host.Value[float64](r, 1)
-	sy := host.Value[float64](r, 2)
-	oy := host.Value[float64](r, 3)
-	dw := host.Value[int](r, 4)
-	dh := host.Value[int](r, 5)
-	w := host.Value[int](r, 6)
-	h := host.Value[int](r, 7)
-	c := host.Value[int](r, 8)
-	srcStride := host.Value[int](r, 9)
-	dstStride := host.Value[int](r, 10)
-	src := host.Slice[float32](r, 11)
-	dst := host.Slice[float32](r, 12)
+	sx, ox, sy, oy, dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
 	size := dw * c
 	t6 := w - 1
 	t9 := w - 1
@@ -7439,33 +6175,31 @@ func quernHostResizeLinear_float32(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 32
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				t12 := sy*float64(min(y, dh-1)) + oy
-				t122 := sy*float64(min(y+8, dh-1)) + oy
-				t123 := sy*float64(min(y+16, dh-1)) + oy
-				t124 := sy*float64(min(y+24, dh-1)) + oy
-				start := y * dstStride
-				row := y + 8
-				start2 := row * dstStride
-				row2 := y + 16
-				start3 := row2 * dstStride
-				row3 := y + 24
-				start4 := row3 * dstStride
-				start5 := y*dstStride + base
-				start6 := row*dstStride + base
-				start7 := row2*dstStride + base
-				start8 := row3*dstStride + base
-				quernRow1ResizeLinear_float32(r, base, size, y, dh, c, sx, ox, t6, t9, t12, t16, srcStride, t20, src, t122, t162, t202, t123, t163, t203, t124, t164, t204, dst, start, row, start2, row2, start3, row3, start4, width, start5, start6, start7, start8)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			t12 := sy*float64(min(y, dh-1)) + oy
+			t122 := sy*float64(min(y+8, dh-1)) + oy
+			t123 := sy*float64(min(y+16, dh-1)) + oy
+			t124 := sy*float64(min(y+24, dh-1)) + oy
+			start := y * dstStride
+			row := y + 8
+			start2 := row * dstStride
+			row2 := y + 16
+			start3 := row2 * dstStride
+			row3 := y + 24
+			start4 := row3 * dstStride
+			start5 := y*dstStride + base
+			start6 := row*dstStride + base
+			start7 := row2*dstStride + base
+			start8 := row3*dstStride + base
+			quernRow1ResizeLinear_float32(r, base, size, y, dh, c, sx, ox, t6, t9, t12, t16, srcStride, t20, src, t122, t162, t202, t123, t163, t203, t124, t164, t204, dst, start, row, start2, row2, start3, row3, start4, width, start5, start6, start7, start8)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh int, c int, sx float64, ox float64, t6 int, t9 int, t12 float64, t16 int, srcStride int, t20 int, src []float32, t122 float64, t162 int, t202 int, t123 float64, t163 int, t203 int, t124 float64, t164 int, t204 int, dst []float32, start int, row int, start2 int, row2 int, start3 int, row3 int, start4 int, width int, start5 int, start6 int, start7 int, start8 int) {
+func quernRow1ResizeLinear_float32(r *host.Run, base, size, y, dh, c int, sx, ox float64, t6, t9 int, t12 float64, t16, srcStride, t20 int, src []float32, t122 float64, t162, t202 int, t123 float64, t163, t203 int, t124 float64, t164, t204 int, dst []float32, start, row, start2, row2, start3, row3, start4, width, start5, start6, start7, start8 int) {
 	if !(y < dh) {
 		return
 	}
@@ -7484,12 +6218,12 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 				i := base + threadX
 				/*line resize.go:20*/ px := i
 				channel := 0
-				/*line resize.go:21:60000*/ if c > 1 {
+				/*line :21:500*/ if c > 1 {
 					px = host.Div(i, c)
 					channel = i - px*c
 				}
-				/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
-				/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear_float32(t2)
+				t2 := sx*float64(px) + ox
+				/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear(t2)
 				result0 := min(max(x, 0), t6)
 				left := result0*c + channel
 				/*line resize.go:27*/ t8 := x + 1
@@ -7497,7 +6231,7 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 				right := result02*c + channel
 				/*line resize.go:28*/ p := [4][2]float32{}
 				q := [4][2]float32{}
-				/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear_float32(t12)
+				/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear(t12)
 				result03 := min(max(v, 0), t16)
 				top := result03 * srcStride
 				t19 := v + 1
@@ -7505,7 +6239,7 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 				bottom := result04 * srcStride
 				/*line resize.go:35*/ p[0] = [2]float32{src[top+left], src[top+right]}
 				q[0] = [2]float32{src[bottom+left], src[bottom+right]}
-				/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear_float32(t122)
+				/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear(t122)
 				result05 := min(max(v2, 0), t162)
 				top2 := result05 * srcStride
 				t192 := v2 + 1
@@ -7513,7 +6247,7 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 				bottom2 := result06 * srcStride
 				/*line resize.go:35*/ p[1] = [2]float32{src[top2+left], src[top2+right]}
 				q[1] = [2]float32{src[bottom2+left], src[bottom2+right]}
-				/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear_float32(t123)
+				/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear(t123)
 				result07 := min(max(v3, 0), t163)
 				top3 := result07 * srcStride
 				t193 := v3 + 1
@@ -7521,7 +6255,7 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 				bottom3 := result08 * srcStride
 				/*line resize.go:35*/ p[2] = [2]float32{src[top3+left], src[top3+right]}
 				q[2] = [2]float32{src[bottom3+left], src[bottom3+right]}
-				/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear_float32(t124)
+				/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear(t124)
 				result09 := min(max(v4, 0), t164)
 				top4 := result09 * srcStride
 				t194 := v4 + 1
@@ -7529,28 +6263,28 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 				bottom4 := result010 * srcStride
 				/*line resize.go:35*/ p[3] = [2]float32{src[top4+left], src[top4+right]}
 				q[3] = [2]float32{src[bottom4+left], src[bottom4+right]}
-				/*line resize.go:40:60000*/ if y < dh {
+				/*line :40:1000*/ if y < dh {
 					top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
 					bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
 					t23 := top5 + fy_0*(bottom5-top5)
 					/*line resize.go:43*/ result011 := round[float32](t23)
 					row4[threadX] = result011
 				}
-				/*line resize.go:40:60000*/ if row < dh {
+				/*line :40:1000*/ if row < dh {
 					top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
 					bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
 					t232 := top6 + fy_1*(bottom6-top6)
 					/*line resize.go:43*/ result012 := round[float32](t232)
 					row5[threadX] = result012
 				}
-				/*line resize.go:40:60000*/ if row2 < dh {
+				/*line :40:1000*/ if row2 < dh {
 					top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
 					bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
 					t233 := top7 + fy_2*(bottom7-top7)
 					/*line resize.go:43*/ result013 := round[float32](t233)
 					row6[threadX] = result013
 				}
-				/*line resize.go:40:60000*/ if row3 < dh {
+				/*line :40:1000*/ if row3 < dh {
 					top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
 					bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
 					t234 := top8 + fy_3*(bottom8-top8)
@@ -7558,23 +6292,23 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 					row7[threadX] = result014
 				}
 			}
-			/*line resize.go:47:60000*/ return
+			/*line :47:1500*/ return
 		}
 	}
-	/*line resize.go:50:60000*/ for threadX := range width {
+	/*line :50:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line resize.go:17*/ if i >= size || y >= dh {
 			continue
 		}
-		/*line resize.go:20:60000*/ px := i
+		/*line :20:500*/ px := i
 		channel := 0
-		/*line resize.go:21:60000*/ if c > 1 {
+		/*line :21:500*/ if c > 1 {
 			px = host.Div(i, c)
 			channel = i - px*c
 		}
-		/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
-		/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear_float32(t2)
+		t2 := sx*float64(px) + ox
+		/*line resize.go:25*/ x, fx := quernFunc1ResizeLinear(t2)
 		result0 := min(max(x, 0), t6)
 		left := result0*c + channel
 		/*line resize.go:27*/ t8 := x + 1
@@ -7582,7 +6316,7 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 		right := result02*c + channel
 		/*line resize.go:28*/ p := [4][2]float32{}
 		q := [4][2]float32{}
-		/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear_float32(t12)
+		/*line resize.go:33*/ v, fy_0 := quernFunc1ResizeLinear(t12)
 		result03 := min(max(v, 0), t16)
 		top := result03 * srcStride
 		t19 := v + 1
@@ -7590,7 +6324,7 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 		bottom := result04 * srcStride
 		/*line resize.go:35*/ p[0] = [2]float32{src[top+left], src[top+right]}
 		q[0] = [2]float32{src[bottom+left], src[bottom+right]}
-		/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear_float32(t122)
+		/*line resize.go:33*/ v2, fy_1 := quernFunc1ResizeLinear(t122)
 		result05 := min(max(v2, 0), t162)
 		top2 := result05 * srcStride
 		t192 := v2 + 1
@@ -7598,7 +6332,7 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 		bottom2 := result06 * srcStride
 		/*line resize.go:35*/ p[1] = [2]float32{src[top2+left], src[top2+right]}
 		q[1] = [2]float32{src[bottom2+left], src[bottom2+right]}
-		/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear_float32(t123)
+		/*line resize.go:33*/ v3, fy_2 := quernFunc1ResizeLinear(t123)
 		result07 := min(max(v3, 0), t163)
 		top3 := result07 * srcStride
 		t193 := v3 + 1
@@ -7606,7 +6340,7 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 		bottom3 := result08 * srcStride
 		/*line resize.go:35*/ p[2] = [2]float32{src[top3+left], src[top3+right]}
 		q[2] = [2]float32{src[bottom3+left], src[bottom3+right]}
-		/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear_float32(t124)
+		/*line resize.go:33*/ v4, fy_3 := quernFunc1ResizeLinear(t124)
 		result09 := min(max(v4, 0), t164)
 		top4 := result09 * srcStride
 		t194 := v4 + 1
@@ -7614,42 +6348,35 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 		bottom4 := result010 * srcStride
 		/*line resize.go:35*/ p[3] = [2]float32{src[top4+left], src[top4+right]}
 		q[3] = [2]float32{src[bottom4+left], src[bottom4+right]}
-		/*line resize.go:40:60000*/ if y < dh {
+		/*line :40:1000*/ if y < dh {
 			top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
 			bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
 			t23 := top5 + fy_0*(bottom5-top5)
 			/*line resize.go:43*/ result011 := round[float32](t23)
 			/*line resize.go:43*/ dst[start+i] = result011
 		}
-		/*line resize.go:40:60000*/ if row < dh {
+		/*line :40:1000*/ if row < dh {
 			top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
 			bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
 			t232 := top6 + fy_1*(bottom6-top6)
 			/*line resize.go:43*/ result012 := round[float32](t232)
 			/*line resize.go:43*/ dst[start2+i] = result012
 		}
-		/*line resize.go:40:60000*/ if row2 < dh {
+		/*line :40:1000*/ if row2 < dh {
 			top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
 			bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
 			t233 := top7 + fy_2*(bottom7-top7)
 			/*line resize.go:43*/ result013 := round[float32](t233)
 			/*line resize.go:43*/ dst[start3+i] = result013
 		}
-		/*line resize.go:40:60000*/ if row3 < dh {
+		/*line :40:1000*/ if row3 < dh {
 			top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
 			bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
 			t234 := top8 + fy_3*(bottom8-top8)
 			/*line resize.go:43*/ result014 := round[float32](t234)
 			/*line resize.go:43*/ dst[start4+i] = result014
 		}
-	} /*line quern_gen.go:7645:1*/
-}
-
-// quernFunc1ResizeLinear_float32 is kernels.split.
-func quernFunc1ResizeLinear_float32(u float64) (int, float32) {
-	/*line warp.go:32*/ f := math.Floor(u)
-	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:7652:1*/
+	} /*line quern_gen.go:6379:1*/
 }
 
 func quernPlainWarp[T uint8 | uint16 | float32](r *host.Run) {
@@ -7658,39 +6385,25 @@ func quernPlainWarp[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostWarp[T uint8 | uint16](r *host.Run) {
-	m := host.Value[[9]float64](r, 0)
-	interpolation := host.Value[int](r, 1)
-	mode := host.Value[int](r, 2)
-	value := host.Value[float32](r, 3)
-	dw := host.Value[int](r, 4)
-	dh := host.Value[int](r, 5)
-	w := host.Value[int](r, 6)
-	h := host.Value[int](r, 7)
-	c := host.Value[int](r, 8)
-	srcStride := host.Value[int](r, 9)
-	dstStride := host.Value[int](r, 10)
-	src := host.Slice[T](r, 11)
-	dst := host.Slice[T](r, 12)
+	m, interpolation, mode, value, dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				py := base2 + threadY
-				y := float64(py)
-				start := py * dstStride
-				t46 := y + 1
-				quernRow1Warp[T](r, &m, base, dw, py, dh, y, dst, start, c, interpolation, mode, w, h, value, src, srcStride, t46, width)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			py := base2 + threadY
+			y := float64(py)
+			start := py * dstStride
+			t46 := y + 1
+			quernRow1Warp[T](r, &m, base, dw, py, dh, y, dst, start, c, interpolation, mode, w, h, value, src, srcStride, t46, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw int, py int, dh int, y float64, dst []T, start int, c int, interpolation int, mode int, w int, h int, value float32, src []T, srcStride int, t46 float64, width int) {
+func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base, dw, py, dh int, y float64, dst []T, start, c, interpolation, mode, w, h int, value float32, src []T, srcStride int, t46 float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
@@ -7701,7 +6414,7 @@ func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw in
 		/*line warp.go:74*/ if px >= dw || py >= dh {
 			continue
 		}
-		/*line warp.go:78:70000*/ t3 := &m2
+		/*line :78:1500*/ t3 := &m2
 		/*line warp.go:78*/ u, v := locate(t3, x, y)
 		out := dst[t8:]
 		/*line warp.go:81*/ if interpolation == 0 {
@@ -7710,22 +6423,22 @@ func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw in
 			/*line warp.go:83*/ ix = inside(mode, ix, w)
 			/*line warp.go:83*/ iy = inside(mode, iy, h)
 			for channel := 0; channel < c; channel++ {
-				p := quernFunc1Warp[T](value)
-				/*line warp.go:86:70000*/ if ix >= 0 && iy >= 0 {
+				p := quernFunc1Bilateral[T](value)
+				/*line :86:500*/ if ix >= 0 && iy >= 0 {
 					p = src[iy*srcStride+ix*c+channel]
 				}
-				/*line warp.go:89:70000*/ out[channel] = p
+				/*line :89:500*/ out[channel] = p
 			}
-//line warp.go:91:70000
+//line warp.go:91
 		} else if interpolation == 1 {
-			/*line warp.go:92:70000*/ for channel2 := 0; channel2 < c; channel2++ {
+			/*line :92:1000*/ for channel2 := 0; channel2 < c; channel2++ {
 				result0 := quernFunc2Warp[T](mode, value, u, v, channel2, w, h, c, srcStride, src)
-				/*line warp.go:93*/ result02 := quernFunc1Warp[T](result0)
+				/*line warp.go:93*/ result02 := quernFunc1Bilateral[T](result0)
 				/*line warp.go:93*/ out[channel2] = result02
 			}
-//line warp.go:95:70000
+//line :95:1500
 		} else {
-			/*line warp.go:97:70000*/ t39 := &m2
+			/*line :97:500*/ t39 := &m2
 			/*line warp.go:97*/ u1, v1 := locate(t39, t40, y)
 			t44 := &m2
 			/*line warp.go:98*/ u2, v2 := locate(t44, x, t46)
@@ -7739,18 +6452,13 @@ func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw in
 			result05 := math.Min(size, 16)
 			t60 := host.Int64[int](math.Ceil(result05 - 1e-09))
 			n := min(max(t60, 1), 16)
-			/*line warp.go:101:70000*/ for channel3 := 0; channel3 < c; channel3++ {
-				/*line warp.go:102:70000*/ if r.Halted() {
-					/*line warp.go:101*/ r.Halt()
-				}
-//line warp.go:102:70000
+			/*line :101:1000*/ for channel3 := 0; channel3 < c; channel3++ {
+				/*line warp.go:101*/ r.CheckHalt()
 				var sum float32
 				t63 := n * n
-				/*line warp.go:104:70000*/ for k := 0; k < t63; k++ {
-					/*line warp.go:105:70000*/ if r.Halted() {
-						/*line warp.go:103*/ r.Halt()
-					}
-					/*line warp.go:104:70000*/ j := host.Div(k, n)
+				/*line :104:500*/ for k := 0; k < t63; k++ {
+					/*line warp.go:103*/ r.CheckHalt()
+					j := host.Div(k, n)
 					i := k - j*n
 					t64 := &m2
 					t65 := x + (float64(i)+0.5)/float64(n) - 0.5
@@ -7759,43 +6467,33 @@ func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw in
 					result06 := quernFunc2Warp[T](mode, value, u3, v3, channel3, w, h, c, srcStride, src)
 					sum += result06
 				}
-				/*line warp.go:109:70000*/ t80 := sum / float32(n*n)
-				/*line warp.go:109*/ result07 := quernFunc1Warp[T](t80)
+				/*line :109:500*/ t80 := sum / float32(n*n)
+				/*line warp.go:109*/ result07 := quernFunc1Bilateral[T](t80)
 				/*line warp.go:109*/ out[channel3] = result07
 			}
 		}
-	} /*line quern_gen.go:7767:1*/
-}
-
-// quernFunc1Warp is kernels.round.
-func quernFunc1Warp[T uint8 | uint16](v float32) T {
-	c := T(1)
-	size := c / 2
-	/*line boundary.go:52*/ if size == 0 {
-		v = float32(math.RoundToEven(float64(v)))
-	}
-	return host.Narrow[T](v) /*line quern_gen.go:7777:1*/
+	} /*line quern_gen.go:6475:1*/
 }
 
 // quernFunc2Warp is kernels.bilinear.
-func quernFunc2Warp[T uint8 | uint16](mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []T) float32 {
+func quernFunc2Warp[T uint8 | uint16 | float32](mode int, value float32, u, v float64, channel, w, h, c, stride int, src []T) float32 {
 	/*line warp.go:46*/ t1 := u
-	/*line warp.go:46*/ result0, result1 := quernFunc3Warp[T](t1)
+	/*line warp.go:46*/ result0, result1 := quernFunc1ResizeLinear(t1)
 	x := result0
 	fx := result1
 	/*line warp.go:47*/ t4 := v
-	/*line warp.go:47*/ result02, result12 := quernFunc3Warp[T](t4)
+	/*line warp.go:47*/ result02, result12 := quernFunc1ResizeLinear(t4)
 	y := result02
 	fy := result12
 	/*line warp.go:48*/ p := [2]float32{}
 	q := [2]float32{}
-	/*line warp.go:49:70000*/ if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
+	/*line :49:2500*/ if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
 		i := y*stride + x*c + channel
 		p = [2]float32{float32(src[i]), float32(src[i+c])}
 		q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
-//line warp.go:53:70000
+//line :53:1000
 	} else {
-		/*line warp.go:54:70000*/ t7 := mode
+		/*line :54:1500*/ t7 := mode
 		t8 := value
 		t9 := x
 		t10 := y
@@ -7844,51 +6542,30 @@ func quernFunc2Warp[T uint8 | uint16](mode int, value float32, u float64, v floa
 		/*line warp.go:57*/ result06 := at[T](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
 		q[1] = result06
 	}
-	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:7848:1*/
-}
-
-// quernFunc3Warp is kernels.split.
-func quernFunc3Warp[T uint8 | uint16](u float64) (int, float32) {
-	/*line warp.go:32*/ f := math.Floor(u)
-	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:7855:1*/
+	/*line :59:1000*/ top := p[0] + fx*(p[1]-p[0])
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:6546:1*/
 }
 
 func quernHostWarp_float32(r *host.Run) {
-	m := host.Value[[9]float64](r, 0)
-	interpolation := host.Value[int](r, 1)
-	mode := host.Value[int](r, 2)
-	value := host.Value[float32](r, 3)
-	dw := host.Value[int](r, 4)
-	dh := host.Value[int](r, 5)
-	w := host.Value[int](r, 6)
-	h := host.Value[int](r, 7)
-	c := host.Value[int](r, 8)
-	srcStride := host.Value[int](r, 9)
-	dstStride := host.Value[int](r, 10)
-	src := host.Slice[float32](r, 11)
-	dst := host.Slice[float32](r, 12)
+	m, interpolation, mode, value, dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				py := base2 + threadY
-				y := float64(py)
-				start := py * dstStride
-				t46 := y + 1
-				quernRow1Warp_float32(r, &m, base, dw, py, dh, y, dst, start, c, interpolation, mode, w, h, value, src, srcStride, t46, width)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			py := base2 + threadY
+			y := float64(py)
+			start := py * dstStride
+			t46 := y + 1
+			quernRow1Warp_float32(r, &m, base, dw, py, dh, y, dst, start, c, interpolation, mode, w, h, value, src, srcStride, t46, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int, dh int, y float64, dst []float32, start int, c int, interpolation int, mode int, w int, h int, value float32, src []float32, srcStride int, t46 float64, width int) {
+func quernRow1Warp_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, y float64, dst []float32, start, c, interpolation, mode, w, h int, value float32, src []float32, srcStride int, t46 float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
@@ -7899,7 +6576,7 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int,
 		/*line warp.go:74*/ if px >= dw || py >= dh {
 			continue
 		}
-		/*line warp.go:78:70000*/ t3 := &m2
+		/*line :78:1500*/ t3 := &m2
 		/*line warp.go:78*/ u, v := locate(t3, x, y)
 		out := dst[t8:]
 		/*line warp.go:81*/ if interpolation == 0 {
@@ -7909,21 +6586,21 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int,
 			/*line warp.go:83*/ iy = inside(mode, iy, h)
 			for channel := 0; channel < c; channel++ {
 				p := round[float32](value)
-				/*line warp.go:86:70000*/ if ix >= 0 && iy >= 0 {
+				/*line :86:500*/ if ix >= 0 && iy >= 0 {
 					p = src[iy*srcStride+ix*c+channel]
 				}
-				/*line warp.go:89:70000*/ out[channel] = p
+				/*line :89:500*/ out[channel] = p
 			}
-//line warp.go:91:70000
+//line warp.go:91
 		} else if interpolation == 1 {
-			/*line warp.go:92:70000*/ for channel2 := 0; channel2 < c; channel2++ {
-				result0 := quernFunc1Warp_float32(mode, value, u, v, channel2, w, h, c, srcStride, src)
+			/*line :92:1000*/ for channel2 := 0; channel2 < c; channel2++ {
+				result0 := quernFunc2Warp[float32](mode, value, u, v, channel2, w, h, c, srcStride, src)
 				/*line warp.go:93*/ result02 := round[float32](result0)
 				/*line warp.go:93*/ out[channel2] = result02
 			}
-//line warp.go:95:70000
+//line :95:1500
 		} else {
-			/*line warp.go:97:70000*/ t39 := &m2
+			/*line :97:500*/ t39 := &m2
 			/*line warp.go:97*/ u1, v1 := locate(t39, t40, y)
 			t44 := &m2
 			/*line warp.go:98*/ u2, v2 := locate(t44, x, t46)
@@ -7937,110 +6614,27 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int,
 			result05 := math.Min(size, 16)
 			t60 := host.Int64[int](math.Ceil(result05 - 1e-09))
 			n := min(max(t60, 1), 16)
-			/*line warp.go:101:70000*/ for channel3 := 0; channel3 < c; channel3++ {
-				/*line warp.go:102:70000*/ if r.Halted() {
-					/*line warp.go:101*/ r.Halt()
-				}
-//line warp.go:102:70000
+			/*line :101:1000*/ for channel3 := 0; channel3 < c; channel3++ {
+				/*line warp.go:101*/ r.CheckHalt()
 				var sum float32
 				t63 := n * n
-				/*line warp.go:104:70000*/ for k := 0; k < t63; k++ {
-					/*line warp.go:105:70000*/ if r.Halted() {
-						/*line warp.go:103*/ r.Halt()
-					}
-					/*line warp.go:104:70000*/ j := host.Div(k, n)
+				/*line :104:500*/ for k := 0; k < t63; k++ {
+					/*line warp.go:103*/ r.CheckHalt()
+					j := host.Div(k, n)
 					i := k - j*n
 					t64 := &m2
 					t65 := x + (float64(i)+0.5)/float64(n) - 0.5
 					t66 := y + (float64(j)+0.5)/float64(n) - 0.5
 					/*line warp.go:106*/ u3, v3 := locate(t64, t65, t66)
-					result06 := quernFunc1Warp_float32(mode, value, u3, v3, channel3, w, h, c, srcStride, src)
+					result06 := quernFunc2Warp[float32](mode, value, u3, v3, channel3, w, h, c, srcStride, src)
 					sum += result06
 				}
-				/*line warp.go:109:70000*/ t80 := sum / float32(n*n)
+				/*line :109:500*/ t80 := sum / float32(n*n)
 				/*line warp.go:109*/ result07 := round[float32](t80)
 				/*line warp.go:109*/ out[channel3] = result07
 			}
 		}
-	} /*line quern_gen.go:7965:1*/
-}
-
-// quernFunc1Warp_float32 is kernels.bilinear.
-func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []float32) float32 {
-	/*line warp.go:46*/ t1 := u
-	/*line warp.go:46*/ result0, result1 := quernFunc2Warp_float32(t1)
-	x := result0
-	fx := result1
-	/*line warp.go:47*/ t4 := v
-	/*line warp.go:47*/ result02, result12 := quernFunc2Warp_float32(t4)
-	y := result02
-	fy := result12
-	/*line warp.go:48*/ p := [2]float32{}
-	q := [2]float32{}
-	/*line warp.go:49:70000*/ if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
-		i := y*stride + x*c + channel
-		p = [2]float32{float32(src[i]), float32(src[i+c])}
-		q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
-//line warp.go:53:70000
-	} else {
-		/*line warp.go:54:70000*/ t7 := mode
-		t8 := value
-		t9 := x
-		t10 := y
-		t11 := channel
-		t12 := w
-		t13 := h
-		t14 := c
-		t15 := stride
-		t16 := src
-		/*line warp.go:54*/ result03 := at[float32](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
-		p[0] = result03
-		/*line warp.go:55*/ t18 := mode
-		t19 := value
-		t20 := x + 1
-		t21 := y
-		t22 := channel
-		t23 := w
-		t24 := h
-		t25 := c
-		t26 := stride
-		t27 := src
-		/*line warp.go:55*/ result04 := at[float32](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
-		p[1] = result04
-		/*line warp.go:56*/ t29 := mode
-		t30 := value
-		t31 := x
-		t32 := y + 1
-		t33 := channel
-		t34 := w
-		t35 := h
-		t36 := c
-		t37 := stride
-		t38 := src
-		/*line warp.go:56*/ result05 := at[float32](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
-		q[0] = result05
-		/*line warp.go:57*/ t40 := mode
-		t41 := value
-		t42 := x + 1
-		t43 := y + 1
-		t44 := channel
-		t45 := w
-		t46 := h
-		t47 := c
-		t48 := stride
-		t49 := src
-		/*line warp.go:57*/ result06 := at[float32](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
-		q[1] = result06
-	}
-	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:8036:1*/
-}
-
-// quernFunc2Warp_float32 is kernels.split.
-func quernFunc2Warp_float32(u float64) (int, float32) {
-	/*line warp.go:32*/ f := math.Floor(u)
-	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8043:1*/
+	} /*line quern_gen.go:6637:1*/
 }
 
 func quernPlainWarpCubic[T uint8 | uint16 | float32](r *host.Run) {
@@ -8049,152 +6643,40 @@ func quernPlainWarpCubic[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostWarpCubic[T uint8 | uint16](r *host.Run) {
-	m := host.Value[[9]float64](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[float32](r, 2)
-	dw := host.Value[int](r, 3)
-	dh := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	h := host.Value[int](r, 6)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	dstStride := host.Value[int](r, 9)
-	src := host.Slice[T](r, 10)
-	dst := host.Slice[T](r, 11)
-	rows := host.Shared[[8][256]float32](r, 0)
-	columns := host.Shared[[8][256]int32](r, 1)
+	m, mode, value, dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
+	rows, columns := host.Shared[[8][256]float32](r, 0), host.Shared[[8][256]int32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				py := base2 + threadY
-				t3 := float64(py)
-				start := py * dstStride
-				start2 := threadY * 32
-				quernRow1WarpCubic[T](r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			py := base2 + threadY
+			t3 := float64(py)
+			start := py * dstStride
+			start2 := threadY * 32
+			quernRow1WarpCubic[T](r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw int, py int, dh int, t3 float64, dst []T, start int, c int, rows *[8][256]float32, start2 int, mode int, w int, columns *[8][256]int32, value float32, h int, srcStride int, src []T) {
-	if start2 >= 0 && 32 <= 256-start2 {
-		row2 := (*[32]float32)(rows[0][start2:])
-		row3 := (*[32]float32)(rows[1][start2:])
-		row4 := (*[32]float32)(rows[2][start2:])
-		row5 := (*[32]float32)(rows[3][start2:])
-		row6 := (*[32]int32)(columns[0][start2:])
-		row7 := (*[32]int32)(columns[1][start2:])
-		row8 := (*[32]int32)(columns[2][start2:])
-		row9 := (*[32]int32)(columns[3][start2:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			px := base + threadX
-			t2 := float64(px)
-			t31 := start + px*c
-			id := start2 + threadX
-			/*line warp.go:117*/ m2 := *m
-			/*line warp.go:121:70000*/ if px >= dw || py >= dh {
-				continue
-			}
-			/*line warp.go:124*/ t1 := &m2
-			/*line warp.go:124*/ u, v := locate(t1, t2, t3)
-			x, fx := quernFunc1WarpCubic[T](u)
-			y, fy := quernFunc1WarpCubic[T](v)
-			/*line warp.go:175*/ g := 1 - fx
-			result := -0.75 * fx * (1 - fx) * (1 - fx)
-			result2 := (1.25*fx-2.25)*fx*fx + 1
-			result3 := (1.25*g-2.25)*g*g + 1
-			/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-			/*line warp.go:178*/ result0 := [8]float32{result, result2, result3, result4}
-			/*line warp.go:175*/ g2 := 1 - fy
-			result5 := -0.75 * fy * (1 - fy) * (1 - fy)
-			result6 := (1.25*fy-2.25)*fy*fy + 1
-			result7 := (1.25*g2-2.25)*g2*g2 + 1
-			/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-			/*line warp.go:178*/ result02 := [8]float32{result5, result6, result7, result8}
-			/*line warp.go:127*/ wx := result0
-			wy := result02
-			/*line warp.go:128*/ t20 := &wx
-			t21 := &wy
-			t24 := x - 1
-			t25 := y - 1
-			/*line warp.go:128*/ t32 := dst[t31:]
-			/*line warp.go:138*/ row2[threadX] = t21[0]
-			row3[threadX] = t21[1]
-			row4[threadX] = t21[2]
-			row5[threadX] = t21[3]
-			/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
-				t22 := t24 + k
-				/*line warp.go:142*/ result03 := inside(mode, t22, w)
-				/*line warp.go:142*/ columns[k][id] = int32(result03)
-			}
-			/*line warp.go:147*/ at_0 := int(row6[threadX])
-			at_1 := int(row7[threadX])
-			at_2 := int(row8[threadX])
-			at_3 := int(row9[threadX])
-			/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:151:70000*/ if r.Halted() {
-					/*line warp.go:150*/ r.Halt()
-				}
-//line warp.go:151:70000
-				var sum float32
-				/*line warp.go:153*/ for j := 0; j < 4; j++ {
-					line := value
-					t6 := t25 + j
-					/*line warp.go:155*/ yy := inside(mode, t6, h)
-					/*line warp.go:156:70000*/ if yy >= 0 {
-						/*line warp.go:156*/ t9 := yy*srcStride + channel
-						/*line warp.go:156*/ row := src[t9:]
-						line = 0
-						/*line warp.go:160*/ p := value
-						/*line warp.go:161:70000*/ if at_0 >= 0 {
-							p = float32(row[at_0*c])
-						}
-						/*line warp.go:164:70000*/ line += t20[0] * p
-						/*line warp.go:160*/ p2 := value
-						/*line warp.go:161:70000*/ if at_1 >= 0 {
-							p2 = float32(row[at_1*c])
-						}
-						/*line warp.go:164:70000*/ line += t20[1] * p2
-						/*line warp.go:160*/ p3 := value
-						/*line warp.go:161:70000*/ if at_2 >= 0 {
-							p3 = float32(row[at_2*c])
-						}
-						/*line warp.go:164:70000*/ line += t20[2] * p3
-						/*line warp.go:160*/ p4 := value
-						/*line warp.go:161:70000*/ if at_3 >= 0 {
-							p4 = float32(row[at_3*c])
-						}
-						/*line warp.go:164:70000*/ line += t20[3] * p4
-					}
-					/*line warp.go:167:70000*/ sum += rows[j][id] * line
-				}
-				/*line warp.go:169:70000*/ result04 := quernFunc2WarpCubic[T](sum)
-				/*line warp.go:169*/ t32[channel] = result04
-			}
-		}
-		/*line warp.go:172:70000*/ return
-	}
-	/*line warp.go:174*/ for threadX := range 32 {
+func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []T, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []T) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
 		t2 := float64(px)
 		t31 := start + px*c
 		id := start2 + threadX
 		/*line warp.go:117*/ m2 := *m
-		/*line warp.go:121:70000*/ if px >= dw || py >= dh {
+		/*line :121:1000*/ if px >= dw || py >= dh {
 			continue
 		}
 		/*line warp.go:124*/ t1 := &m2
 		/*line warp.go:124*/ u, v := locate(t1, t2, t3)
-		x, fx := quernFunc1WarpCubic[T](u)
-		y, fy := quernFunc1WarpCubic[T](v)
+		x, fx := quernFunc1ResizeLinear(u)
+		y, fy := quernFunc1ResizeLinear(v)
 		/*line warp.go:175*/ g := 1 - fx
 		result := -0.75 * fx * (1 - fx) * (1 - fx)
 		result2 := (1.25*fx-2.25)*fx*fx + 1
@@ -8218,7 +6700,7 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 		/*line warp.go:138*/ rows[1][id] = t21[1]
 		/*line warp.go:138*/ rows[2][id] = t21[2]
 		/*line warp.go:138*/ rows[3][id] = t21[3]
-		/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
+		/*line :141:1000*/ for k := 0; k < 4; k++ {
 			t22 := t24 + k
 			/*line warp.go:142*/ result03 := inside(mode, t22, w)
 			/*line warp.go:142*/ columns[k][id] = int32(result03)
@@ -8227,213 +6709,81 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 		/*line warp.go:147*/ at_1 := int(columns[1][id])
 		/*line warp.go:147*/ at_2 := int(columns[2][id])
 		/*line warp.go:147*/ at_3 := int(columns[3][id])
-		/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
-			/*line warp.go:151:70000*/ if r.Halted() {
-				/*line warp.go:150*/ r.Halt()
-			}
-//line warp.go:151:70000
+		/*line warp.go:150*/ for channel := 0; channel < c; channel++ {
+			/*line warp.go:150*/ r.CheckHalt()
 			var sum float32
 			/*line warp.go:153*/ for j := 0; j < 4; j++ {
 				line := value
 				t6 := t25 + j
 				/*line warp.go:155*/ yy := inside(mode, t6, h)
-				/*line warp.go:156:70000*/ if yy >= 0 {
+				/*line :156:500*/ if yy >= 0 {
 					/*line warp.go:156*/ t9 := yy*srcStride + channel
 					/*line warp.go:156*/ row := src[t9:]
 					line = 0
 					/*line warp.go:160*/ p := value
-					/*line warp.go:161:70000*/ if at_0 >= 0 {
+					/*line :161:500*/ if at_0 >= 0 {
 						p = float32(row[at_0*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[0] * p
+					/*line warp.go:164*/ line += t20[0] * p
 					/*line warp.go:160*/ p2 := value
-					/*line warp.go:161:70000*/ if at_1 >= 0 {
+					/*line :161:500*/ if at_1 >= 0 {
 						p2 = float32(row[at_1*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[1] * p2
+					/*line warp.go:164*/ line += t20[1] * p2
 					/*line warp.go:160*/ p3 := value
-					/*line warp.go:161:70000*/ if at_2 >= 0 {
+					/*line :161:500*/ if at_2 >= 0 {
 						p3 = float32(row[at_2*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[2] * p3
+					/*line warp.go:164*/ line += t20[2] * p3
 					/*line warp.go:160*/ p4 := value
-					/*line warp.go:161:70000*/ if at_3 >= 0 {
+					/*line :161:500*/ if at_3 >= 0 {
 						p4 = float32(row[at_3*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[3] * p4
+					/*line warp.go:164*/ line += t20[3] * p4
 				}
-				/*line warp.go:167:70000*/ sum += rows[j][id] * line
+				/*line :167:500*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:70000*/ result04 := quernFunc2WarpCubic[T](sum)
+			/*line :169:500*/ result04 := quernFunc1Bilateral[T](sum)
 			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:8270:1*/
-}
-
-// quernFunc1WarpCubic is kernels.split.
-func quernFunc1WarpCubic[T uint8 | uint16](u float64) (int, float32) {
-	/*line warp.go:32*/ f := math.Floor(u)
-	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8277:1*/
-}
-
-// quernFunc2WarpCubic is kernels.round.
-func quernFunc2WarpCubic[T uint8 | uint16](v float32) T {
-	c := T(1)
-	size := c / 2
-	/*line boundary.go:52*/ if size == 0 {
-		v = float32(math.RoundToEven(float64(v)))
-	}
-	return host.Narrow[T](v) /*line quern_gen.go:8287:1*/
+	} /*line quern_gen.go:6749:1*/
 }
 
 func quernHostWarpCubic_float32(r *host.Run) {
-	m := host.Value[[9]float64](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[float32](r, 2)
-	dw := host.Value[int](r, 3)
-	dh := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	h := host.Value[int](r, 6)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	dstStride := host.Value[int](r, 9)
-	src := host.Slice[float32](r, 10)
-	dst := host.Slice[float32](r, 11)
-	rows := host.Shared[[8][256]float32](r, 0)
-	columns := host.Shared[[8][256]int32](r, 1)
+	m, mode, value, dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
+	rows, columns := host.Shared[[8][256]float32](r, 0), host.Shared[[8][256]int32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				py := base2 + threadY
-				t3 := float64(py)
-				start := py * dstStride
-				start2 := threadY * 32
-				quernRow1WarpCubic_float32(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			py := base2 + threadY
+			t3 := float64(py)
+			start := py * dstStride
+			start2 := threadY * 32
+			quernRow1WarpCubic_float32(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py int, dh int, t3 float64, dst []float32, start int, c int, rows *[8][256]float32, start2 int, mode int, w int, columns *[8][256]int32, value float32, h int, srcStride int, src []float32) {
-	if start2 >= 0 && 32 <= 256-start2 {
-		row2 := (*[32]float32)(rows[0][start2:])
-		row3 := (*[32]float32)(rows[1][start2:])
-		row4 := (*[32]float32)(rows[2][start2:])
-		row5 := (*[32]float32)(rows[3][start2:])
-		row6 := (*[32]int32)(columns[0][start2:])
-		row7 := (*[32]int32)(columns[1][start2:])
-		row8 := (*[32]int32)(columns[2][start2:])
-		row9 := (*[32]int32)(columns[3][start2:])
-		for threadX := range 32 {
-			r.ThreadIdx.X = threadX
-			px := base + threadX
-			t2 := float64(px)
-			t31 := start + px*c
-			id := start2 + threadX
-			/*line warp.go:117*/ m2 := *m
-			/*line warp.go:121:70000*/ if px >= dw || py >= dh {
-				continue
-			}
-			/*line warp.go:124*/ t1 := &m2
-			/*line warp.go:124*/ u, v := locate(t1, t2, t3)
-			x, fx := quernFunc1WarpCubic_float32(u)
-			y, fy := quernFunc1WarpCubic_float32(v)
-			/*line warp.go:175*/ g := 1 - fx
-			result := -0.75 * fx * (1 - fx) * (1 - fx)
-			result2 := (1.25*fx-2.25)*fx*fx + 1
-			result3 := (1.25*g-2.25)*g*g + 1
-			/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-			/*line warp.go:178*/ result0 := [8]float32{result, result2, result3, result4}
-			/*line warp.go:175*/ g2 := 1 - fy
-			result5 := -0.75 * fy * (1 - fy) * (1 - fy)
-			result6 := (1.25*fy-2.25)*fy*fy + 1
-			result7 := (1.25*g2-2.25)*g2*g2 + 1
-			/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-			/*line warp.go:178*/ result02 := [8]float32{result5, result6, result7, result8}
-			/*line warp.go:127*/ wx := result0
-			wy := result02
-			/*line warp.go:128*/ t20 := &wx
-			t21 := &wy
-			t24 := x - 1
-			t25 := y - 1
-			/*line warp.go:128*/ t32 := dst[t31:]
-			/*line warp.go:138*/ row2[threadX] = t21[0]
-			row3[threadX] = t21[1]
-			row4[threadX] = t21[2]
-			row5[threadX] = t21[3]
-			/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
-				t22 := t24 + k
-				/*line warp.go:142*/ result03 := inside(mode, t22, w)
-				/*line warp.go:142*/ columns[k][id] = int32(result03)
-			}
-			/*line warp.go:147*/ at_0 := int(row6[threadX])
-			at_1 := int(row7[threadX])
-			at_2 := int(row8[threadX])
-			at_3 := int(row9[threadX])
-			/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:151:70000*/ if r.Halted() {
-					/*line warp.go:150*/ r.Halt()
-				}
-//line warp.go:151:70000
-				var sum float32
-				/*line warp.go:153*/ for j := 0; j < 4; j++ {
-					line := value
-					t6 := t25 + j
-					/*line warp.go:155*/ yy := inside(mode, t6, h)
-					/*line warp.go:156:70000*/ if yy >= 0 {
-						/*line warp.go:156*/ t9 := yy*srcStride + channel
-						/*line warp.go:156*/ row := src[t9:]
-						line = 0
-						/*line warp.go:160*/ p := value
-						/*line warp.go:161:70000*/ if at_0 >= 0 {
-							p = row[at_0*c]
-						}
-						/*line warp.go:164:70000*/ line += t20[0] * p
-						/*line warp.go:160*/ p2 := value
-						/*line warp.go:161:70000*/ if at_1 >= 0 {
-							p2 = row[at_1*c]
-						}
-						/*line warp.go:164:70000*/ line += t20[1] * p2
-						/*line warp.go:160*/ p3 := value
-						/*line warp.go:161:70000*/ if at_2 >= 0 {
-							p3 = row[at_2*c]
-						}
-						/*line warp.go:164:70000*/ line += t20[2] * p3
-						/*line warp.go:160*/ p4 := value
-						/*line warp.go:161:70000*/ if at_3 >= 0 {
-							p4 = row[at_3*c]
-						}
-						/*line warp.go:164:70000*/ line += t20[3] * p4
-					}
-					/*line warp.go:167:70000*/ sum += rows[j][id] * line
-				}
-				/*line warp.go:169:70000*/ result04 := round[float32](sum)
-				/*line warp.go:169*/ t32[channel] = result04
-			}
-		}
-		/*line warp.go:172:70000*/ return
-	}
-	/*line warp.go:174*/ for threadX := range 32 {
+func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []float32, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []float32) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
 		t2 := float64(px)
 		t31 := start + px*c
 		id := start2 + threadX
 		/*line warp.go:117*/ m2 := *m
-		/*line warp.go:121:70000*/ if px >= dw || py >= dh {
+		/*line :121:1000*/ if px >= dw || py >= dh {
 			continue
 		}
 		/*line warp.go:124*/ t1 := &m2
 		/*line warp.go:124*/ u, v := locate(t1, t2, t3)
-		x, fx := quernFunc1WarpCubic_float32(u)
-		y, fy := quernFunc1WarpCubic_float32(v)
+		x, fx := quernFunc1ResizeLinear(u)
+		y, fy := quernFunc1ResizeLinear(v)
 		/*line warp.go:175*/ g := 1 - fx
 		result := -0.75 * fx * (1 - fx) * (1 - fx)
 		result2 := (1.25*fx-2.25)*fx*fx + 1
@@ -8457,7 +6807,7 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 		/*line warp.go:138*/ rows[1][id] = t21[1]
 		/*line warp.go:138*/ rows[2][id] = t21[2]
 		/*line warp.go:138*/ rows[3][id] = t21[3]
-		/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
+		/*line :141:1000*/ for k := 0; k < 4; k++ {
 			t22 := t24 + k
 			/*line warp.go:142*/ result03 := inside(mode, t22, w)
 			/*line warp.go:142*/ columns[k][id] = int32(result03)
@@ -8466,54 +6816,44 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 		/*line warp.go:147*/ at_1 := int(columns[1][id])
 		/*line warp.go:147*/ at_2 := int(columns[2][id])
 		/*line warp.go:147*/ at_3 := int(columns[3][id])
-		/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
-			/*line warp.go:151:70000*/ if r.Halted() {
-				/*line warp.go:150*/ r.Halt()
-			}
-//line warp.go:151:70000
+		/*line warp.go:150*/ for channel := 0; channel < c; channel++ {
+			/*line warp.go:150*/ r.CheckHalt()
 			var sum float32
 			/*line warp.go:153*/ for j := 0; j < 4; j++ {
 				line := value
 				t6 := t25 + j
 				/*line warp.go:155*/ yy := inside(mode, t6, h)
-				/*line warp.go:156:70000*/ if yy >= 0 {
+				/*line :156:500*/ if yy >= 0 {
 					/*line warp.go:156*/ t9 := yy*srcStride + channel
 					/*line warp.go:156*/ row := src[t9:]
 					line = 0
 					/*line warp.go:160*/ p := value
-					/*line warp.go:161:70000*/ if at_0 >= 0 {
+					/*line :161:500*/ if at_0 >= 0 {
 						p = row[at_0*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[0] * p
+					/*line warp.go:164*/ line += t20[0] * p
 					/*line warp.go:160*/ p2 := value
-					/*line warp.go:161:70000*/ if at_1 >= 0 {
+					/*line :161:500*/ if at_1 >= 0 {
 						p2 = row[at_1*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[1] * p2
+					/*line warp.go:164*/ line += t20[1] * p2
 					/*line warp.go:160*/ p3 := value
-					/*line warp.go:161:70000*/ if at_2 >= 0 {
+					/*line :161:500*/ if at_2 >= 0 {
 						p3 = row[at_2*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[2] * p3
+					/*line warp.go:164*/ line += t20[2] * p3
 					/*line warp.go:160*/ p4 := value
-					/*line warp.go:161:70000*/ if at_3 >= 0 {
+					/*line :161:500*/ if at_3 >= 0 {
 						p4 = row[at_3*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[3] * p4
+					/*line warp.go:164*/ line += t20[3] * p4
 				}
-				/*line warp.go:167:70000*/ sum += rows[j][id] * line
+				/*line :167:500*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:70000*/ result04 := round[float32](sum)
+			/*line :169:500*/ result04 := round[float32](sum)
 			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:8509:1*/
-}
-
-// quernFunc1WarpCubic_float32 is kernels.split.
-func quernFunc1WarpCubic_float32(u float64) (int, float32) {
-	/*line warp.go:32*/ f := math.Floor(u)
-	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8516:1*/
+	} /*line quern_gen.go:6856:1*/
 }
 
 func quernPlainWarpLanczos[T uint8 | uint16 | float32](r *host.Run) {
@@ -8522,40 +6862,26 @@ func quernPlainWarpLanczos[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostWarpLanczos[T uint8 | uint16](r *host.Run) {
-	m := host.Value[[9]float64](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[float32](r, 2)
-	dw := host.Value[int](r, 3)
-	dh := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	h := host.Value[int](r, 6)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	dstStride := host.Value[int](r, 9)
-	src := host.Slice[T](r, 10)
-	dst := host.Slice[T](r, 11)
-	rows := host.Shared[[8][256]float32](r, 0)
-	columns := host.Shared[[8][256]int32](r, 1)
+	m, mode, value, dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
+	rows, columns := host.Shared[[8][256]float32](r, 0), host.Shared[[8][256]int32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				py := base2 + threadY
-				t3 := float64(py)
-				start := py * dstStride
-				start2 := threadY * 32
-				quernRow1WarpLanczos[T](r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			py := base2 + threadY
+			t3 := float64(py)
+			start := py * dstStride
+			start2 := threadY * 32
+			quernRow1WarpLanczos[T](r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw int, py int, dh int, t3 float64, dst []T, start int, c int, rows *[8][256]float32, start2 int, mode int, w int, columns *[8][256]int32, value float32, h int, srcStride int, src []T) {
+func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []T, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []T) {
 	if start2 >= 0 && 32 <= 256-start2 {
 		row2 := (*[32]float32)(rows[0][start2:])
 		row3 := (*[32]float32)(rows[1][start2:])
@@ -8580,13 +6906,13 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 			t31 := start + px*c
 			id := start2 + threadX
 			/*line warp.go:184*/ m2 := *m
-			/*line warp.go:188:70000*/ if px >= dw || py >= dh {
+			/*line :188:500*/ if px >= dw || py >= dh {
 				continue
 			}
 			/*line warp.go:191*/ t1 := &m2
 			/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-			x, fx := quernFunc1WarpLanczos[T](u)
-			y, fy := quernFunc1WarpLanczos[T](v)
+			x, fx := quernFunc1ResizeLinear(u)
+			y, fy := quernFunc1ResizeLinear(v)
 			result0 := lanczosWeights(fx)
 			/*line warp.go:194*/ result02 := lanczosWeights(fy)
 			wx := result0
@@ -8604,7 +6930,7 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 			row7[threadX] = t21[5]
 			row8[threadX] = t21[6]
 			row9[threadX] = t21[7]
-			/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
+			/*line :141:1000*/ for k := 0; k < 8; k++ {
 				t22 := t24 + k
 				/*line warp.go:142*/ result03 := inside(mode, t22, w)
 				/*line warp.go:142*/ columns[k][id] = int32(result03)
@@ -8617,83 +6943,80 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 			at_5 := int(row15[threadX])
 			at_6 := int(row16[threadX])
 			at_7 := int(row17[threadX])
-			/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:151:70000*/ if r.Halted() {
-					/*line warp.go:150*/ r.Halt()
-				}
-//line warp.go:151:70000
+			/*line warp.go:150*/ for channel := 0; channel < c; channel++ {
+				/*line warp.go:150*/ r.CheckHalt()
 				var sum float32
 				/*line warp.go:153*/ for j := 0; j < 8; j++ {
 					line := value
 					t6 := t25 + j
 					/*line warp.go:155*/ yy := inside(mode, t6, h)
-					/*line warp.go:156:70000*/ if yy >= 0 {
+					/*line :156:500*/ if yy >= 0 {
 						/*line warp.go:156*/ t9 := yy*srcStride + channel
 						/*line warp.go:156*/ row := src[t9:]
 						line = 0
 						/*line warp.go:160*/ p := value
-						/*line warp.go:161:70000*/ if at_0 >= 0 {
+						/*line :161:500*/ if at_0 >= 0 {
 							p = float32(row[at_0*c])
 						}
-						/*line warp.go:164:70000*/ line += t20[0] * p
+						/*line warp.go:164*/ line += t20[0] * p
 						/*line warp.go:160*/ p2 := value
-						/*line warp.go:161:70000*/ if at_1 >= 0 {
+						/*line :161:500*/ if at_1 >= 0 {
 							p2 = float32(row[at_1*c])
 						}
-						/*line warp.go:164:70000*/ line += t20[1] * p2
+						/*line warp.go:164*/ line += t20[1] * p2
 						/*line warp.go:160*/ p3 := value
-						/*line warp.go:161:70000*/ if at_2 >= 0 {
+						/*line :161:500*/ if at_2 >= 0 {
 							p3 = float32(row[at_2*c])
 						}
-						/*line warp.go:164:70000*/ line += t20[2] * p3
+						/*line warp.go:164*/ line += t20[2] * p3
 						/*line warp.go:160*/ p4 := value
-						/*line warp.go:161:70000*/ if at_3 >= 0 {
+						/*line :161:500*/ if at_3 >= 0 {
 							p4 = float32(row[at_3*c])
 						}
-						/*line warp.go:164:70000*/ line += t20[3] * p4
+						/*line warp.go:164*/ line += t20[3] * p4
 						/*line warp.go:160*/ p5 := value
-						/*line warp.go:161:70000*/ if at_4 >= 0 {
+						/*line :161:500*/ if at_4 >= 0 {
 							p5 = float32(row[at_4*c])
 						}
-						/*line warp.go:164:70000*/ line += t20[4] * p5
+						/*line warp.go:164*/ line += t20[4] * p5
 						/*line warp.go:160*/ p6 := value
-						/*line warp.go:161:70000*/ if at_5 >= 0 {
+						/*line :161:500*/ if at_5 >= 0 {
 							p6 = float32(row[at_5*c])
 						}
-						/*line warp.go:164:70000*/ line += t20[5] * p6
+						/*line warp.go:164*/ line += t20[5] * p6
 						/*line warp.go:160*/ p7 := value
-						/*line warp.go:161:70000*/ if at_6 >= 0 {
+						/*line :161:500*/ if at_6 >= 0 {
 							p7 = float32(row[at_6*c])
 						}
-						/*line warp.go:164:70000*/ line += t20[6] * p7
+						/*line warp.go:164*/ line += t20[6] * p7
 						/*line warp.go:160*/ p8 := value
-						/*line warp.go:161:70000*/ if at_7 >= 0 {
+						/*line :161:500*/ if at_7 >= 0 {
 							p8 = float32(row[at_7*c])
 						}
-						/*line warp.go:164:70000*/ line += t20[7] * p8
+						/*line warp.go:164*/ line += t20[7] * p8
 					}
-					/*line warp.go:167:70000*/ sum += rows[j][id] * line
+					/*line :167:500*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:70000*/ result04 := quernFunc2WarpLanczos[T](sum)
+				/*line :169:500*/ result04 := quernFunc1Bilateral[T](sum)
 				/*line warp.go:169*/ t32[channel] = result04
 			}
 		}
-		/*line warp.go:172:70000*/ return
+		return
 	}
-	/*line warp.go:174*/ for threadX := range 32 {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
 		t2 := float64(px)
 		t31 := start + px*c
 		id := start2 + threadX
 		/*line warp.go:184*/ m2 := *m
-		/*line warp.go:188:70000*/ if px >= dw || py >= dh {
+		/*line :188:500*/ if px >= dw || py >= dh {
 			continue
 		}
 		/*line warp.go:191*/ t1 := &m2
 		/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-		x, fx := quernFunc1WarpLanczos[T](u)
-		y, fy := quernFunc1WarpLanczos[T](v)
+		x, fx := quernFunc1ResizeLinear(u)
+		y, fy := quernFunc1ResizeLinear(v)
 		result0 := lanczosWeights(fx)
 		/*line warp.go:194*/ result02 := lanczosWeights(fy)
 		wx := result0
@@ -8711,7 +7034,7 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 		/*line warp.go:138*/ rows[5][id] = t21[5]
 		/*line warp.go:138*/ rows[6][id] = t21[6]
 		/*line warp.go:138*/ rows[7][id] = t21[7]
-		/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
+		/*line :141:1000*/ for k := 0; k < 8; k++ {
 			t22 := t24 + k
 			/*line warp.go:142*/ result03 := inside(mode, t22, w)
 			/*line warp.go:142*/ columns[k][id] = int32(result03)
@@ -8724,121 +7047,87 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 		/*line warp.go:147*/ at_5 := int(columns[5][id])
 		/*line warp.go:147*/ at_6 := int(columns[6][id])
 		/*line warp.go:147*/ at_7 := int(columns[7][id])
-		/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
-			/*line warp.go:151:70000*/ if r.Halted() {
-				/*line warp.go:150*/ r.Halt()
-			}
-//line warp.go:151:70000
+		/*line warp.go:150*/ for channel := 0; channel < c; channel++ {
+			/*line warp.go:150*/ r.CheckHalt()
 			var sum float32
 			/*line warp.go:153*/ for j := 0; j < 8; j++ {
 				line := value
 				t6 := t25 + j
 				/*line warp.go:155*/ yy := inside(mode, t6, h)
-				/*line warp.go:156:70000*/ if yy >= 0 {
+				/*line :156:500*/ if yy >= 0 {
 					/*line warp.go:156*/ t9 := yy*srcStride + channel
 					/*line warp.go:156*/ row := src[t9:]
 					line = 0
 					/*line warp.go:160*/ p := value
-					/*line warp.go:161:70000*/ if at_0 >= 0 {
+					/*line :161:500*/ if at_0 >= 0 {
 						p = float32(row[at_0*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[0] * p
+					/*line warp.go:164*/ line += t20[0] * p
 					/*line warp.go:160*/ p2 := value
-					/*line warp.go:161:70000*/ if at_1 >= 0 {
+					/*line :161:500*/ if at_1 >= 0 {
 						p2 = float32(row[at_1*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[1] * p2
+					/*line warp.go:164*/ line += t20[1] * p2
 					/*line warp.go:160*/ p3 := value
-					/*line warp.go:161:70000*/ if at_2 >= 0 {
+					/*line :161:500*/ if at_2 >= 0 {
 						p3 = float32(row[at_2*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[2] * p3
+					/*line warp.go:164*/ line += t20[2] * p3
 					/*line warp.go:160*/ p4 := value
-					/*line warp.go:161:70000*/ if at_3 >= 0 {
+					/*line :161:500*/ if at_3 >= 0 {
 						p4 = float32(row[at_3*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[3] * p4
+					/*line warp.go:164*/ line += t20[3] * p4
 					/*line warp.go:160*/ p5 := value
-					/*line warp.go:161:70000*/ if at_4 >= 0 {
+					/*line :161:500*/ if at_4 >= 0 {
 						p5 = float32(row[at_4*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[4] * p5
+					/*line warp.go:164*/ line += t20[4] * p5
 					/*line warp.go:160*/ p6 := value
-					/*line warp.go:161:70000*/ if at_5 >= 0 {
+					/*line :161:500*/ if at_5 >= 0 {
 						p6 = float32(row[at_5*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[5] * p6
+					/*line warp.go:164*/ line += t20[5] * p6
 					/*line warp.go:160*/ p7 := value
-					/*line warp.go:161:70000*/ if at_6 >= 0 {
+					/*line :161:500*/ if at_6 >= 0 {
 						p7 = float32(row[at_6*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[6] * p7
+					/*line warp.go:164*/ line += t20[6] * p7
 					/*line warp.go:160*/ p8 := value
-					/*line warp.go:161:70000*/ if at_7 >= 0 {
+					/*line :161:500*/ if at_7 >= 0 {
 						p8 = float32(row[at_7*c])
 					}
-					/*line warp.go:164:70000*/ line += t20[7] * p8
+					/*line warp.go:164*/ line += t20[7] * p8
 				}
-				/*line warp.go:167:70000*/ sum += rows[j][id] * line
+				/*line :167:500*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:70000*/ result04 := quernFunc2WarpLanczos[T](sum)
+			/*line :169:500*/ result04 := quernFunc1Bilateral[T](sum)
 			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:8787:1*/
-}
-
-// quernFunc1WarpLanczos is kernels.split.
-func quernFunc1WarpLanczos[T uint8 | uint16](u float64) (int, float32) {
-	/*line warp.go:32*/ f := math.Floor(u)
-	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8794:1*/
-}
-
-// quernFunc2WarpLanczos is kernels.round.
-func quernFunc2WarpLanczos[T uint8 | uint16](v float32) T {
-	c := T(1)
-	size := c / 2
-	/*line boundary.go:52*/ if size == 0 {
-		v = float32(math.RoundToEven(float64(v)))
-	}
-	return host.Narrow[T](v) /*line quern_gen.go:8804:1*/
+	} /*line quern_gen.go:7107:1*/
 }
 
 func quernHostWarpLanczos_float32(r *host.Run) {
-	m := host.Value[[9]float64](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[float32](r, 2)
-	dw := host.Value[int](r, 3)
-	dh := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	h := host.Value[int](r, 6)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	dstStride := host.Value[int](r, 9)
-	src := host.Slice[float32](r, 10)
-	dst := host.Slice[float32](r, 11)
-	rows := host.Shared[[8][256]float32](r, 0)
-	columns := host.Shared[[8][256]int32](r, 1)
+	m, mode, value, dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
+	rows, columns := host.Shared[[8][256]float32](r, 0), host.Shared[[8][256]int32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				py := base2 + threadY
-				t3 := float64(py)
-				start := py * dstStride
-				start2 := threadY * 32
-				quernRow1WarpLanczos_float32(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			py := base2 + threadY
+			t3 := float64(py)
+			start := py * dstStride
+			start2 := threadY * 32
+			quernRow1WarpLanczos_float32(r, &m, base, dw, py, dh, t3, dst, start, c, rows, start2, mode, w, columns, value, h, srcStride, src)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, py int, dh int, t3 float64, dst []float32, start int, c int, rows *[8][256]float32, start2 int, mode int, w int, columns *[8][256]int32, value float32, h int, srcStride int, src []float32) {
+func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base, dw, py, dh int, t3 float64, dst []float32, start, c int, rows *[8][256]float32, start2, mode, w int, columns *[8][256]int32, value float32, h, srcStride int, src []float32) {
 	if start2 >= 0 && 32 <= 256-start2 {
 		row2 := (*[32]float32)(rows[0][start2:])
 		row3 := (*[32]float32)(rows[1][start2:])
@@ -8863,13 +7152,13 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 			t31 := start + px*c
 			id := start2 + threadX
 			/*line warp.go:184*/ m2 := *m
-			/*line warp.go:188:70000*/ if px >= dw || py >= dh {
+			/*line :188:500*/ if px >= dw || py >= dh {
 				continue
 			}
 			/*line warp.go:191*/ t1 := &m2
 			/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-			x, fx := quernFunc1WarpLanczos_float32(u)
-			y, fy := quernFunc1WarpLanczos_float32(v)
+			x, fx := quernFunc1ResizeLinear(u)
+			y, fy := quernFunc1ResizeLinear(v)
 			result0 := lanczosWeights(fx)
 			/*line warp.go:194*/ result02 := lanczosWeights(fy)
 			wx := result0
@@ -8887,7 +7176,7 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 			row7[threadX] = t21[5]
 			row8[threadX] = t21[6]
 			row9[threadX] = t21[7]
-			/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
+			/*line :141:1000*/ for k := 0; k < 8; k++ {
 				t22 := t24 + k
 				/*line warp.go:142*/ result03 := inside(mode, t22, w)
 				/*line warp.go:142*/ columns[k][id] = int32(result03)
@@ -8900,83 +7189,80 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 			at_5 := int(row15[threadX])
 			at_6 := int(row16[threadX])
 			at_7 := int(row17[threadX])
-			/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:151:70000*/ if r.Halted() {
-					/*line warp.go:150*/ r.Halt()
-				}
-//line warp.go:151:70000
+			/*line warp.go:150*/ for channel := 0; channel < c; channel++ {
+				/*line warp.go:150*/ r.CheckHalt()
 				var sum float32
 				/*line warp.go:153*/ for j := 0; j < 8; j++ {
 					line := value
 					t6 := t25 + j
 					/*line warp.go:155*/ yy := inside(mode, t6, h)
-					/*line warp.go:156:70000*/ if yy >= 0 {
+					/*line :156:500*/ if yy >= 0 {
 						/*line warp.go:156*/ t9 := yy*srcStride + channel
 						/*line warp.go:156*/ row := src[t9:]
 						line = 0
 						/*line warp.go:160*/ p := value
-						/*line warp.go:161:70000*/ if at_0 >= 0 {
+						/*line :161:500*/ if at_0 >= 0 {
 							p = row[at_0*c]
 						}
-						/*line warp.go:164:70000*/ line += t20[0] * p
+						/*line warp.go:164*/ line += t20[0] * p
 						/*line warp.go:160*/ p2 := value
-						/*line warp.go:161:70000*/ if at_1 >= 0 {
+						/*line :161:500*/ if at_1 >= 0 {
 							p2 = row[at_1*c]
 						}
-						/*line warp.go:164:70000*/ line += t20[1] * p2
+						/*line warp.go:164*/ line += t20[1] * p2
 						/*line warp.go:160*/ p3 := value
-						/*line warp.go:161:70000*/ if at_2 >= 0 {
+						/*line :161:500*/ if at_2 >= 0 {
 							p3 = row[at_2*c]
 						}
-						/*line warp.go:164:70000*/ line += t20[2] * p3
+						/*line warp.go:164*/ line += t20[2] * p3
 						/*line warp.go:160*/ p4 := value
-						/*line warp.go:161:70000*/ if at_3 >= 0 {
+						/*line :161:500*/ if at_3 >= 0 {
 							p4 = row[at_3*c]
 						}
-						/*line warp.go:164:70000*/ line += t20[3] * p4
+						/*line warp.go:164*/ line += t20[3] * p4
 						/*line warp.go:160*/ p5 := value
-						/*line warp.go:161:70000*/ if at_4 >= 0 {
+						/*line :161:500*/ if at_4 >= 0 {
 							p5 = row[at_4*c]
 						}
-						/*line warp.go:164:70000*/ line += t20[4] * p5
+						/*line warp.go:164*/ line += t20[4] * p5
 						/*line warp.go:160*/ p6 := value
-						/*line warp.go:161:70000*/ if at_5 >= 0 {
+						/*line :161:500*/ if at_5 >= 0 {
 							p6 = row[at_5*c]
 						}
-						/*line warp.go:164:70000*/ line += t20[5] * p6
+						/*line warp.go:164*/ line += t20[5] * p6
 						/*line warp.go:160*/ p7 := value
-						/*line warp.go:161:70000*/ if at_6 >= 0 {
+						/*line :161:500*/ if at_6 >= 0 {
 							p7 = row[at_6*c]
 						}
-						/*line warp.go:164:70000*/ line += t20[6] * p7
+						/*line warp.go:164*/ line += t20[6] * p7
 						/*line warp.go:160*/ p8 := value
-						/*line warp.go:161:70000*/ if at_7 >= 0 {
+						/*line :161:500*/ if at_7 >= 0 {
 							p8 = row[at_7*c]
 						}
-						/*line warp.go:164:70000*/ line += t20[7] * p8
+						/*line warp.go:164*/ line += t20[7] * p8
 					}
-					/*line warp.go:167:70000*/ sum += rows[j][id] * line
+					/*line :167:500*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:70000*/ result04 := round[float32](sum)
+				/*line :169:500*/ result04 := round[float32](sum)
 				/*line warp.go:169*/ t32[channel] = result04
 			}
 		}
-		/*line warp.go:172:70000*/ return
+		return
 	}
-	/*line warp.go:174*/ for threadX := range 32 {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
 		t2 := float64(px)
 		t31 := start + px*c
 		id := start2 + threadX
 		/*line warp.go:184*/ m2 := *m
-		/*line warp.go:188:70000*/ if px >= dw || py >= dh {
+		/*line :188:500*/ if px >= dw || py >= dh {
 			continue
 		}
 		/*line warp.go:191*/ t1 := &m2
 		/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-		x, fx := quernFunc1WarpLanczos_float32(u)
-		y, fy := quernFunc1WarpLanczos_float32(v)
+		x, fx := quernFunc1ResizeLinear(u)
+		y, fy := quernFunc1ResizeLinear(v)
 		result0 := lanczosWeights(fx)
 		/*line warp.go:194*/ result02 := lanczosWeights(fy)
 		wx := result0
@@ -8994,7 +7280,7 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 		/*line warp.go:138*/ rows[5][id] = t21[5]
 		/*line warp.go:138*/ rows[6][id] = t21[6]
 		/*line warp.go:138*/ rows[7][id] = t21[7]
-		/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
+		/*line :141:1000*/ for k := 0; k < 8; k++ {
 			t22 := t24 + k
 			/*line warp.go:142*/ result03 := inside(mode, t22, w)
 			/*line warp.go:142*/ columns[k][id] = int32(result03)
@@ -9007,74 +7293,64 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 		/*line warp.go:147*/ at_5 := int(columns[5][id])
 		/*line warp.go:147*/ at_6 := int(columns[6][id])
 		/*line warp.go:147*/ at_7 := int(columns[7][id])
-		/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
-			/*line warp.go:151:70000*/ if r.Halted() {
-				/*line warp.go:150*/ r.Halt()
-			}
-//line warp.go:151:70000
+		/*line warp.go:150*/ for channel := 0; channel < c; channel++ {
+			/*line warp.go:150*/ r.CheckHalt()
 			var sum float32
 			/*line warp.go:153*/ for j := 0; j < 8; j++ {
 				line := value
 				t6 := t25 + j
 				/*line warp.go:155*/ yy := inside(mode, t6, h)
-				/*line warp.go:156:70000*/ if yy >= 0 {
+				/*line :156:500*/ if yy >= 0 {
 					/*line warp.go:156*/ t9 := yy*srcStride + channel
 					/*line warp.go:156*/ row := src[t9:]
 					line = 0
 					/*line warp.go:160*/ p := value
-					/*line warp.go:161:70000*/ if at_0 >= 0 {
+					/*line :161:500*/ if at_0 >= 0 {
 						p = row[at_0*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[0] * p
+					/*line warp.go:164*/ line += t20[0] * p
 					/*line warp.go:160*/ p2 := value
-					/*line warp.go:161:70000*/ if at_1 >= 0 {
+					/*line :161:500*/ if at_1 >= 0 {
 						p2 = row[at_1*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[1] * p2
+					/*line warp.go:164*/ line += t20[1] * p2
 					/*line warp.go:160*/ p3 := value
-					/*line warp.go:161:70000*/ if at_2 >= 0 {
+					/*line :161:500*/ if at_2 >= 0 {
 						p3 = row[at_2*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[2] * p3
+					/*line warp.go:164*/ line += t20[2] * p3
 					/*line warp.go:160*/ p4 := value
-					/*line warp.go:161:70000*/ if at_3 >= 0 {
+					/*line :161:500*/ if at_3 >= 0 {
 						p4 = row[at_3*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[3] * p4
+					/*line warp.go:164*/ line += t20[3] * p4
 					/*line warp.go:160*/ p5 := value
-					/*line warp.go:161:70000*/ if at_4 >= 0 {
+					/*line :161:500*/ if at_4 >= 0 {
 						p5 = row[at_4*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[4] * p5
+					/*line warp.go:164*/ line += t20[4] * p5
 					/*line warp.go:160*/ p6 := value
-					/*line warp.go:161:70000*/ if at_5 >= 0 {
+					/*line :161:500*/ if at_5 >= 0 {
 						p6 = row[at_5*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[5] * p6
+					/*line warp.go:164*/ line += t20[5] * p6
 					/*line warp.go:160*/ p7 := value
-					/*line warp.go:161:70000*/ if at_6 >= 0 {
+					/*line :161:500*/ if at_6 >= 0 {
 						p7 = row[at_6*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[6] * p7
+					/*line warp.go:164*/ line += t20[6] * p7
 					/*line warp.go:160*/ p8 := value
-					/*line warp.go:161:70000*/ if at_7 >= 0 {
+					/*line :161:500*/ if at_7 >= 0 {
 						p8 = row[at_7*c]
 					}
-					/*line warp.go:164:70000*/ line += t20[7] * p8
+					/*line warp.go:164*/ line += t20[7] * p8
 				}
-				/*line warp.go:167:70000*/ sum += rows[j][id] * line
+				/*line :167:500*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:70000*/ result04 := round[float32](sum)
+			/*line :169:500*/ result04 := round[float32](sum)
 			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:9070:1*/
-}
-
-// quernFunc1WarpLanczos_float32 is kernels.split.
-func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
-	/*line warp.go:32*/ f := math.Floor(u)
-	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9077:1*/
+	} /*line quern_gen.go:7353:1*/
 }
 
 func quernPlainShrink[T uint8 | uint16 | float32](r *host.Run) {
@@ -9083,15 +7359,7 @@ func quernPlainShrink[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostShrink[T uint8 | uint16](r *host.Run) {
-	dw := host.Value[int](r, 0)
-	dh := host.Value[int](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	c := host.Value[int](r, 4)
-	srcStride := host.Value[int](r, 5)
-	dstStride := host.Value[int](r, 6)
-	src := host.Slice[T](r, 7)
-	dst := host.Slice[T](r, 8)
+	dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	steady := 1 / float32(w)
 	steady2 := 1 / float32(h)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -9099,21 +7367,19 @@ func quernHostShrink[T uint8 | uint16](r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				py := base2 + threadY
-				start := py * h
-				start2 := (py + 1) * h
-				start3 := py * dstStride
-				quernRow1Shrink[T](r, base, dw, py, dh, c, start, start2, srcStride, src, w, h, steady, steady2, dst, start3, width)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			py := base2 + threadY
+			start := py * h
+			start2 := (py + 1) * h
+			start3 := py * dstStride
+			quernRow1Shrink[T](r, base, dw, py, dh, c, start, start2, srcStride, src, w, h, steady, steady2, dst, start3, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Shrink[T uint8 | uint16](r *host.Run, base int, dw int, py int, dh int, c int, start int, start2 int, srcStride int, src []T, w int, h int, steady float32, steady2 float32, dst []T, start3 int, width int) {
+func quernRow1Shrink[T uint8 | uint16](r *host.Run, base, dw, py, dh, c, start, start2, srcStride int, src []T, w, h int, steady, steady2 float32, dst []T, start3, width int) {
 	if !(py < dh) {
 		return
 	}
@@ -9129,98 +7395,64 @@ func quernRow1Shrink[T uint8 | uint16](r *host.Run, base int, dw int, py int, dh
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
 			/*line warp.go:248*/ channel := 0
-			/*line warp.go:249:70000*/ for ; channel < c; channel++ {
-				/*line warp.go:250*/ if r.Halted() {
-					/*line warp.go:248*/ r.Halt()
-				}
-//line warp.go:249:70000
+			/*line :249:500*/ for ; channel < c; channel++ {
+				/*line warp.go:248*/ r.CheckHalt()
 				var sum float32
-				/*line warp.go:250*/ for y := host.Div(start, dh); y*dh < start2; y++ {
-					/*line warp.go:251:70000*/ if r.Halted() {
-						/*line warp.go:250*/ r.Halt()
-					}
-//line warp.go:251:70000
+				for y := host.Div(start, dh); y*dh < start2; y++ {
+					/*line warp.go:250*/ r.CheckHalt()
 					var line float32
 					t2 := y*srcStride + channel
 					/*line warp.go:252*/ row := src[t2:]
 					for x := host.Div(at4, dw); x*dw < at5; x++ {
-						if r.Halted() {
-							/*line warp.go:253*/ r.Halt()
-						}
-						/*line warp.go:254*/ result0 := share(x, px, w, dw)
+						/*line warp.go:253*/ r.CheckHalt()
+						result0 := share(x, px, w, dw)
 						/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 					}
-					/*line warp.go:256:70000*/ result02 := share(y, py, h, dh)
+					/*line :256:500*/ result02 := share(y, py, h, dh)
 					sum += float32(result02) * (line * steady)
 				}
 				/*line warp.go:258*/ t13 := sum * steady2
-				/*line warp.go:258*/ result03 := quernFunc1Shrink[T](t13)
+				/*line warp.go:258*/ result03 := quernFunc1Bilateral[T](t13)
 				/*line warp.go:258*/ dst[at6+channel] = result03
 			}
 		}
-		/*line warp.go:261:70000*/ return
+		/*line :261:500*/ return
 	}
-	/*line warp.go:263:70000*/ for threadX := range width {
+	/*line :263:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
 		at := px * w
 		at2 := (px + 1) * w
 		at3 := start3 + px*c
-		/*line warp.go:245:70000*/ if px >= dw || py >= dh {
+		/*line :245:500*/ if px >= dw || py >= dh {
 			continue
 		}
-		/*line warp.go:248*/ channel := 0
-		/*line warp.go:249:70000*/ for ; channel < c; channel++ {
-			/*line warp.go:250*/ if r.Halted() {
-				/*line warp.go:248*/ r.Halt()
-			}
-//line warp.go:249:70000
+		channel := 0
+		/*line :249:500*/ for ; channel < c; channel++ {
+			/*line warp.go:248*/ r.CheckHalt()
 			var sum float32
-			/*line warp.go:250*/ for y := host.Div(start, dh); y*dh < start2; y++ {
-				/*line warp.go:251:70000*/ if r.Halted() {
-					/*line warp.go:250*/ r.Halt()
-				}
-//line warp.go:251:70000
+			for y := host.Div(start, dh); y*dh < start2; y++ {
+				/*line warp.go:250*/ r.CheckHalt()
 				var line float32
 				t2 := y*srcStride + channel
 				/*line warp.go:252*/ row := src[t2:]
 				for x := host.Div(at, dw); x*dw < at2; x++ {
-					if r.Halted() {
-						/*line warp.go:253*/ r.Halt()
-					}
-					/*line warp.go:254*/ result0 := share(x, px, w, dw)
+					/*line warp.go:253*/ r.CheckHalt()
+					result0 := share(x, px, w, dw)
 					/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 				}
-				/*line warp.go:256:70000*/ result02 := share(y, py, h, dh)
+				/*line :256:500*/ result02 := share(y, py, h, dh)
 				sum += float32(result02) * (line * steady)
 			}
 			/*line warp.go:258*/ t13 := sum * steady2
-			/*line warp.go:258*/ result03 := quernFunc1Shrink[T](t13)
+			/*line warp.go:258*/ result03 := quernFunc1Bilateral[T](t13)
 			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	} /*line quern_gen.go:9201:1*/
-}
-
-// quernFunc1Shrink is kernels.round.
-func quernFunc1Shrink[T uint8 | uint16](v float32) T {
-	c := T(1)
-	size := c / 2
-	/*line boundary.go:52*/ if size == 0 {
-		v = float32(math.RoundToEven(float64(v)))
-	}
-	return host.Narrow[T](v) /*line quern_gen.go:9211:1*/
+	} /*line quern_gen.go:7451:1*/
 }
 
 func quernHostShrink_float32(r *host.Run) {
-	dw := host.Value[int](r, 0)
-	dh := host.Value[int](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	c := host.Value[int](r, 4)
-	srcStride := host.Value[int](r, 5)
-	dstStride := host.Value[int](r, 6)
-	src := host.Slice[float32](r, 7)
-	dst := host.Slice[float32](r, 8)
+	dw, dh, w, h, c, srcStride, dstStride, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
 	steady := 1 / float32(w)
 	steady2 := 1 / float32(h)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -9228,21 +7460,19 @@ func quernHostShrink_float32(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				py := base2 + threadY
-				start := py * h
-				start2 := (py + 1) * h
-				start3 := py * dstStride
-				quernRow1Shrink_float32(r, base, dw, py, dh, c, start, start2, srcStride, src, w, h, steady, steady2, dst, start3, width)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			py := base2 + threadY
+			start := py * h
+			start2 := (py + 1) * h
+			start3 := py * dstStride
+			quernRow1Shrink_float32(r, base, dw, py, dh, c, start, start2, srcStride, src, w, h, steady, steady2, dst, start3, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c int, start int, start2 int, srcStride int, src []float32, w int, h int, steady float32, steady2 float32, dst []float32, start3 int, width int) {
+func quernRow1Shrink_float32(r *host.Run, base, dw, py, dh, c, start, start2, srcStride int, src []float32, w, h int, steady, steady2 float32, dst []float32, start3, width int) {
 	if !(py < dh) {
 		return
 	}
@@ -9258,28 +7488,20 @@ func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c in
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
 			/*line warp.go:248*/ channel := 0
-			/*line warp.go:249:70000*/ for ; channel < c; channel++ {
-				/*line warp.go:250*/ if r.Halted() {
-					/*line warp.go:248*/ r.Halt()
-				}
-//line warp.go:249:70000
+			/*line :249:500*/ for ; channel < c; channel++ {
+				/*line warp.go:248*/ r.CheckHalt()
 				var sum float32
-				/*line warp.go:250*/ for y := host.Div(start, dh); y*dh < start2; y++ {
-					/*line warp.go:251:70000*/ if r.Halted() {
-						/*line warp.go:250*/ r.Halt()
-					}
-//line warp.go:251:70000
+				for y := host.Div(start, dh); y*dh < start2; y++ {
+					/*line warp.go:250*/ r.CheckHalt()
 					var line float32
 					t2 := y*srcStride + channel
 					/*line warp.go:252*/ row := src[t2:]
 					for x := host.Div(at4, dw); x*dw < at5; x++ {
-						if r.Halted() {
-							/*line warp.go:253*/ r.Halt()
-						}
-						/*line warp.go:254*/ result0 := share(x, px, w, dw)
+						/*line warp.go:253*/ r.CheckHalt()
+						result0 := share(x, px, w, dw)
 						/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 					}
-					/*line warp.go:256:70000*/ result02 := share(y, py, h, dh)
+					/*line :256:500*/ result02 := share(y, py, h, dh)
 					sum += float32(result02) * (line * steady)
 				}
 				/*line warp.go:258*/ t13 := sum * steady2
@@ -9287,47 +7509,39 @@ func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c in
 				/*line warp.go:258*/ dst[at6+channel] = result03
 			}
 		}
-		/*line warp.go:261:70000*/ return
+		/*line :261:500*/ return
 	}
-	/*line warp.go:263:70000*/ for threadX := range width {
+	/*line :263:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		px := base + threadX
 		at := px * w
 		at2 := (px + 1) * w
 		at3 := start3 + px*c
-		/*line warp.go:245:70000*/ if px >= dw || py >= dh {
+		/*line :245:500*/ if px >= dw || py >= dh {
 			continue
 		}
-		/*line warp.go:248*/ channel := 0
-		/*line warp.go:249:70000*/ for ; channel < c; channel++ {
-			/*line warp.go:250*/ if r.Halted() {
-				/*line warp.go:248*/ r.Halt()
-			}
-//line warp.go:249:70000
+		channel := 0
+		/*line :249:500*/ for ; channel < c; channel++ {
+			/*line warp.go:248*/ r.CheckHalt()
 			var sum float32
-			/*line warp.go:250*/ for y := host.Div(start, dh); y*dh < start2; y++ {
-				/*line warp.go:251:70000*/ if r.Halted() {
-					/*line warp.go:250*/ r.Halt()
-				}
-//line warp.go:251:70000
+			for y := host.Div(start, dh); y*dh < start2; y++ {
+				/*line warp.go:250*/ r.CheckHalt()
 				var line float32
 				t2 := y*srcStride + channel
 				/*line warp.go:252*/ row := src[t2:]
 				for x := host.Div(at, dw); x*dw < at2; x++ {
-					if r.Halted() {
-						/*line warp.go:253*/ r.Halt()
-					}
-					/*line warp.go:254*/ result0 := share(x, px, w, dw)
+					/*line warp.go:253*/ r.CheckHalt()
+					result0 := share(x, px, w, dw)
 					/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 				}
-				/*line warp.go:256:70000*/ result02 := share(y, py, h, dh)
+				/*line :256:500*/ result02 := share(y, py, h, dh)
 				sum += float32(result02) * (line * steady)
 			}
 			/*line warp.go:258*/ t13 := sum * steady2
 			/*line warp.go:258*/ result03 := round[float32](t13)
 			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	} /*line quern_gen.go:9330:1*/
+	} /*line quern_gen.go:7544:1*/
 }
 
 func quernPlainConvert[T uint8 | uint16 | float32, U float32 | uint8 | uint16](r *host.Run) {
@@ -9336,35 +7550,26 @@ func quernPlainConvert[T uint8 | uint16 | float32, U float32 | uint8 | uint16](r
 }
 
 func quernHostConvert[T uint8 | uint16](r *host.Run) {
-	scale := host.Value[float32](r, 0)
-	offset := host.Value[float32](r, 1)
-	row := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	srcStride := host.Value[int](r, 4)
-	dstStride := host.Value[int](r, 5)
-	src := host.Slice[T](r, 6)
-	dst := host.Slice[float32](r, 7)
+	scale, offset, row, h, srcStride, dstStride, src, dst := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[float32](r, 7)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * srcStride
-				start2 := y * dstStride
-				start3 := y*srcStride + base
-				start4 := y*dstStride + base
-				quernRow1Convert[T](r, base, row, y, h, scale, src, start, offset, dst, start2, width, start3, start4)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * srcStride
+			start2 := y * dstStride
+			start3 := y*srcStride + base
+			start4 := y*dstStride + base
+			quernRow1Convert[T](r, base, row, y, h, scale, src, start, offset, dst, start2, width, start3, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Convert[T uint8 | uint16](r *host.Run, base int, row int, y int, h int, scale float32, src []T, start int, offset float32, dst []float32, start2 int, width int, start3 int, start4 int) {
+func quernRow1Convert[T uint8 | uint16](r *host.Run, base, row, y, h int, scale float32, src []T, start int, offset float32, dst []float32, start2, width, start3, start4 int) {
 	if !(y < h) {
 		return
 	}
@@ -9382,51 +7587,42 @@ func quernRow1Convert[T uint8 | uint16](r *host.Run, base int, row int, y int, h
 				/*line warp.go:276*/ result0 := round[float32](t1)
 				row3[threadX] = result0
 			}
-			/*line warp.go:279:70000*/ return
+			/*line :279:500*/ return
 		}
 	}
-	/*line warp.go:282:70000*/ for threadX := range width {
+	/*line :282:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		e := base + threadX
 		/*line warp.go:273*/ if e >= row || y >= h {
 			continue
 		}
-		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
+		/*line :276:500*/ t1 := scale*float32(src[start+e]) + offset
 		/*line warp.go:276*/ result0 := round[float32](t1)
 		/*line warp.go:276*/ dst[start2+e] = result0
-	} /*line quern_gen.go:9397:1*/
+	} /*line quern_gen.go:7602:1*/
 }
 
 func quernHostConvert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](r *host.Run) {
-	scale := host.Value[float32](r, 0)
-	offset := host.Value[float32](r, 1)
-	row := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	srcStride := host.Value[int](r, 4)
-	dstStride := host.Value[int](r, 5)
-	src := host.Slice[T](r, 6)
-	dst := host.Slice[U](r, 7)
+	scale, offset, row, h, srcStride, dstStride, src, dst := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[U](r, 7)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * srcStride
-				start2 := y * dstStride
-				start3 := y*srcStride + base
-				start4 := y*dstStride + base
-				quernRow1Convert_uint8_float32[T, U](r, base, row, y, h, scale, src, start, offset, dst, start2, width, start3, start4)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * srcStride
+			start2 := y * dstStride
+			start3 := y*srcStride + base
+			start4 := y*dstStride + base
+			quernRow1Convert_uint8_float32[T, U](r, base, row, y, h, scale, src, start, offset, dst, start2, width, start3, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](r *host.Run, base int, row int, y int, h int, scale float32, src []T, start int, offset float32, dst []U, start2 int, width int, start3 int, start4 int) {
+func quernRow1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](r *host.Run, base, row, y, h int, scale float32, src []T, start int, offset float32, dst []U, start2, width, start3, start4 int) {
 	if !(y < h) {
 		return
 	}
@@ -9441,32 +7637,22 @@ func quernRow1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				/*line warp.go:276*/ t1 := scale*float32(row2[threadX]) + offset
-				/*line warp.go:276*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
+				/*line warp.go:276*/ result0 := quernFunc1Bilateral[U](t1)
 				row3[threadX] = result0
 			}
-			/*line warp.go:279:70000*/ return
+			/*line :279:500*/ return
 		}
 	}
-	/*line warp.go:282:70000*/ for threadX := range width {
+	/*line :282:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		e := base + threadX
 		/*line warp.go:273*/ if e >= row || y >= h {
 			continue
 		}
-		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
-		/*line warp.go:276*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
+		/*line :276:500*/ t1 := scale*float32(src[start+e]) + offset
+		/*line warp.go:276*/ result0 := quernFunc1Bilateral[U](t1)
 		/*line warp.go:276*/ dst[start2+e] = result0
-	} /*line quern_gen.go:9459:1*/
-}
-
-// quernFunc1Convert_uint8_float32 is kernels.round.
-func quernFunc1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](v float32) U {
-	c := U(1)
-	size := c / 2
-	/*line boundary.go:52*/ if size == 0 {
-		v = float32(math.RoundToEven(float64(v)))
-	}
-	return host.Narrow[U](v) /*line quern_gen.go:9469:1*/
+	} /*line quern_gen.go:7655:1*/
 }
 
 func quernPlainWindowRowsCPU[T uint8 | uint16 | float32, U uint8 | uint16 | float32 | uint32](r *host.Run) {
@@ -9477,19 +7663,7 @@ func quernPlainWindowRowsCPU[T uint8 | uint16 | float32, U uint8 | uint16 | floa
 }
 
 func quernHostWindowRowsCPU[T uint8 | uint16](r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[T](r, 2)
-	width := host.Value[int](r, 3)
-	center := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	srcPlane := host.Value[int](r, 9)
-	dstStride := host.Value[int](r, 10)
-	dstPlane := host.Value[int](r, 11)
-	src := host.Slice[T](r, 12)
-	dst := host.Slice[T](r, 13)
+	op, mode, value, width, center, w, c, srcStride, srcPlane, dstStride, dstPlane, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[T](r, 12), host.Slice[T](r, 13)
 	t2 := w * c
 	t4 := w * c
 	size := width - center
@@ -9498,121 +7672,96 @@ func quernHostWindowRowsCPU[T uint8 | uint16](r *host.Run) {
 		blockZ := r.BlockIdx.Z
 		t1 := blockZ*srcPlane + blockY*srcStride
 		t3 := blockZ*dstPlane + blockY*dstStride
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowRowsCPU[T](r, src, t1, t2, dst, t3, t4, c, width, w, op, value, center, mode, size)
-			}
-		}
+		quernRow1WindowRowsCPU[T](r, src, t1, t2, dst, t3, t4, c, width, w, op, value, center, mode, size)
 	}
 }
 
 //go:noinline
-func quernRow1WindowRowsCPU[T uint8 | uint16](r *host.Run, src []T, t1 int, t2 int, dst []T, t3 int, t4 int, c int, width int, w int, op int, value T, center int, mode int, size int) {
+func quernRow1WindowRowsCPU[T uint8 | uint16](r *host.Run, src []T, t1, t2 int, dst []T, t3, t4, c, width, w, op int, value T, center, mode, size int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line window.go:200*/ row := src[t1:][:t2]
 		out := dst[t3:][:t4]
-		/*line window.go:202:80000*/ for channel := 0; channel < c; channel++ {
-			/*line window.go:203:80000*/ if r.Halted() {
-				/*line window.go:202*/ r.Halt()
-			}
-			/*line window.go:203:80000*/ for begin := 0; begin < w; begin += width {
-				/*line window.go:204:80000*/ if r.Halted() {
-					/*line window.go:203*/ r.Halt()
-				}
-				/*line window.go:204:80000*/ end := min(begin+width, w)
+		/*line :202:500*/ for channel := 0; channel < c; channel++ {
+			/*line window.go:202*/ r.CheckHalt()
+			/*line :203:1000*/ for begin := 0; begin < w; begin += width {
+				/*line window.go:203*/ r.CheckHalt()
+				end := min(begin+width, w)
 				v := quernFunc1WindowRowsCPU[T](op)
-				/*line window.go:206:80000*/ for i := begin + width - 1; i >= begin; i-- {
-					/*line window.go:207:80000*/ if r.Halted() {
-						/*line window.go:206*/ r.Halt()
-					}
-					/*line window.go:207:80000*/ u := value
+				/*line :206:1000*/ for i := begin + width - 1; i >= begin; i-- {
+					/*line window.go:206*/ r.CheckHalt()
+					u := value
 					t9 := i - center
 					/*line window.go:208*/ x := inside(mode, t9, w)
-					/*line window.go:209:80000*/ if x >= 0 {
+					/*line :209:1000*/ if x >= 0 {
 						/*line window.go:209*/ u = row[x*c+channel]
 					}
-					/*line window.go:211:80000*/ v = combine[T](op, u, v)
-					/*line window.go:212:80000*/ if i < end {
+					/*line :211:500*/ v = combine[T](op, u, v)
+					if i < end {
 						out[i*c+channel] = v
 					}
 				}
-				/*line window.go:216:80000*/ v = quernFunc1WindowRowsCPU[T](op)
-				/*line window.go:217:80000*/ for i2 := begin + 1; i2 < end; i2++ {
-					/*line window.go:218:80000*/ if r.Halted() {
-						/*line window.go:217*/ r.Halt()
-					}
-					/*line window.go:218:80000*/ u2 := value
+				/*line :216:500*/ v = quernFunc1WindowRowsCPU[T](op)
+				for i2 := begin + 1; i2 < end; i2++ {
+					/*line window.go:217*/ r.CheckHalt()
+					u2 := value
 					t19 := size + i2 - 1
 					/*line window.go:219*/ x2 := inside(mode, t19, w)
-					/*line window.go:220:80000*/ if x2 >= 0 {
+					/*line :220:1000*/ if x2 >= 0 {
 						/*line window.go:220*/ u2 = row[x2*c+channel]
 					}
-					/*line window.go:222:80000*/ v = combine[T](op, v, u2)
+					/*line :222:500*/ v = combine[T](op, v, u2)
 					t27 := out[i2*c+channel]
 					/*line window.go:223*/ result0 := combine[T](op, t27, v)
 					/*line window.go:223*/ out[i2*c+channel] = result0
 				}
 			}
 		}
-	} /*line quern_gen.go:9559:1*/
+	} /*line quern_gen.go:7720:1*/
 }
 
 // quernFunc1WindowRowsCPU is kernels.neutral.
-func quernFunc1WindowRowsCPU[T uint8 | uint16](op int) T {
+func quernFunc1WindowRowsCPU[T uint8 | uint16 | uint32](op int) T {
 	/*line window.go:32*/ t1 := op
-	/*line window.go:33:80000*/ if t1 == 0 {
+	/*line :33:2000*/ if t1 == 0 {
 		return 0
-//line window.go:35:80000
+//line :35:2000
 	} else if t1 == 1 {
-		/*line window.go:36:80000*/ result0 := quernFunc2WindowRowsCPU[T]()
+		/*line :36:1000*/ result0 := quernFunc2WindowRowsCPU[T]()
 		return result0
-//line window.go:38:80000
+//line :38:1000
 	} else {
-		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU[T]()
+		/*line :38:1000*/ result02 := quernFunc3WindowRowsCPU[T]()
 		return result02
-	} /*line quern_gen.go:9575:1*/
+	} /*line quern_gen.go:7736:1*/
 }
 
 // quernFunc2WindowRowsCPU is kernels.highest.
-func quernFunc2WindowRowsCPU[T uint8 | uint16]() T {
+func quernFunc2WindowRowsCPU[T uint8 | uint16 | uint32]() T {
 	c := T(1)
 	size := c / 2
-	/*line window.go:43:80000*/ if size != 0 {
+	/*line window.go:43:1500*/ if size != 0 {
 		var big float32 = 3e+38
 		return host.Narrow[T](big * big)
 	}
-//line window.go:47:80000
+//line :47:2000
 	var zero T
-	return zero - 1 /*line quern_gen.go:9588:1*/
+	return zero - 1 /*line quern_gen.go:7749:1*/
 }
 
 // quernFunc3WindowRowsCPU is kernels.lowest.
-func quernFunc3WindowRowsCPU[T uint8 | uint16]() T {
+func quernFunc3WindowRowsCPU[T uint8 | uint16 | uint32]() T {
 	c := T(1)
 	size := c / 2
-	/*line window.go:52:80000*/ if size != 0 {
+	/*line window.go:52:1500*/ if size != 0 {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9599:1*/
+	/*line :56:1000*/ return 0 /*line quern_gen.go:7760:1*/
 }
 
 func quernHostWindowRowsCPU_float32_float32(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[float32](r, 2)
-	width := host.Value[int](r, 3)
-	center := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	srcPlane := host.Value[int](r, 9)
-	dstStride := host.Value[int](r, 10)
-	dstPlane := host.Value[int](r, 11)
-	src := host.Slice[float32](r, 12)
-	dst := host.Slice[float32](r, 13)
+	op, mode, value, width, center, w, c, srcStride, srcPlane, dstStride, dstPlane, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13)
 	t2 := w * c
 	t4 := w * c
 	size := width - center
@@ -9621,81 +7770,56 @@ func quernHostWindowRowsCPU_float32_float32(r *host.Run) {
 		blockZ := r.BlockIdx.Z
 		t1 := blockZ*srcPlane + blockY*srcStride
 		t3 := blockZ*dstPlane + blockY*dstStride
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowRowsCPU_float32_float32(r, src, t1, t2, dst, t3, t4, c, width, w, op, value, center, mode, size)
-			}
-		}
+		quernRow1WindowRowsCPU_float32_float32(r, src, t1, t2, dst, t3, t4, c, width, w, op, value, center, mode, size)
 	}
 }
 
 //go:noinline
-func quernRow1WindowRowsCPU_float32_float32(r *host.Run, src []float32, t1 int, t2 int, dst []float32, t3 int, t4 int, c int, width int, w int, op int, value float32, center int, mode int, size int) {
+func quernRow1WindowRowsCPU_float32_float32(r *host.Run, src []float32, t1, t2 int, dst []float32, t3, t4, c, width, w, op int, value float32, center, mode, size int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line window.go:200*/ row := src[t1:][:t2]
 		out := dst[t3:][:t4]
-		/*line window.go:202:80000*/ for channel := 0; channel < c; channel++ {
-			/*line window.go:203:80000*/ if r.Halted() {
-				/*line window.go:202*/ r.Halt()
-			}
-			/*line window.go:203:80000*/ for begin := 0; begin < w; begin += width {
-				/*line window.go:204:80000*/ if r.Halted() {
-					/*line window.go:203*/ r.Halt()
-				}
-				/*line window.go:204:80000*/ end := min(begin+width, w)
+		/*line :202:500*/ for channel := 0; channel < c; channel++ {
+			/*line window.go:202*/ r.CheckHalt()
+			/*line :203:1000*/ for begin := 0; begin < w; begin += width {
+				/*line window.go:203*/ r.CheckHalt()
+				end := min(begin+width, w)
 				v := neutral[float32](op)
-				/*line window.go:206:80000*/ for i := begin + width - 1; i >= begin; i-- {
-					/*line window.go:207:80000*/ if r.Halted() {
-						/*line window.go:206*/ r.Halt()
-					}
-					/*line window.go:207:80000*/ u := float32(value)
+				/*line :206:1000*/ for i := begin + width - 1; i >= begin; i-- {
+					/*line window.go:206*/ r.CheckHalt()
+					u := float32(value)
 					t9 := i - center
 					/*line window.go:208*/ x := inside(mode, t9, w)
-					/*line window.go:209:80000*/ if x >= 0 {
+					/*line :209:1000*/ if x >= 0 {
 						/*line window.go:209*/ u = float32(row[x*c+channel])
 					}
-					/*line window.go:211:80000*/ v = combine[float32](op, u, v)
-					/*line window.go:212:80000*/ if i < end {
+					/*line :211:500*/ v = combine[float32](op, u, v)
+					if i < end {
 						out[i*c+channel] = v
 					}
 				}
-				/*line window.go:216:80000*/ v = neutral[float32](op)
-				/*line window.go:217:80000*/ for i2 := begin + 1; i2 < end; i2++ {
-					/*line window.go:218:80000*/ if r.Halted() {
-						/*line window.go:217*/ r.Halt()
-					}
-					/*line window.go:218:80000*/ u2 := float32(value)
+				/*line :216:500*/ v = neutral[float32](op)
+				for i2 := begin + 1; i2 < end; i2++ {
+					/*line window.go:217*/ r.CheckHalt()
+					u2 := float32(value)
 					t19 := size + i2 - 1
 					/*line window.go:219*/ x2 := inside(mode, t19, w)
-					/*line window.go:220:80000*/ if x2 >= 0 {
+					/*line :220:1000*/ if x2 >= 0 {
 						/*line window.go:220*/ u2 = float32(row[x2*c+channel])
 					}
-					/*line window.go:222:80000*/ v = combine[float32](op, v, u2)
+					/*line :222:500*/ v = combine[float32](op, v, u2)
 					t27 := out[i2*c+channel]
 					/*line window.go:223*/ result0 := combine[float32](op, t27, v)
 					/*line window.go:223*/ out[i2*c+channel] = result0
 				}
 			}
 		}
-	} /*line quern_gen.go:9682:1*/
+	} /*line quern_gen.go:7818:1*/
 }
 
 func quernHostWindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[T](r, 2)
-	width := host.Value[int](r, 3)
-	center := host.Value[int](r, 4)
-	w := host.Value[int](r, 5)
-	c := host.Value[int](r, 7)
-	srcStride := host.Value[int](r, 8)
-	srcPlane := host.Value[int](r, 9)
-	dstStride := host.Value[int](r, 10)
-	dstPlane := host.Value[int](r, 11)
-	src := host.Slice[T](r, 12)
-	dst := host.Slice[uint32](r, 13)
+	op, mode, value, width, center, w, c, srcStride, srcPlane, dstStride, dstPlane, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[T](r, 12), host.Slice[uint32](r, 13)
 	t2 := w * c
 	t4 := w * c
 	size := width - center
@@ -9704,105 +7828,52 @@ func quernHostWindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run) {
 		blockZ := r.BlockIdx.Z
 		t1 := blockZ*srcPlane + blockY*srcStride
 		t3 := blockZ*dstPlane + blockY*dstStride
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowRowsCPU_uint32_uint8[T](r, src, t1, t2, dst, t3, t4, c, width, w, op, value, center, mode, size)
-			}
-		}
+		quernRow1WindowRowsCPU_uint32_uint8[T](r, src, t1, t2, dst, t3, t4, c, width, w, op, value, center, mode, size)
 	}
 }
 
 //go:noinline
-func quernRow1WindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run, src []T, t1 int, t2 int, dst []uint32, t3 int, t4 int, c int, width int, w int, op int, value T, center int, mode int, size int) {
+func quernRow1WindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run, src []T, t1, t2 int, dst []uint32, t3, t4, c, width, w, op int, value T, center, mode, size int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line window.go:200*/ row := src[t1:][:t2]
 		out := dst[t3:][:t4]
-		/*line window.go:202:80000*/ for channel := 0; channel < c; channel++ {
-			/*line window.go:203:80000*/ if r.Halted() {
-				/*line window.go:202*/ r.Halt()
-			}
-			/*line window.go:203:80000*/ for begin := 0; begin < w; begin += width {
-				/*line window.go:204:80000*/ if r.Halted() {
-					/*line window.go:203*/ r.Halt()
-				}
-				/*line window.go:204:80000*/ end := min(begin+width, w)
-				v := quernFunc1WindowRowsCPU_uint32_uint8[T](op)
-				/*line window.go:206:80000*/ for i := begin + width - 1; i >= begin; i-- {
-					/*line window.go:207:80000*/ if r.Halted() {
-						/*line window.go:206*/ r.Halt()
-					}
-					/*line window.go:207:80000*/ u := uint32(value)
+		/*line :202:500*/ for channel := 0; channel < c; channel++ {
+			/*line window.go:202*/ r.CheckHalt()
+			/*line :203:1000*/ for begin := 0; begin < w; begin += width {
+				/*line window.go:203*/ r.CheckHalt()
+				end := min(begin+width, w)
+				v := quernFunc1WindowRowsCPU[uint32](op)
+				/*line :206:1000*/ for i := begin + width - 1; i >= begin; i-- {
+					/*line window.go:206*/ r.CheckHalt()
+					u := uint32(value)
 					t9 := i - center
 					/*line window.go:208*/ x := inside(mode, t9, w)
-					/*line window.go:209:80000*/ if x >= 0 {
+					/*line :209:1000*/ if x >= 0 {
 						/*line window.go:209*/ u = uint32(row[x*c+channel])
 					}
-					/*line window.go:211:80000*/ v = combine[uint32](op, u, v)
-					/*line window.go:212:80000*/ if i < end {
+					/*line :211:500*/ v = combine[uint32](op, u, v)
+					if i < end {
 						out[i*c+channel] = v
 					}
 				}
-				/*line window.go:216:80000*/ v = quernFunc1WindowRowsCPU_uint32_uint8[T](op)
-				/*line window.go:217:80000*/ for i2 := begin + 1; i2 < end; i2++ {
-					/*line window.go:218:80000*/ if r.Halted() {
-						/*line window.go:217*/ r.Halt()
-					}
-					/*line window.go:218:80000*/ u2 := uint32(value)
+				/*line :216:500*/ v = quernFunc1WindowRowsCPU[uint32](op)
+				for i2 := begin + 1; i2 < end; i2++ {
+					/*line window.go:217*/ r.CheckHalt()
+					u2 := uint32(value)
 					t19 := size + i2 - 1
 					/*line window.go:219*/ x2 := inside(mode, t19, w)
-					/*line window.go:220:80000*/ if x2 >= 0 {
+					/*line :220:1000*/ if x2 >= 0 {
 						/*line window.go:220*/ u2 = uint32(row[x2*c+channel])
 					}
-					/*line window.go:222:80000*/ v = combine[uint32](op, v, u2)
+					/*line :222:500*/ v = combine[uint32](op, v, u2)
 					t27 := out[i2*c+channel]
 					/*line window.go:223*/ result0 := combine[uint32](op, t27, v)
 					/*line window.go:223*/ out[i2*c+channel] = result0
 				}
 			}
 		}
-	} /*line quern_gen.go:9765:1*/
-}
-
-// quernFunc1WindowRowsCPU_uint32_uint8 is kernels.neutral.
-func quernFunc1WindowRowsCPU_uint32_uint8[T uint8 | uint16](op int) uint32 {
-	/*line window.go:32*/ t1 := op
-	/*line window.go:33:80000*/ if t1 == 0 {
-		return 0
-//line window.go:35:80000
-	} else if t1 == 1 {
-		/*line window.go:36:80000*/ result0 := quernFunc2WindowRowsCPU_uint32_uint8[T]()
-		return result0
-//line window.go:38:80000
-	} else {
-		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU_uint32_uint8[T]()
-		return result02
-	} /*line quern_gen.go:9781:1*/
-}
-
-// quernFunc2WindowRowsCPU_uint32_uint8 is kernels.highest.
-func quernFunc2WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
-	c := uint32(1)
-	size := c / 2
-	/*line window.go:43:80000*/ if size != 0 {
-		var big float32 = 3e+38
-		return host.Narrow[uint32](big * big)
-	}
-//line window.go:47:80000
-	var zero uint32
-	return zero - 1 /*line quern_gen.go:9794:1*/
-}
-
-// quernFunc3WindowRowsCPU_uint32_uint8 is kernels.lowest.
-func quernFunc3WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
-	c := uint32(1)
-	size := c / 2
-	/*line window.go:52:80000*/ if size != 0 {
-		var big float32 = 3e+38
-		return host.Narrow[uint32](-big * big)
-	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9805:1*/
+	} /*line quern_gen.go:7876:1*/
 }
 
 func quernPlainWindowColumnsCPU[T uint8 | uint16 | float32 | uint32, U uint8 | uint16 | float32](r *host.Run) {
@@ -9813,24 +7884,7 @@ func quernPlainWindowColumnsCPU[T uint8 | uint16 | float32 | uint32, U uint8 | u
 }
 
 func quernHostWindowColumnsCPU[T uint8 | uint16](r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[T](r, 2)
-	divisor := host.Value[uint32](r, 3)
-	width := host.Value[int](r, 4)
-	center := host.Value[int](r, 5)
-	inner := host.Value[int](r, 6)
-	n := host.Value[int](r, 7)
-	outer := host.Value[int](r, 8)
-	srcStep := host.Value[int](r, 9)
-	srcOuter := host.Value[int](r, 10)
-	partialStep := host.Value[int](r, 11)
-	partialOuter := host.Value[int](r, 12)
-	dstStep := host.Value[int](r, 13)
-	dstOuter := host.Value[int](r, 14)
-	src := host.Slice[T](r, 15)
-	partial := host.Slice[T](r, 16)
-	dst := host.Slice[T](r, 17)
+	op, mode, value, divisor, width, center, inner, n, outer, srcStep, srcOuter, partialStep, partialOuter, dstStep, dstOuter, src, partial, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[T](r, 15), host.Slice[T](r, 16), host.Slice[T](r, 17)
 	gridZ := r.GridDim.Z
 	size := 2 * width
 	for r.Next() {
@@ -9843,42 +7897,33 @@ func quernHostWindowColumnsCPU[T uint8 | uint16](r *host.Run) {
 		base := width + begin - 1
 		base2 := begin - width
 		end := min(begin+width, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowColumnsCPU[T](r, t1, blockZ, gridZ, outer, size, base, width, base2, op, center, mode, n, src, srcOuter, srcStep, e, value, end, partialOuter, partialStep, partial, dstOuter, dstStep, dst, divisor)
-			}
-		}
+		quernRow1WindowColumnsCPU[T](r, t1, blockZ, gridZ, outer, size, base, width, base2, op, center, mode, n, src, srcOuter, srcStep, e, value, end, partialOuter, partialStep, partial, dstOuter, dstStep, dst, divisor)
 	}
 }
 
 //go:noinline
-func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int, gridZ int, outer int, size int, base int, width int, base2 int, op int, center int, mode int, n int, src []T, srcOuter int, srcStep int, e int, value T, end int, partialOuter int, partialStep int, partial []T, dstOuter int, dstStep int, dst []T, divisor uint32) {
+func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1, blockZ, gridZ, outer, size, base, width, base2, op, center, mode, n int, src []T, srcOuter, srcStep, e int, value T, end, partialOuter, partialStep int, partial []T, dstOuter, dstStep int, dst []T, divisor uint32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line window.go:234*/ sums := [256]T{}
 		/*line window.go:236*/ v := sums[:t1]
-		/*line window.go:239:80000*/ for o := blockZ; o < outer; o += gridZ {
-			/*line window.go:240*/ if r.Halted() {
-				/*line window.go:239*/ r.Halt()
-			}
-			/*line window.go:241:80000*/ for step := 0; step < size; step++ {
-				/*line window.go:242:80000*/ if r.Halted() {
-					/*line window.go:241*/ r.Halt()
-				}
-				/*line window.go:242:80000*/ i := base - step
+		/*line :239:500*/ for o := blockZ; o < outer; o += gridZ {
+			/*line window.go:239*/ r.CheckHalt()
+			/*line :241:500*/ for step := 0; step < size; step++ {
+				/*line window.go:241*/ r.CheckHalt()
+				i := base - step
 				reads := i
-				/*line window.go:244*/ if step >= width {
+				if step >= width {
 					i = base2 + step
 					reads = i + width - 1
 				}
-				/*line window.go:248:80000*/ if step == 0 || step == width {
-					/*line window.go:250:80000*/ for k := 0; k < len(v); k++ {
-						result0 := quernFunc1WindowColumnsCPU[T](op)
+				if step == 0 || step == width {
+					/*line :250:500*/ for k := 0; k < len(v); k++ {
+						result0 := quernFunc1WindowRowsCPU[T](op)
 						/*line window.go:251*/ v[k] = result0
 					}
 				}
-				/*line window.go:254:80000*/ if step != width {
+				if step != width {
 					t5 := reads - center
 					/*line window.go:255*/ at := inside(mode, t5, n)
 					in := src[:0]
@@ -9887,29 +7932,29 @@ func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int
 						t9 := len(v)
 						/*line window.go:258*/ in = src[t8:][:t9]
 					}
-					/*line window.go:260:80000*/ addLine[T, T](op, v, in, value)
+					addLine[T, T](op, v, in, value)
 				}
-				/*line window.go:262:80000*/ if i >= end {
+				/*line :262:500*/ if i >= end {
 					continue
 				}
-				/*line window.go:265:80000*/ t14 := o*partialOuter + i*partialStep + e
+				t14 := o*partialOuter + i*partialStep + e
 				t15 := len(v)
 				/*line window.go:265*/ part := partial[t14:][:t15]
-				/*line window.go:266:80000*/ if step < width {
+				/*line :266:500*/ if step < width {
 					copy(part, v)
 					continue
 				}
-				/*line window.go:270:80000*/ t19 := o*dstOuter + i*dstStep + e
+				t19 := o*dstOuter + i*dstStep + e
 				t20 := len(v)
 				/*line window.go:270*/ out := dst[t19:][:t20]
-				/*line window.go:271:80000*/ if divisor > 0 {
-					/*line window.go:273:80000*/ for k2 := 0; k2 < len(part); k2++ {
+				/*line :271:500*/ if divisor > 0 {
+					/*line :273:500*/ for k2 := 0; k2 < len(part); k2++ {
 						/*line window.go:273*/ u := part[k2]
 						t21 := u + v[k2]
 						/*line window.go:274*/ result02 := mean[T, T](t21, divisor)
 						/*line window.go:274*/ out[k2] = result02
 					}
-//line window.go:276:80000
+//line :276:1000
 				} else {
 					/*line window.go:278*/ for k3 := 0; k3 < len(part); k3++ {
 						/*line window.go:278*/ u2 := part[k3]
@@ -9920,68 +7965,11 @@ func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int
 				}
 			}
 		}
-	} /*line quern_gen.go:9923:1*/
-}
-
-// quernFunc1WindowColumnsCPU is kernels.neutral.
-func quernFunc1WindowColumnsCPU[T uint8 | uint16](op int) T {
-	/*line window.go:32*/ t1 := op
-	/*line window.go:33:80000*/ if t1 == 0 {
-		return 0
-//line window.go:35:80000
-	} else if t1 == 1 {
-		/*line window.go:36:80000*/ result0 := quernFunc2WindowColumnsCPU[T]()
-		return result0
-//line window.go:38:80000
-	} else {
-		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU[T]()
-		return result02
-	} /*line quern_gen.go:9939:1*/
-}
-
-// quernFunc2WindowColumnsCPU is kernels.highest.
-func quernFunc2WindowColumnsCPU[T uint8 | uint16]() T {
-	c := T(1)
-	size := c / 2
-	/*line window.go:43:80000*/ if size != 0 {
-		var big float32 = 3e+38
-		return host.Narrow[T](big * big)
-	}
-//line window.go:47:80000
-	var zero T
-	return zero - 1 /*line quern_gen.go:9952:1*/
-}
-
-// quernFunc3WindowColumnsCPU is kernels.lowest.
-func quernFunc3WindowColumnsCPU[T uint8 | uint16]() T {
-	c := T(1)
-	size := c / 2
-	/*line window.go:52:80000*/ if size != 0 {
-		var big float32 = 3e+38
-		return host.Narrow[T](-big * big)
-	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9963:1*/
+	} /*line quern_gen.go:7968:1*/
 }
 
 func quernHostWindowColumnsCPU_float32_float32_float32(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[float32](r, 2)
-	divisor := host.Value[uint32](r, 3)
-	width := host.Value[int](r, 4)
-	center := host.Value[int](r, 5)
-	inner := host.Value[int](r, 6)
-	n := host.Value[int](r, 7)
-	outer := host.Value[int](r, 8)
-	srcStep := host.Value[int](r, 9)
-	srcOuter := host.Value[int](r, 10)
-	partialStep := host.Value[int](r, 11)
-	partialOuter := host.Value[int](r, 12)
-	dstStep := host.Value[int](r, 13)
-	dstOuter := host.Value[int](r, 14)
-	src := host.Slice[float32](r, 15)
-	partial := host.Slice[float32](r, 16)
-	dst := host.Slice[float32](r, 17)
+	op, mode, value, divisor, width, center, inner, n, outer, srcStep, srcOuter, partialStep, partialOuter, dstStep, dstOuter, src, partial, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17)
 	gridZ := r.GridDim.Z
 	size := 2 * width
 	for r.Next() {
@@ -9994,42 +7982,33 @@ func quernHostWindowColumnsCPU_float32_float32_float32(r *host.Run) {
 		base := width + begin - 1
 		base2 := begin - width
 		end := min(begin+width, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowColumnsCPU_float32_float32_float32(r, t1, blockZ, gridZ, outer, size, base, width, base2, op, center, mode, n, src, srcOuter, srcStep, e, value, end, partialOuter, partialStep, partial, dstOuter, dstStep, dst, divisor)
-			}
-		}
+		quernRow1WindowColumnsCPU_float32_float32_float32(r, t1, blockZ, gridZ, outer, size, base, width, base2, op, center, mode, n, src, srcOuter, srcStep, e, value, end, partialOuter, partialStep, partial, dstOuter, dstStep, dst, divisor)
 	}
 }
 
 //go:noinline
-func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, blockZ int, gridZ int, outer int, size int, base int, width int, base2 int, op int, center int, mode int, n int, src []float32, srcOuter int, srcStep int, e int, value float32, end int, partialOuter int, partialStep int, partial []float32, dstOuter int, dstStep int, dst []float32, divisor uint32) {
+func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1, blockZ, gridZ, outer, size, base, width, base2, op, center, mode, n int, src []float32, srcOuter, srcStep, e int, value float32, end, partialOuter, partialStep int, partial []float32, dstOuter, dstStep int, dst []float32, divisor uint32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line window.go:234*/ sums := [256]float32{}
 		/*line window.go:236*/ v := sums[:t1]
-		/*line window.go:239:80000*/ for o := blockZ; o < outer; o += gridZ {
-			/*line window.go:240*/ if r.Halted() {
-				/*line window.go:239*/ r.Halt()
-			}
-			/*line window.go:241:80000*/ for step := 0; step < size; step++ {
-				/*line window.go:242:80000*/ if r.Halted() {
-					/*line window.go:241*/ r.Halt()
-				}
-				/*line window.go:242:80000*/ i := base - step
+		/*line :239:500*/ for o := blockZ; o < outer; o += gridZ {
+			/*line window.go:239*/ r.CheckHalt()
+			/*line :241:500*/ for step := 0; step < size; step++ {
+				/*line window.go:241*/ r.CheckHalt()
+				i := base - step
 				reads := i
-				/*line window.go:244*/ if step >= width {
+				if step >= width {
 					i = base2 + step
 					reads = i + width - 1
 				}
-				/*line window.go:248:80000*/ if step == 0 || step == width {
-					/*line window.go:250:80000*/ for k := 0; k < len(v); k++ {
+				if step == 0 || step == width {
+					/*line :250:500*/ for k := 0; k < len(v); k++ {
 						result0 := neutral[float32](op)
 						/*line window.go:251*/ v[k] = result0
 					}
 				}
-				/*line window.go:254:80000*/ if step != width {
+				if step != width {
 					t5 := reads - center
 					/*line window.go:255*/ at := inside(mode, t5, n)
 					in := src[:0]
@@ -10038,29 +8017,29 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, bloc
 						t9 := len(v)
 						/*line window.go:258*/ in = src[t8:][:t9]
 					}
-					/*line window.go:260:80000*/ addLine[float32, float32](op, v, in, value)
+					addLine[float32, float32](op, v, in, value)
 				}
-				/*line window.go:262:80000*/ if i >= end {
+				/*line :262:500*/ if i >= end {
 					continue
 				}
-				/*line window.go:265:80000*/ t14 := o*partialOuter + i*partialStep + e
+				t14 := o*partialOuter + i*partialStep + e
 				t15 := len(v)
 				/*line window.go:265*/ part := partial[t14:][:t15]
-				/*line window.go:266:80000*/ if step < width {
+				/*line :266:500*/ if step < width {
 					copy(part, v)
 					continue
 				}
-				/*line window.go:270:80000*/ t19 := o*dstOuter + i*dstStep + e
+				t19 := o*dstOuter + i*dstStep + e
 				t20 := len(v)
 				/*line window.go:270*/ out := dst[t19:][:t20]
-				/*line window.go:271:80000*/ if divisor > 0 {
-					/*line window.go:273:80000*/ for k2 := 0; k2 < len(part); k2++ {
+				/*line :271:500*/ if divisor > 0 {
+					/*line :273:500*/ for k2 := 0; k2 < len(part); k2++ {
 						/*line window.go:273*/ u := part[k2]
 						t21 := u + v[k2]
 						/*line window.go:274*/ result02 := quernFunc1WindowColumnsCPU_float32_float32_float32(t21, divisor)
 						/*line window.go:274*/ out[k2] = result02
 					}
-//line window.go:276:80000
+//line :276:1000
 				} else {
 					/*line window.go:278*/ for k3 := 0; k3 < len(part); k3++ {
 						/*line window.go:278*/ u2 := part[k3]
@@ -10071,46 +8050,29 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, bloc
 				}
 			}
 		}
-	} /*line quern_gen.go:10074:1*/
+	} /*line quern_gen.go:8053:1*/
 }
 
 // quernFunc1WindowColumnsCPU_float32_float32_float32 is kernels.mean.
 func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) float32 {
 	c := float32(1)
 	value := c / 2
-	/*line window.go:61:80000*/ if value != 0 {
+	/*line window.go:61:1500*/ if value != 0 {
 		return float32(sum / float32(n))
 	}
-	/*line window.go:64:80000*/ total := host.Narrow[uint32](sum)
+	/*line :64:1000*/ total := host.Narrow[uint32](sum)
 	t1 := total / n
 	/*line window.go:65*/ t2 := total % n
 	q := t1
 	r2 := t2
-	/*line window.go:66:80000*/ if r2 > n-r2 || r2 == n-r2 && q&1 == 1 {
+	/*line :66:500*/ if r2 > n-r2 || r2 == n-r2 && q&1 == 1 {
 		q++
 	}
-	/*line window.go:69:80000*/ return float32(q) /*line quern_gen.go:10092:1*/
+	/*line :69:1500*/ return float32(q) /*line quern_gen.go:8071:1*/
 }
 
 func quernHostWindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[uint32](r, 2)
-	divisor := host.Value[uint32](r, 3)
-	width := host.Value[int](r, 4)
-	center := host.Value[int](r, 5)
-	inner := host.Value[int](r, 6)
-	n := host.Value[int](r, 7)
-	outer := host.Value[int](r, 8)
-	srcStep := host.Value[int](r, 9)
-	srcOuter := host.Value[int](r, 10)
-	partialStep := host.Value[int](r, 11)
-	partialOuter := host.Value[int](r, 12)
-	dstStep := host.Value[int](r, 13)
-	dstOuter := host.Value[int](r, 14)
-	src := host.Slice[uint32](r, 15)
-	partial := host.Slice[uint32](r, 16)
-	dst := host.Slice[T](r, 17)
+	op, mode, value, divisor, width, center, inner, n, outer, srcStep, srcOuter, partialStep, partialOuter, dstStep, dstOuter, src, partial, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[T](r, 17)
 	gridZ := r.GridDim.Z
 	size := 2 * width
 	for r.Next() {
@@ -10123,42 +8085,33 @@ func quernHostWindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 		base := width + begin - 1
 		base2 := begin - width
 		end := min(begin+width, n)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1WindowColumnsCPU_uint8_uint32_uint32[T](r, t1, blockZ, gridZ, outer, size, base, width, base2, op, center, mode, n, src, srcOuter, srcStep, e, value, end, partialOuter, partialStep, partial, dstOuter, dstStep, dst, divisor)
-			}
-		}
+		quernRow1WindowColumnsCPU_uint8_uint32_uint32[T](r, t1, blockZ, gridZ, outer, size, base, width, base2, op, center, mode, n, src, srcOuter, srcStep, e, value, end, partialOuter, partialStep, partial, dstOuter, dstStep, dst, divisor)
 	}
 }
 
 //go:noinline
-func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run, t1 int, blockZ int, gridZ int, outer int, size int, base int, width int, base2 int, op int, center int, mode int, n int, src []uint32, srcOuter int, srcStep int, e int, value uint32, end int, partialOuter int, partialStep int, partial []uint32, dstOuter int, dstStep int, dst []T, divisor uint32) {
+func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run, t1, blockZ, gridZ, outer, size, base, width, base2, op, center, mode, n int, src []uint32, srcOuter, srcStep, e int, value uint32, end, partialOuter, partialStep int, partial []uint32, dstOuter, dstStep int, dst []T, divisor uint32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
 		/*line window.go:234*/ sums := [256]uint32{}
 		/*line window.go:236*/ v := sums[:t1]
-		/*line window.go:239:80000*/ for o := blockZ; o < outer; o += gridZ {
-			/*line window.go:240*/ if r.Halted() {
-				/*line window.go:239*/ r.Halt()
-			}
-			/*line window.go:241:80000*/ for step := 0; step < size; step++ {
-				/*line window.go:242:80000*/ if r.Halted() {
-					/*line window.go:241*/ r.Halt()
-				}
-				/*line window.go:242:80000*/ i := base - step
+		/*line :239:500*/ for o := blockZ; o < outer; o += gridZ {
+			/*line window.go:239*/ r.CheckHalt()
+			/*line :241:500*/ for step := 0; step < size; step++ {
+				/*line window.go:241*/ r.CheckHalt()
+				i := base - step
 				reads := i
-				/*line window.go:244*/ if step >= width {
+				if step >= width {
 					i = base2 + step
 					reads = i + width - 1
 				}
-				/*line window.go:248:80000*/ if step == 0 || step == width {
-					/*line window.go:250:80000*/ for k := 0; k < len(v); k++ {
-						result0 := quernFunc1WindowColumnsCPU_uint8_uint32_uint32[T](op)
+				if step == 0 || step == width {
+					/*line :250:500*/ for k := 0; k < len(v); k++ {
+						result0 := quernFunc1WindowRowsCPU[uint32](op)
 						/*line window.go:251*/ v[k] = result0
 					}
 				}
-				/*line window.go:254:80000*/ if step != width {
+				if step != width {
 					t5 := reads - center
 					/*line window.go:255*/ at := inside(mode, t5, n)
 					in := src[:0]
@@ -10167,29 +8120,29 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 						t9 := len(v)
 						/*line window.go:258*/ in = src[t8:][:t9]
 					}
-					/*line window.go:260:80000*/ addLine[uint32, uint32](op, v, in, value)
+					addLine[uint32, uint32](op, v, in, value)
 				}
-				/*line window.go:262:80000*/ if i >= end {
+				/*line :262:500*/ if i >= end {
 					continue
 				}
-				/*line window.go:265:80000*/ t14 := o*partialOuter + i*partialStep + e
+				t14 := o*partialOuter + i*partialStep + e
 				t15 := len(v)
 				/*line window.go:265*/ part := partial[t14:][:t15]
-				/*line window.go:266:80000*/ if step < width {
+				/*line :266:500*/ if step < width {
 					copy(part, v)
 					continue
 				}
-				/*line window.go:270:80000*/ t19 := o*dstOuter + i*dstStep + e
+				t19 := o*dstOuter + i*dstStep + e
 				t20 := len(v)
 				/*line window.go:270*/ out := dst[t19:][:t20]
-				/*line window.go:271:80000*/ if divisor > 0 {
-					/*line window.go:273:80000*/ for k2 := 0; k2 < len(part); k2++ {
+				/*line :271:500*/ if divisor > 0 {
+					/*line :273:500*/ for k2 := 0; k2 < len(part); k2++ {
 						/*line window.go:273*/ u := part[k2]
 						t21 := u + v[k2]
 						/*line window.go:274*/ result02 := mean[T, uint32](t21, divisor)
 						/*line window.go:274*/ out[k2] = result02
 					}
-//line window.go:276:80000
+//line :276:1000
 				} else {
 					/*line window.go:278*/ for k3 := 0; k3 < len(part); k3++ {
 						/*line window.go:278*/ u2 := part[k3]
@@ -10200,47 +8153,7 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:10203:1*/
-}
-
-// quernFunc1WindowColumnsCPU_uint8_uint32_uint32 is kernels.neutral.
-func quernFunc1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](op int) uint32 {
-	/*line window.go:32*/ t1 := op
-	/*line window.go:33:80000*/ if t1 == 0 {
-		return 0
-//line window.go:35:80000
-	} else if t1 == 1 {
-		/*line window.go:36:80000*/ result0 := quernFunc2WindowColumnsCPU_uint8_uint32_uint32[T]()
-		return result0
-//line window.go:38:80000
-	} else {
-		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T]()
-		return result02
-	} /*line quern_gen.go:10219:1*/
-}
-
-// quernFunc2WindowColumnsCPU_uint8_uint32_uint32 is kernels.highest.
-func quernFunc2WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
-	c := uint32(1)
-	size := c / 2
-	/*line window.go:43:80000*/ if size != 0 {
-		var big float32 = 3e+38
-		return host.Narrow[uint32](big * big)
-	}
-//line window.go:47:80000
-	var zero uint32
-	return zero - 1 /*line quern_gen.go:10232:1*/
-}
-
-// quernFunc3WindowColumnsCPU_uint8_uint32_uint32 is kernels.lowest.
-func quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
-	c := uint32(1)
-	size := c / 2
-	/*line window.go:52:80000*/ if size != 0 {
-		var big float32 = 3e+38
-		return host.Narrow[uint32](-big * big)
-	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:10243:1*/
+	} /*line quern_gen.go:8156:1*/
 }
 
 func quernPlainMaskedExtreme[T uint8 | uint16 | float32](r *host.Run) {
@@ -10251,42 +8164,26 @@ func quernPlainMaskedExtreme[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostMaskedExtreme[T uint8 | uint16](r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[T](r, 2)
-	mw := host.Value[int](r, 3)
-	mh := host.Value[int](r, 4)
-	cx := host.Value[int](r, 5)
-	cy := host.Value[int](r, 6)
-	w := host.Value[int](r, 7)
-	h := host.Value[int](r, 8)
-	c := host.Value[int](r, 9)
-	srcStride := host.Value[int](r, 10)
-	dstStride := host.Value[int](r, 11)
-	mask := host.Slice[float32](r, 12)
-	src := host.Slice[T](r, 13)
-	dst := host.Slice[T](r, 14)
+	op, mode, value, mw, mh, cx, cy, w, h, c, srcStride, dstStride, mask, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[T](r, 13), host.Slice[T](r, 14)
 	size := w * c
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y - cy
-				start2 := y * dstStride
-				start3 := y*dstStride + base
-				quernRow1MaskedExtreme[T](r, base, size, y, h, c, op, mh, start, mode, mw, mask, value, cx, w, src, srcStride, dst, start2, width, start3)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y - cy
+			start2 := y * dstStride
+			start3 := y*dstStride + base
+			quernRow1MaskedExtreme[T](r, base, size, y, h, c, op, mh, start, mode, mw, mask, value, cx, w, src, srcStride, dst, start2, width, start3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y int, h int, c int, op int, mh int, start int, mode int, mw int, mask []float32, value T, cx int, w int, src []T, srcStride int, dst []T, start2 int, width int, start3 int) {
+func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base, size, y, h, c, op, mh, start, mode, mw int, mask []float32, value T, cx, w int, src []T, srcStride int, dst []T, start2, width, start3 int) {
 	if !(y < h) {
 		return
 	}
@@ -10302,18 +8199,14 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 				e := base + threadX
 				/*line window.go:323*/ x := host.Div(e, c)
 				channel := e - x*c
-				v := quernFunc1MaskedExtreme[T](op)
+				v := quernFunc1WindowRowsCPU[T](op)
 				for j := 0; j < mh; j++ {
-					/*line window.go:327:80000*/ if r.Halted() {
-						/*line window.go:326*/ r.Halt()
-					}
-					/*line window.go:327:80000*/ t5 := start + j
+					/*line window.go:326*/ r.CheckHalt()
+					t5 := start + j
 					/*line window.go:327*/ yy := inside(mode, t5, h)
 					for i := 0; i < mw; i++ {
-						if r.Halted() {
-							/*line window.go:328*/ r.Halt()
-						}
-						/*line window.go:329*/ if mask[j*mw+i] == 0 {
+						/*line window.go:328*/ r.CheckHalt()
+						if mask[j*mw+i] == 0 {
 							continue
 						}
 						u := value
@@ -10333,23 +8226,19 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		e := base + threadX
-		/*line window.go:320:80000*/ if e >= size || y >= h {
+		/*line :320:500*/ if e >= size || y >= h {
 			continue
 		}
-		/*line window.go:323:80000*/ x := host.Div(e, c)
+		/*line :323:500*/ x := host.Div(e, c)
 		channel := e - x*c
-		v := quernFunc1MaskedExtreme[T](op)
+		v := quernFunc1WindowRowsCPU[T](op)
 		/*line window.go:326*/ for j := 0; j < mh; j++ {
-			/*line window.go:327:80000*/ if r.Halted() {
-				/*line window.go:326*/ r.Halt()
-			}
-			/*line window.go:327:80000*/ t5 := start + j
+			/*line window.go:326*/ r.CheckHalt()
+			t5 := start + j
 			/*line window.go:327*/ yy := inside(mode, t5, h)
 			for i := 0; i < mw; i++ {
-				if r.Halted() {
-					/*line window.go:328*/ r.Halt()
-				}
-				/*line window.go:329*/ if mask[j*mw+i] == 0 {
+				/*line window.go:328*/ r.CheckHalt()
+				if mask[j*mw+i] == 0 {
 					continue
 				}
 				u := value
@@ -10362,86 +8251,30 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 			}
 		}
 		dst[start2+e] = v
-	} /*line quern_gen.go:10365:1*/
-}
-
-// quernFunc1MaskedExtreme is kernels.neutral.
-func quernFunc1MaskedExtreme[T uint8 | uint16](op int) T {
-	/*line window.go:32*/ t1 := op
-	/*line window.go:33:80000*/ if t1 == 0 {
-		return 0
-//line window.go:35:80000
-	} else if t1 == 1 {
-		/*line window.go:36:80000*/ result0 := quernFunc2MaskedExtreme[T]()
-		return result0
-//line window.go:38:80000
-	} else {
-		/*line window.go:38:80000*/ result02 := quernFunc3MaskedExtreme[T]()
-		return result02
-	} /*line quern_gen.go:10381:1*/
-}
-
-// quernFunc2MaskedExtreme is kernels.highest.
-func quernFunc2MaskedExtreme[T uint8 | uint16]() T {
-	c := T(1)
-	size := c / 2
-	/*line window.go:43:80000*/ if size != 0 {
-		var big float32 = 3e+38
-		return host.Narrow[T](big * big)
-	}
-//line window.go:47:80000
-	var zero T
-	return zero - 1 /*line quern_gen.go:10394:1*/
-}
-
-// quernFunc3MaskedExtreme is kernels.lowest.
-func quernFunc3MaskedExtreme[T uint8 | uint16]() T {
-	c := T(1)
-	size := c / 2
-	/*line window.go:52:80000*/ if size != 0 {
-		var big float32 = 3e+38
-		return host.Narrow[T](-big * big)
-	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:10405:1*/
+	} /*line quern_gen.go:8254:1*/
 }
 
 func quernHostMaskedExtreme_float32(r *host.Run) {
-	op := host.Value[int](r, 0)
-	mode := host.Value[int](r, 1)
-	value := host.Value[float32](r, 2)
-	mw := host.Value[int](r, 3)
-	mh := host.Value[int](r, 4)
-	cx := host.Value[int](r, 5)
-	cy := host.Value[int](r, 6)
-	w := host.Value[int](r, 7)
-	h := host.Value[int](r, 8)
-	c := host.Value[int](r, 9)
-	srcStride := host.Value[int](r, 10)
-	dstStride := host.Value[int](r, 11)
-	mask := host.Slice[float32](r, 12)
-	src := host.Slice[float32](r, 13)
-	dst := host.Slice[float32](r, 14)
+	op, mode, value, mw, mh, cx, cy, w, h, c, srcStride, dstStride, mask, src, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14)
 	size := w * c
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y - cy
-				start2 := y * dstStride
-				start3 := y*dstStride + base
-				quernRow1MaskedExtreme_float32(r, base, size, y, h, c, op, mh, start, mode, mw, mask, value, cx, w, src, srcStride, dst, start2, width, start3)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y - cy
+			start2 := y * dstStride
+			start3 := y*dstStride + base
+			quernRow1MaskedExtreme_float32(r, base, size, y, h, c, op, mh, start, mode, mw, mask, value, cx, w, src, srcStride, dst, start2, width, start3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h int, c int, op int, mh int, start int, mode int, mw int, mask []float32, value float32, cx int, w int, src []float32, srcStride int, dst []float32, start2 int, width int, start3 int) {
+func quernRow1MaskedExtreme_float32(r *host.Run, base, size, y, h, c, op, mh, start, mode, mw int, mask []float32, value float32, cx, w int, src []float32, srcStride int, dst []float32, start2, width, start3 int) {
 	if !(y < h) {
 		return
 	}
@@ -10459,16 +8292,12 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 				channel := e - x*c
 				v := neutral[float32](op)
 				for j := 0; j < mh; j++ {
-					/*line window.go:327:80000*/ if r.Halted() {
-						/*line window.go:326*/ r.Halt()
-					}
-					/*line window.go:327:80000*/ t5 := start + j
+					/*line window.go:326*/ r.CheckHalt()
+					t5 := start + j
 					/*line window.go:327*/ yy := inside(mode, t5, h)
 					for i := 0; i < mw; i++ {
-						if r.Halted() {
-							/*line window.go:328*/ r.Halt()
-						}
-						/*line window.go:329*/ if mask[j*mw+i] == 0 {
+						/*line window.go:328*/ r.CheckHalt()
+						if mask[j*mw+i] == 0 {
 							continue
 						}
 						u := value
@@ -10488,23 +8317,19 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		e := base + threadX
-		/*line window.go:320:80000*/ if e >= size || y >= h {
+		/*line :320:500*/ if e >= size || y >= h {
 			continue
 		}
-		/*line window.go:323:80000*/ x := host.Div(e, c)
+		/*line :323:500*/ x := host.Div(e, c)
 		channel := e - x*c
 		v := neutral[float32](op)
 		/*line window.go:326*/ for j := 0; j < mh; j++ {
-			/*line window.go:327:80000*/ if r.Halted() {
-				/*line window.go:326*/ r.Halt()
-			}
-			/*line window.go:327:80000*/ t5 := start + j
+			/*line window.go:326*/ r.CheckHalt()
+			t5 := start + j
 			/*line window.go:327*/ yy := inside(mode, t5, h)
 			for i := 0; i < mw; i++ {
-				if r.Halted() {
-					/*line window.go:328*/ r.Halt()
-				}
-				/*line window.go:329*/ if mask[j*mw+i] == 0 {
+				/*line window.go:328*/ r.CheckHalt()
+				if mask[j*mw+i] == 0 {
 					continue
 				}
 				u := value
@@ -10517,7 +8342,7 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 			}
 		}
 		dst[start2+e] = v
-	} /*line quern_gen.go:10520:1*/
+	} /*line quern_gen.go:8345:1*/
 }
 
 func quernPlainSubtract[T uint8 | uint16 | float32](r *host.Run) {
@@ -10526,37 +8351,28 @@ func quernPlainSubtract[T uint8 | uint16 | float32](r *host.Run) {
 }
 
 func quernHostSubtract[T uint8 | uint16](r *host.Run) {
-	row := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	aStride := host.Value[int](r, 2)
-	bStride := host.Value[int](r, 3)
-	dstStride := host.Value[int](r, 4)
-	a := host.Slice[T](r, 5)
-	b := host.Slice[T](r, 6)
-	dst := host.Slice[T](r, 7)
+	row, h, aStride, bStride, dstStride, a, b, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * aStride
-				start2 := y * bStride
-				start3 := y * dstStride
-				start4 := y*aStride + base
-				start5 := y*bStride + base
-				start6 := y*dstStride + base
-				quernRow1Subtract[T](r, base, row, y, h, a, start, b, start2, dst, start3, width, start4, start5, start6)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * aStride
+			start2 := y * bStride
+			start3 := y * dstStride
+			start4 := y*aStride + base
+			start5 := y*bStride + base
+			start6 := y*dstStride + base
+			quernRow1Subtract[T](r, base, row, y, h, a, start, b, start2, dst, start3, width, start4, start5, start6)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Subtract[T uint8 | uint16](r *host.Run, base int, row int, y int, h int, a []T, start int, b []T, start2 int, dst []T, start3 int, width int, start4 int, start5 int, start6 int) {
+func quernRow1Subtract[T uint8 | uint16](r *host.Run, base, row, y, h int, a []T, start int, b []T, start2 int, dst []T, start3, width, start4, start5, start6 int) {
 	if !(y < h) {
 		return
 	}
@@ -10592,41 +8408,32 @@ func quernRow1Subtract[T uint8 | uint16](r *host.Run, base int, row int, y int, 
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:10595:1*/
+	} /*line quern_gen.go:8411:1*/
 }
 
 func quernHostSubtract_float32(r *host.Run) {
-	row := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	aStride := host.Value[int](r, 2)
-	bStride := host.Value[int](r, 3)
-	dstStride := host.Value[int](r, 4)
-	a := host.Slice[float32](r, 5)
-	b := host.Slice[float32](r, 6)
-	dst := host.Slice[float32](r, 7)
+	row, h, aStride, bStride, dstStride, a, b, dst := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * aStride
-				start2 := y * bStride
-				start3 := y * dstStride
-				start4 := y*aStride + base
-				start5 := y*bStride + base
-				start6 := y*dstStride + base
-				quernRow1Subtract_float32(r, base, row, y, h, a, start, b, start2, dst, start3, width, start4, start5, start6)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start := y * aStride
+			start2 := y * bStride
+			start3 := y * dstStride
+			start4 := y*aStride + base
+			start5 := y*bStride + base
+			start6 := y*dstStride + base
+			quernRow1Subtract_float32(r, base, row, y, h, a, start, b, start2, dst, start3, width, start4, start5, start6)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Subtract_float32(r *host.Run, base int, row int, y int, h int, a []float32, start int, b []float32, start2 int, dst []float32, start3 int, width int, start4 int, start5 int, start6 int) {
+func quernRow1Subtract_float32(r *host.Run, base, row, y, h int, a []float32, start int, b []float32, start2 int, dst []float32, start3, width, start4, start5, start6 int) {
 	if !(y < h) {
 		return
 	}
@@ -10662,7 +8469,7 @@ func quernRow1Subtract_float32(r *host.Run, base int, row int, y int, h int, a [
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:10665:1*/
+	} /*line quern_gen.go:8472:1*/
 }
 
 //line window.go:357

@@ -350,9 +350,9 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, par
 		b.WriteString("//\n" + doc)
 	}
 	fmt.Fprintf(b, "func %s(s *%s.Stream, g %s.Grid%s) error {\n", launcher, gpu, gpu, signature(params))
-	fmt.Fprintf(b, "l, err := %s.Begin(s, g)\nif err != nil {\nreturn err\n}\n", infoName(name))
+	fmt.Fprintf(b, "l, err := %s.Begin(s, g)\n", infoName(name))
 	writeArguments(b, gpu, "l", params)
-	b.WriteString("return l.End()\n}\n")
+	b.WriteString("return l.EndBegun(err)\n}\n")
 }
 
 // writeArguments passes the launcher's parameters to the launch l.

@@ -131,9 +131,9 @@ func writeGenericLauncher(b *bytes.Buffer, p *frontend.Package, instances []*com
 	if !all {
 		fmt.Fprintf(b, "default:\nreturn %s.NoInstance(%q, %s)\n", compiled, fn.Name(), nothing)
 	}
-	fmt.Fprintf(b, "}\n%s, %s := %s.Begin(%s, %s)\nif %s != nil {\nreturn %s\n}\n", l, err, kernel, s, g, err, err)
+	fmt.Fprintf(b, "}\n%s, %s := %s.Begin(%s, %s)\n", l, err, kernel, s, g)
 	writeArguments(b, gpu, l, params)
-	fmt.Fprintf(b, "return %s.End()\n}\n", l)
+	fmt.Fprintf(b, "return %s.EndBegun(%s)\n}\n", l, err)
 }
 
 // constraintsOf prints the type parameters of a launcher, each with the union of its

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,24 +13,27 @@ import (
 // and fails if two blocks of a file have the same position. A kernel's own file must
 // have only its own blocks, so each function of the generated file is positioned in the
 // generated file. Blocks of code from several files must not begin at the same position
-// there, so the beginnings of blocks from different files have different columns:
+// there. After a directive without a column, columns are 0; after one with a column, those of
+// later lines are the actual ones. A line at which a block begins has
 //
-//	in the generated file       their actual columns
-//	in the first file at a line 0, as set by a directive without a column
-//	in other files at that line columns from a base per file
+//	column 0 only if its file is the first one with a block at column 0 of that line
+//	other columns only if they are not those of a line of another file, which has the same number
 //
 // Columns are used only by coverage and by compiler errors in generated code.
-const columnBase = 10_000
 
 // longName is the length of a file name from which a directive without the name, which needs a
 // column, is preferred.
-const longName = 24
+const longName = 20
+
+// A line with a directive begins at the first multiple of columnStep, after column 1, that the
+// lines of other files with the same number leave. columnStep exceeds most lines.
+const columnStep = 500
 
 // directives adds line directives to the text of a generated file.
 type directives struct {
 	out    []string
-	owner  map[int]string // of a line number: the file whose positions have column 0 there
-	bases  map[string]int // columns of files
+	owner  map[int]string // of a line number: the file whose blocks begin at column 0 there
+	spans  map[int][]span // of a line number: columns of lines at which blocks begin
 	next   virtual        // the position of the next line; no file: the actual position
 	stated bool           // set by a directive of text that is not written yet
 	actual bool           // the compiler's position of the next line is the actual one
@@ -37,9 +41,15 @@ type directives struct {
 	based  bool           // it has a column
 }
 
+// span is the columns of a line.
+type span struct {
+	file       string // "" for the generated file
+	first, end int
+}
+
 // separate adds the directives that coverage needs, and shortens the others.
 func separate(text []byte) []byte {
-	d := directives{owner: map[int]string{}, bases: map[string]int{}, actual: true}
+	d := directives{owner: map[int]string{}, spans: map[int][]span{}, actual: true}
 	begins := false // a block of statements begins at the next line
 	lines := strings.SplitAfter(string(text), "\n")
 	for i, line := range lines {
@@ -72,8 +82,24 @@ func separate(text []byte) []byte {
 }
 
 func (d *directives) write(line string) {
+	if d.actual {
+		d.claim(len(d.out)+1, span{"", 1, len(line) + 1})
+	}
 	d.out = append(d.out, line)
 	d.next.line++
+}
+
+// claim records the columns of a line.
+func (d *directives) claim(line int, s span) { d.spans[line] = append(d.spans[line], s) }
+
+// isFree reports whether no line of another file has one of the columns of a line, and none will.
+func (d *directives) isFree(line int, s span) bool {
+	if line > len(d.out) && s.first < 10_000 { // a line of the generated file that is not written yet
+		return false
+	}
+	return !slices.ContainsFunc(d.spans[line], func(other span) bool {
+		return other.file != s.file && other.first < s.end && s.first < other.end
+	})
 }
 
 // restore gives the next line its actual position, by a directive at the end of the line before.
@@ -84,30 +110,36 @@ func (d *directives) restore() {
 	}
 }
 
-// place adds the directive that a line of code needs, and returns the line. A line at which a block
-// begins must have a column of its file.
+// place adds the directive that a line of code needs, and returns the line.
 func (d *directives) place(line, code string, begins bool) string {
-	file := d.next.file
-	owned, found := d.owner[d.next.line]
-	if begins && !found {
-		d.owner[d.next.line], owned = file, file
-	}
-	own := owned == file
-	if !d.stated && !d.actual && (!begins || own && !d.based) {
+	file, n := d.next.file, d.next.line
+	natural := span{file, len(line) - len(code) + 1, len(line) + 1}
+	owns := d.owner[n] == "" || d.owner[n] == file
+	if !d.stated && !d.actual && (!begins || d.based && d.isFree(n, natural) || !d.based && owns) {
+		switch {
+		case begins && d.based:
+			d.claim(n, natural)
+		case begins:
+			d.owner[n] = file
+		}
 		return line
 	}
-	place := fmt.Sprintf("%s:%d", file, d.next.line)
-	if short := file == d.latest && len(file) >= longName; short || begins && !own {
-		if d.bases[file] == 0 {
-			d.bases[file] = (len(d.bases) + 1) * columnBase
+	place := fmt.Sprintf("%s:%d", file, n)
+	d.based = file == d.latest && len(file) >= longName || begins && !owns
+	if d.based {
+		if file == d.latest {
+			place = fmt.Sprintf(":%d", n)
 		}
-		if short {
-			place = fmt.Sprintf(":%d", d.next.line)
+		at := span{file, 1, len(line) + 2}
+		for step := 1; begins && !d.isFree(n, at); step++ {
+			at.first, at.end = step*columnStep, step*columnStep+len(line)+2
 		}
-		place += fmt.Sprintf(":%d", d.bases[file])
-		d.based = true
-	} else {
-		d.based = false
+		if begins {
+			d.claim(n, at)
+		}
+		place += fmt.Sprintf(":%d", at.first)
+	} else if begins {
+		d.owner[n] = file
 	}
 	d.stated, d.actual, d.latest = false, false, file
 	if startsStatement(code) {

@@ -3,19 +3,13 @@
 // For each kernel, Emit generates a function for package kernel/host:
 //
 //	func quernHostSaxpy(r *host.Run) {
-//		a := host.Value[float32](r, 0)
-//		x := host.Slice[float32](r, 1)
-//		y := host.Slice[float32](r, 2)
+//		a, x, y := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 //		dimX := r.BlockDim.X
-//		...
 //		for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 //			blockX := r.BlockIdx.X
 //			base := blockX * dimX
-//			for threadZ := range dimZ {
-//				for threadY := range dimY {
-//					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//					quernRow1Saxpy(r, base, y, a, x, width)
-//				}
+//			for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+//				quernRow1Saxpy(r, base, y, a, x, width)
 //			}
 //		}
 //	}
@@ -31,7 +25,8 @@
 //		}
 //	}
 //
-// The threads of a block are loop iterations. The innermost loop, over a row of
+// The threads of a block are loop iterations: of loops over its rows, unless the kernel declares a
+// block of one row, and of the loop over the threads of a row. The innermost loop, over a row of
 // threads, is a separate function, because the Go compiler keeps few variables in
 // registers across nested loops. Values that are the same for all threads of a row, a
 // block or the launch are computed outside that function, and terms of sums are
@@ -62,7 +57,8 @@
 // length are copied as arrays. Loops over rows of declared length, or over the lanes of full
 // warps, run four threads in an iteration if their work is small (unroll.go), or each of
 // their statements for four threads if a thread's operations form a long chain. If the test
-// fails, the ordinary loop runs and reports an index out of range where the kernel has it.
+// fails, the ordinary loop runs and reports an index out of range where the kernel has it. A region
+// that does much work for each such access has no fast form.
 //
 // # Threads side by side
 //

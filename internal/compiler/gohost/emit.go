@@ -209,6 +209,7 @@ func (e *emitter) parameters() string {
 func (e *emitter) blocks(whole *text, host string, blocks *label, body *text) {
 	whole.add("func %s(r *%s) {", FuncName(e.kernel.Name), host)
 	whole.depth++
+	var names, values []string
 	for i, v := range e.kernel.Func.Params {
 		if !e.params[v] {
 			continue
@@ -221,12 +222,15 @@ func (e *emitter) blocks(whole *text, host string, blocks *label, body *text) {
 		if v.Type.Kind == ir.Slice && v.Type.Name != "" {
 			s = e.conversion(v.Type, fmt.Sprintf("%s[%s](r, %d)", e.member(hostPath, "Slice"), e.typ(t.Elem), i))
 		}
-		whole.add("%s := %s", e.names.name(v, v.Name), s)
+		names, values = append(names, e.names.name(v, v.Name)), append(values, s)
+	}
+	if len(names) > 0 {
+		whole.add("%s := %s", strings.Join(names, ", "), strings.Join(values, ", "))
 	}
 	for op := ir.BlockDimX; op <= ir.GridDimZ; op++ {
 		e.declareCoordinate(whole, op)
 	}
-	whole.splice(e.root.text)
+	whole.splice(e.root.text.joined(e.imports.Name(hostPath) + "."))
 	whole.label(blocks)
 	e.nextBlocks(whole)
 	whole.depth++
@@ -408,15 +412,26 @@ const noCoordinate = "(0 * r.BlockDim.X)"
 
 // firstOfRow returns the number in the block of the row's first thread.
 func (e *emitter) firstOfRow() string {
-	if e.current <= perBlock {
+	if e.current <= perBlock || e.isOneRow() {
 		return "0"
 	}
 	s := ""
-	e.at(perRow, func() {
-		z, y := e.coordinate(ir.ThreadIdxZ), e.coordinate(ir.ThreadIdxY)
-		s = fmt.Sprintf("(%s*%s+%s)*%s", z, e.coordinate(ir.BlockDimY), y, e.coordinate(ir.BlockDimX))
-	})
+	e.at(perRow, func() { s = e.rowNumber() + "*" + e.coordinate(ir.BlockDimX) })
 	return e.sections[perRow].value("first", "int", s)
+}
+
+// rowNumber prints the number of the row in its block.
+func (e *emitter) rowNumber() string {
+	switch dims := e.kernel.Options.Block; {
+	case dims[0] == 0 && e.warp == nil:
+		return e.names.name(rowNumber{}, "rowIdx")
+	case dims[0] > 0 && dims[2] <= 1:
+		return e.coordinate(ir.ThreadIdxY)
+	case dims[0] > 0 && dims[1] <= 1:
+		return e.coordinate(ir.ThreadIdxZ)
+	}
+	z, y := e.coordinate(ir.ThreadIdxZ), e.coordinate(ir.ThreadIdxY)
+	return fmt.Sprintf("(%s*%s+%s)", z, e.coordinate(ir.BlockDimY), y)
 }
 
 // shared returns the pointer to a shared variable, or the slice for dynamic shared

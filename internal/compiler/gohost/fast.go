@@ -50,13 +50,8 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	}
 	guards, rest := e.facts.splitGuards(g.stmts, true)
 	clamps := e.facts.clampsIn(rest)
-	found := len(clamps) > 0
-	v := ir.Visitor{Place: func(p ir.Place) bool {
-		found = found || e.facts.hasWindow(p)
-		return !found
-	}}
-	v.Body(rest)
-	if !found && len(guards) == 0 {
+	found, gains := e.facts.gain(rest)
+	if len(clamps) == 0 && (!found && len(guards) == 0 || !gains) {
 		return nil, false
 	}
 
@@ -184,6 +179,67 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 		t.add("}")
 	}
 	return t, always
+}
+
+// minGain is the work, in nodes, for each access or condition without a check up to which a fast
+// form is generated: it would double the text of a region and save about a hundredth of its time.
+const minGain = 64
+
+// maxNested is the size in nodes up to which a body with nested loops is small.
+const maxNested = 256
+
+// gain reports whether the threads of a row access adjacent elements in a body, and whether their
+// checks, and those of the guards, take a noticeable part of its time. In a small body with nested
+// loops they do, because their variables take registers of the inner loop.
+func (f *facts) gain(body []ir.Stmt) (found, gains bool) {
+	count := 0
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		if f.hasWindow(p) {
+			count++
+		}
+		return true
+	}}
+	v.Body(body)
+	small := nodes(body) <= maxNested
+	inner := ir.Visitor{
+		Place: func(p ir.Place) bool {
+			gains = gains || f.hasWindow(p)
+			return !gains
+		},
+		Stmt: func(s ir.Stmt) bool {
+			_, nested := s.(*ir.Loop)
+			gains = gains || nested && small
+			return !gains
+		},
+	}
+	outer := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		l, ok := s.(*ir.Loop)
+		if ok {
+			inner.Body(slices.Concat(l.Pre, l.Body, l.Post))
+		}
+		return !ok && !gains
+	}}
+	outer.Body(body)
+	return count > 0, gains || work(body) <= minGain*(count+2)
+}
+
+// work estimates the nodes that a thread runs at least, with a few iterations of loops.
+func work(body []ir.Stmt) int {
+	const iterations = 4
+	n := 0
+	for _, s := range body {
+		switch s := s.(type) {
+		case *ir.If:
+			n += min(work(s.Then), work(s.Else)) + 1
+		case *ir.Block:
+			n += work(s.Body)
+		case *ir.Loop:
+			n += iterations * (work(s.Pre) + work(s.Body) + work(s.Post) + 1)
+		default:
+			n += nodes([]ir.Stmt{s})
+		}
+	}
+	return n
 }
 
 // fastLanes is like fastThreads for the lanes of a whole warp, or those below a limit.

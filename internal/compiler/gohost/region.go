@@ -483,14 +483,22 @@ func (e *emitter) carryRows(g *region) (list [][2]string) {
 	for _, v := range e.plan.carried {
 		if e.hasRow(g, u, v) {
 			of := e.names.name(rowOf{v}, v.Name+"Row")
-			part := fmt.Sprintf("%s[%s:][:%s]", e.scratch(v), e.rowStart(), e.rowLength())
+			part := from(e.scratch(v), e.rowStart()) + "[:" + e.rowLength() + "]"
 			if n := e.declaredRow(); n > 0 {
-				part = fmt.Sprintf("(*[%d]%s)(%s[%s:])", n, e.typ(v.Type), e.scratch(v), e.rowStart())
+				part = fmt.Sprintf("(*[%d]%s)(%s)", n, e.typ(v.Type), from(e.scratch(v), e.rowStart()))
 			}
 			list = append(list, [2]string{of, fmt.Sprintf("%s := %s", of, part)})
 		}
 	}
 	return list
+}
+
+// from prints the part of a slice that begins at an index.
+func from(slice, index string) string {
+	if index == "" || index == "0" {
+		return slice
+	}
+	return slice + "[" + index + ":]"
 }
 
 // declaredRow returns the number of threads in the row if the kernel declares it.

@@ -1,7 +1,9 @@
 package gohost
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -286,19 +288,41 @@ func (e *emitter) inRows(list []item) {
 		e.names.name(ir.ThreadIdxY, threadNames[ir.ThreadIdxY])
 		e.names.name(ir.ThreadIdxZ, threadNames[ir.ThreadIdxZ])
 	}
-	e.out.add("%s", e.axis(ir.ThreadIdxZ, list))
-	e.out.depth++
-	e.out.add("%s", e.axis(ir.ThreadIdxY, list))
-	e.out.depth++
-	if fails {
-		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])
+	mentions := func(op ir.ThreadOp) bool { return e.names.of[op] != "" && body.mentions(e.names.of[op]) }
+	dims := e.kernel.Options.Block
+	depth := e.out.depth
+	var fields, names []string
+	if dims[0] == 0 {
+		row := e.names.name(rowNumber{}, "rowIdx")
+		e.out.add("for %s := 0; r.Row(%s); %s++ {", row, row, row)
+		e.out.depth++
+	}
+	for _, op := range [...]ir.ThreadOp{ir.ThreadIdxZ, ir.ThreadIdxY} {
+		field := fmt.Sprintf("r.ThreadIdx.%c", "XYZ"[op])
+		switch {
+		case dims[0] == 0:
+			if mentions(op) {
+				e.out.add("%s := %s", e.names.of[op], field)
+			}
+		case dims[op] > 1 || mentions(op): // otherwise, Run.ThreadIdx has the coordinate already
+			e.out.add("%s", e.axis(op, list))
+			e.out.depth++
+			fields, names = append(fields, field), append(names, e.names.of[op])
+		}
+	}
+	if fails && len(fields) > 0 {
+		e.out.add("%s = %s", strings.Join(fields, ", "), strings.Join(names, ", "))
 	}
 	e.out.splice(body)
-	for range 2 {
+	for e.out.depth > depth {
 		e.out.depth--
 		e.out.add("}")
 	}
 }
+
+// rowNumber is the key of the variable with the number of the row in its block, if the kernel does
+// not declare the block.
+type rowNumber struct{}
 
 // rowItems prints the work of a row. If loop is set, it is in that loop.
 func (e *emitter) rowItems(list []item, loop *rowLoop) (fails bool) {

@@ -80,6 +80,12 @@ func TestRowsOfDeclaredLengthNeedFewInstructions(t *testing.T) {
 		{"an array that is shorter than a warp has no form for all lanes", "block=64",
 			"c := kernel.Shared[[8]int](t); c[t.ThreadIdx.X&7] = n; t.Sync(); if t.Warp() == 0 { v := 0; if t.Lane() < len(c) { v = c[t.Lane()] }; x[t.Lane()] = kernel.WarpReduceAdd(t, v) }",
 			"", "32 <= 8"},
+		{"a block of one row needs no loop over rows", "block=64",
+			"x[t.ThreadIdx.X] = n", "quernRow1K(r", "threadY"},
+		{"rows of a block of any size are counted", "",
+			"x[t.Global()] = t.ThreadIdx.Y", "threadY := r.ThreadIdx.Y", "dimZ"},
+		{"a check in much work is not avoided", "block=64",
+			"v := t.ThreadIdx.X; " + strings.Repeat("v ^= v*n + v>>3; ", 60) + "x[t.Global()] = v", "x[base + threadX] = v", "count"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := emitted(t, c.directive, c.statements)

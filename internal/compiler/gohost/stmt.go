@@ -261,9 +261,7 @@ func (e *emitter) loop(s *ir.Loop, init string) {
 // that ends the thread if the launch has failed or was cancelled.
 func (e *emitter) pollCancel(s *ir.Loop) {
 	if s.Long {
-		e.out.add("if r.Halted() {")
-		e.out.at(s.Pos, true, "\tr.Halt()")
-		e.out.add("}")
+		e.out.at(s.Pos, true, "r.CheckHalt()")
 	}
 }
 

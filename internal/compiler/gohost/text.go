@@ -55,6 +55,33 @@ func (t *text) splice(u *text) {
 	}
 }
 
+// joined returns the text with adjacent declarations of variables as one, if their values begin with
+// call and depend on none of them.
+func (t *text) joined(call string) *text {
+	all := &text{depth: t.depth}
+	names := map[string]bool{} // of the last declaration, if it is one of these
+	for _, l := range t.lines {
+		name, value, ok := strings.Cut(l.text, " := ")
+		if !ok || l.label != nil || !strings.HasPrefix(value, call) || l.pos.Line != 0 {
+			clear(names)
+			all.lines = append(all.lines, l)
+			continue
+		}
+		if slices.ContainsFunc(identifiers(value), func(s string) bool { return names[s] }) {
+			clear(names)
+		}
+		if len(names) == 0 {
+			all.lines = append(all.lines, l)
+		} else {
+			last := &all.lines[len(all.lines)-1]
+			left, right, _ := strings.Cut(last.text, " := ")
+			last.text = left + ", " + name + " := " + right + ", " + value
+		}
+		names[name] = true
+	}
+	return all
+}
+
 // mentions reports whether a line contains the name.
 func (t *text) mentions(name string) bool {
 	word := regexp.MustCompile(`\b` + name + `\b`)

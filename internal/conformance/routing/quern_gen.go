@@ -160,7 +160,7 @@ func SpawnWork(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 	return ring.Spawn[Desk, Batch, Result](ctx, rt, quernWorkProgram, o)
 }
 
-func quernBlockPlusOne(t kernel.Thread, state *uint32, in *Item, out *Item, action *kernel.Action) {
+func quernBlockPlusOne(t kernel.Thread, state *uint32, in, out *Item, action *kernel.Action) {
 	result := plusOne(t, state, in, out)
 	if result > kernel.Again {
 		panic("the handler returned an action that package kernel does not have")
@@ -170,22 +170,17 @@ func quernBlockPlusOne(t kernel.Thread, state *uint32, in *Item, out *Item, acti
 	}
 }
 
-func quernPlainPlusOne(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
+func quernPlainPlusOne(r *host2.Run, state *uint32, in, out *Item, action *kernel.Action) {
 	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockPlusOne(t_, state, in, out, action) })
 }
 
-func quernHostPlusOne(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
+func quernHostPlusOne(r *host2.Run, state *uint32, in, out *Item, action *kernel.Action) {
 	var result kernel.Action = 1
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1PlusOne(r, out, in, result, action)
-		}
-	}
+	quernRow1PlusOne(r, out, in, result, action)
 }
 
 //go:noinline
-func quernRow1PlusOne(r *host2.Run, out *Item, in *Item, result kernel.Action, action *kernel.Action) {
+func quernRow1PlusOne(r *host2.Run, out, in *Item, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:20*/ if threadX == 0 {
@@ -198,10 +193,10 @@ func quernRow1PlusOne(r *host2.Run, out *Item, in *Item, result kernel.Action, a
 //line handlers.go:19
 			*action = result
 		}
-	} /*line quern_gen.go:201:1*/
+	} /*line quern_gen.go:196:1*/
 }
 
-func quernBlockTimesTwo(t kernel.Thread, state *uint32, in *Item, out *Item, action *kernel.Action) {
+func quernBlockTimesTwo(t kernel.Thread, state *uint32, in, out *Item, action *kernel.Action) {
 	result := timesTwo(t, state, in, out)
 	if result > kernel.Again {
 		panic("the handler returned an action that package kernel does not have")
@@ -211,22 +206,17 @@ func quernBlockTimesTwo(t kernel.Thread, state *uint32, in *Item, out *Item, act
 	}
 }
 
-func quernPlainTimesTwo(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
+func quernPlainTimesTwo(r *host2.Run, state *uint32, in, out *Item, action *kernel.Action) {
 	host2.PlainBlock(r, func(t_ kernel.Thread) { quernBlockTimesTwo(t_, state, in, out, action) })
 }
 
-func quernHostTimesTwo(r *host2.Run, state *uint32, in *Item, out *Item, action *kernel.Action) {
+func quernHostTimesTwo(r *host2.Run, state *uint32, in, out *Item, action *kernel.Action) {
 	var result kernel.Action = 1
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1TimesTwo(r, out, in, result, action)
-		}
-	}
+	quernRow1TimesTwo(r, out, in, result, action)
 }
 
 //go:noinline
-func quernRow1TimesTwo(r *host2.Run, out *Item, in *Item, result kernel.Action, action *kernel.Action) {
+func quernRow1TimesTwo(r *host2.Run, out, in *Item, result kernel.Action, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line handlers.go:30*/ if threadX == 0 {
@@ -239,7 +229,7 @@ func quernRow1TimesTwo(r *host2.Run, out *Item, in *Item, result kernel.Action, 
 //line handlers.go:29
 			*action = result
 		}
-	} /*line quern_gen.go:242:1*/
+	} /*line quern_gen.go:232:1*/
 }
 
 func quernBlockTally(t kernel.Thread, state *Tally, in *Item, out *Tally, action *kernel.Action) {
@@ -257,16 +247,11 @@ func quernPlainTally(r *host2.Run, state *Tally, in *Item, out *Tally, action *k
 }
 
 func quernHostTally(r *host2.Run, state *Tally, in *Item, out *Tally, action *kernel.Action) {
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1Tally(r, in, out, state, action)
-		}
-	}
+	quernRow1Tally(r, in, out, state, action)
 }
 
 //go:noinline
-func quernRow1Tally(r *host2.Run, in *Item, out *Tally, state *Tally, action *kernel.Action) {
+func quernRow1Tally(r *host2.Run, in *Item, out, state *Tally, action *kernel.Action) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var result0 kernel.Action
@@ -295,7 +280,7 @@ func quernRow1Tally(r *host2.Run, in *Item, out *Tally, state *Tally, action *ke
 //line handlers.go:49
 			*action = result0
 		}
-	} /*line quern_gen.go:298:1*/
+	} /*line quern_gen.go:283:1*/
 }
 
 func quernBlockSend(t kernel.Thread, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
@@ -314,12 +299,7 @@ func quernPlainSend(r *host2.Run, contexts []actor.Context, state *uint32, in *O
 
 func quernHostSend(r *host2.Run, contexts []actor.Context, state *uint32, in *Order, out *Sent, action *kernel.Action) {
 	var result kernel.Action = 1
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			quernRow1Send(r, contexts, in, out, result, action)
-		}
-	}
+	quernRow1Send(r, contexts, in, out, result, action)
 }
 
 //go:noinline
@@ -417,7 +397,7 @@ func quernRow1Send(r *host2.Run, contexts []actor.Context, in *Order, out *Sent,
 //line handlers.go:99
 			*action = result
 		}
-	} /*line quern_gen.go:420:1*/
+	} /*line quern_gen.go:400:1*/
 }
 
 func quernBlockWork(t kernel.Thread, contexts []actor.Context, data []float32, state *Desk, in *Batch, out *Result, action *kernel.Action) {
@@ -438,58 +418,28 @@ func quernHostWork(r *host2.Run, contexts []actor.Context, data []float32, state
 	t2s := host2.Scratch[*actor.Context](r, 0, r.BlockDim.Count())
 	var ref actor.Payload[float32]
 	valuess := host2.Scratch[[]float32](r, 1, r.BlockDim.Count())
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first := (threadZ*1 + threadY) * 32
-			quernRow1Work(r, t2s, first, contexts)
-		}
-	}
+	quernRow1Work(r, t2s, contexts)
 	r.ThreadIdx = kernel.Dim3{}
 	/*line payloads.go:48*/ ref = in.Values
 	r.ThreadIdx = kernel.Dim3{}
-	/*line payloads.go:49:10000*/ if in.Do == 3 {
+	/*line :49:500*/ if in.Do == 3 {
 		ref = state.Kept
 	}
-	/*line payloads.go:52*/ for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first2 := (threadZ*1 + threadY) * 32
-			quernRow2Work(r, t2s, first2, valuess, in, ref, data)
-		}
-	}
+	/*line payloads.go:52*/ quernRow2Work(r, t2s, valuess, in, ref, data)
 	r.ThreadIdx = kernel.Dim3{}
-	/*line payloads.go:56:10000*/ if in.Do == 1 || in.Do == 5 {
-		/*line payloads.go:57:10000*/ for threadZ := range 1 {
-			/*line payloads.go:58*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*1 + threadY) * 32
-				quernRow3Work(r, valuess, first3)
-			}
-		}
+	/*line :56:500*/ if in.Do == 1 || in.Do == 5 {
+		quernRow3Work(r, valuess)
 	}
-	r.ThreadIdx = kernel.Dim3{}
+	/*line payloads.go:59*/ r.ThreadIdx = kernel.Dim3{}
 	/*line payloads.go:62*/ if in.Do == 0 || in.Do == 3 {
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 32
-				quernRow4Work(r, valuess, first4, out)
-			}
-		}
+		quernRow4Work(r, valuess, out)
 	}
-	for threadZ := range 1 {
-		for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			first5 := (threadZ*1 + threadY) * 32
-			quernRow5Work(r, t2s, first5, in, state, out, ref, action)
-		}
-	} /*line quern_gen.go:487:1*/
+	quernRow5Work(r, t2s, in, state, out, ref, action) /*line quern_gen.go:437:1*/
 }
 
 //go:noinline
-func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []actor.Context) {
-	t2Row := (*[32]*actor.Context)(t2s[first:])
+func quernRow1Work(r *host2.Run, t2s []*actor.Context, contexts []actor.Context) {
+	t2Row := (*[32]*actor.Context)(t2s)
 	if 32 <= len(contexts) {
 		row := (*[32]actor.Context)(contexts[0:])
 		for threadX := range 32 {
@@ -497,20 +447,20 @@ func quernRow1Work(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 			t2 := &row[threadX]
 			t2Row[threadX] = t2
 		}
-		/*line payloads.go:50:10000*/ return
+		/*line :50:500*/ return
 	}
 	/*line payloads.go:52*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line payloads.go:46*/ _ = contexts[threadX]
 		/*line payloads.go:46*/ t2 := &contexts[threadX]
 		t2Row[threadX] = t2
-	} /*line quern_gen.go:507:1*/
+	} /*line quern_gen.go:457:1*/
 }
 
 //go:noinline
-func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]float32, in *Batch, ref actor.Payload[float32], data []float32) {
-	t2Row := (*[32]*actor.Context)(t2s[first2:])
-	valuesRow := (*[32][]float32)(valuess[first2:])
+func quernRow2Work(r *host2.Run, t2s []*actor.Context, valuess [][]float32, in *Batch, ref actor.Payload[float32], data []float32) {
+	t2Row := (*[32]*actor.Context)(t2s)
+	valuesRow := (*[32][]float32)(valuess)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := t2Row[threadX]
@@ -518,25 +468,25 @@ func quernRow2Work(r *host2.Run, t2s []*actor.Context, first2 int, valuess [][]f
 		if in.Do != 4 {
 			values = ref.Open(t2, data)
 		}
-		/*line payloads.go:56:10000*/ valuesRow[threadX] = values
-	} /*line quern_gen.go:522:1*/
+		/*line :56:500*/ valuesRow[threadX] = values
+	} /*line quern_gen.go:472:1*/
 }
 
 //go:noinline
-func quernRow3Work(r *host2.Run, valuess [][]float32, first3 int) {
-	valuesRow := (*[32][]float32)(valuess[first3:])
+func quernRow3Work(r *host2.Run, valuess [][]float32) {
+	valuesRow := (*[32][]float32)(valuess)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
-		/*line payloads.go:57:10000*/ for i := threadX; i < len(values); i += 32 {
+		/*line payloads.go:57:500*/ for i := threadX; i < len(values); i += 32 {
 			values[i] *= 2
 		}
-	} /*line quern_gen.go:534:1*/
+	} /*line quern_gen.go:484:1*/
 }
 
 //go:noinline
-func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
-	valuesRow := (*[32][]float32)(valuess[first4:])
+func quernRow4Work(r *host2.Run, valuess [][]float32, out *Result) {
+	valuesRow := (*[32][]float32)(valuess)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
@@ -546,18 +496,18 @@ func quernRow4Work(r *host2.Run, valuess [][]float32, first4 int, out *Result) {
 			sum += values[i2]
 		}
 		kernel.AtomicAdd(&out.Sum, sum)
-	} /*line quern_gen.go:549:1*/
+	} /*line quern_gen.go:499:1*/
 }
 
 //go:noinline
-func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, state *Desk, out *Result, ref actor.Payload[float32], action *kernel.Action) {
-	t2Row := (*[32]*actor.Context)(t2s[first5:])
+func quernRow5Work(r *host2.Run, t2s []*actor.Context, in *Batch, state *Desk, out *Result, ref actor.Payload[float32], action *kernel.Action) {
+	t2Row := (*[32]*actor.Context)(t2s)
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := t2Row[threadX]
-		first6 := threadX == 0
+		first := threadX == 0
 		var result0 kernel.Action
-		/*line payloads.go:70*/ if !first6 {
+		/*line payloads.go:70*/ if !first {
 			result0 = 1
 		} else {
 			t4 := in.Do
@@ -590,7 +540,7 @@ func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, st
 			if in.Do == 6 && state.Given > 0 {
 				out.Sum = state.Sum
 			}
-			/*line payloads.go:99:10000*/ result0 = 1
+			/*line :99:500*/ result0 = 1
 		}
 		/*line payloads.go:46*/ if result0 > 4 {
 			/*line payloads.go:46*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
@@ -599,7 +549,7 @@ func quernRow5Work(r *host2.Run, t2s []*actor.Context, first5 int, in *Batch, st
 //line payloads.go:46
 			*action = result0
 		}
-	} /*line quern_gen.go:602:1*/
+	} /*line quern_gen.go:552:1*/
 }
 
-//line payloads.go:50:10000
+//line :50:500

@@ -78,14 +78,11 @@ var quernStrided = &gpu.Kernel{Declared: compiled.Declaration{Name: "strided", C
 // strided copies every stride-th element. count is the number of elements that it copies.
 func LaunchStrided(s *gpu.Stream, g gpu.Grid, count, stride int, x, y *gpu.Buffer[float32]) error {
 	l, err := quernStrided.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, count)
 	gpu.Arg(l, stride)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernGather = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather", Code: &quernPTX, Host: quernHostGather, Plain: quernPlainGather}}
@@ -95,12 +92,9 @@ var quernGather = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather", Cod
 // gather reads elements in random order. The length of x is a power of two.
 func LaunchGather(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[float32]) error {
 	l, err := quernGather.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernReread = &gpu.Kernel{Declared: compiled.Declaration{Name: "reread", Code: &quernPTX, Host: quernHostReread, Plain: quernPlainReread}}
@@ -112,13 +106,10 @@ var quernReread = &gpu.Kernel{Declared: compiled.Declaration{Name: "reread", Cod
 // x is a power of two.
 func LaunchReread(s *gpu.Stream, g gpu.Grid, rounds int, x, out *gpu.Buffer[float32]) error {
 	l, err := quernReread.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rounds)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRereadChunks = &gpu.Kernel{Declared: compiled.Declaration{Name: "rereadChunks", Code: &quernPTX, Host: quernHostRereadChunks, Plain: quernPlainRereadChunks}}
@@ -128,13 +119,10 @@ var quernRereadChunks = &gpu.Kernel{Declared: compiled.Declaration{Name: "reread
 // rereadChunks reads x several times; each thread reads its own part of it, which suits CPUs.
 func LaunchRereadChunks(s *gpu.Stream, g gpu.Grid, passes int, x, out *gpu.Buffer[float32]) error {
 	l, err := quernRereadChunks.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, passes)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernConflicts = &gpu.Kernel{Declared: compiled.Declaration{Name: "conflicts", Code: &quernPTX, Host: quernHostConflicts, Plain: quernPlainConflicts}}
@@ -145,13 +133,10 @@ var quernConflicts = &gpu.Kernel{Declared: compiled.Declaration{Name: "conflicts
 // a stride of 32 one bank.
 func LaunchConflicts(s *gpu.Stream, g gpu.Grid, rounds, stride int, out *gpu.Buffer[int32]) error {
 	l, err := quernConflicts.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rounds)
 	gpu.Arg(l, stride)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAddAtomically = &gpu.Kernel{Declared: compiled.Declaration{Name: "addAtomically", Code: &quernPTX, Host: quernHostAddAtomically, Plain: quernPlainAddAtomically}}
@@ -161,12 +146,9 @@ var quernAddAtomically = &gpu.Kernel{Declared: compiled.Declaration{Name: "addAt
 // addAtomically adds to addresses that are spread over the length of out, a power of two.
 func LaunchAddAtomically(s *gpu.Stream, g gpu.Grid, rounds int, out *gpu.Buffer[uint32]) error {
 	l, err := quernAddAtomically.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rounds)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSpin = &gpu.Kernel{Declared: compiled.Declaration{Name: "spin", Code: &quernPTX, Host: quernHostSpin, Plain: quernPlainSpin}}
@@ -177,11 +159,8 @@ var quernSpin = &gpu.Kernel{Declared: compiled.Declaration{Name: "spin", Code: &
 // nanoseconds on the CPU.
 func LaunchSpin(s *gpu.Stream, g gpu.Grid, ticks int64) error {
 	l, err := quernSpin.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, ticks)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFma32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fma32", Code: &quernPTX, Host: quernHostFma32, Plain: quernPlainFma32}}
@@ -191,13 +170,10 @@ var quernFma32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fma32", Code:
 // fma32 computes steps of multiplications and additions in registers.
 func LaunchFma32(s *gpu.Stream, g gpu.Grid, steps int, a float32, out *gpu.Buffer[float32]) error {
 	l, err := quernFma32.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, steps)
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFma64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fma64", Code: &quernPTX, Host: quernHostFma64, Plain: quernPlainFma64}}
@@ -207,13 +183,10 @@ var quernFma64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fma64", Code:
 // fma64 is fma32 in double precision.
 func LaunchFma64(s *gpu.Stream, g gpu.Grid, steps int, a float64, out *gpu.Buffer[float64]) error {
 	l, err := quernFma64.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, steps)
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernClockRate = &gpu.Kernel{Declared: compiled.Declaration{Name: "clockRate", Code: &quernPTX, Host: quernHostClockRate, Plain: quernPlainClockRate}}
@@ -224,12 +197,9 @@ var quernClockRate = &gpu.Kernel{Declared: compiled.Declaration{Name: "clockRate
 // nanoseconds that they took, at least the given number.
 func LaunchClockRate(s *gpu.Stream, g gpu.Grid, nanoseconds int64, at *gpu.Buffer[int64]) error {
 	l, err := quernClockRate.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, nanoseconds)
 	gpu.SliceArg(l, at)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernEmpty = &gpu.Kernel{Declared: compiled.Declaration{Name: "empty", Code: &quernPTX, Host: quernHostEmpty, Plain: quernPlainEmpty}}
@@ -239,10 +209,7 @@ var quernEmpty = &gpu.Kernel{Declared: compiled.Declaration{Name: "empty", Code:
 // empty does nothing.
 func LaunchEmpty(s *gpu.Stream, g gpu.Grid) error {
 	l, err := quernEmpty.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernTouch = &gpu.Kernel{Declared: compiled.Declaration{Name: "touch", Code: &quernPTX, Host: quernHostTouch, Plain: quernPlainTouch}}
@@ -252,11 +219,8 @@ var quernTouch = &gpu.Kernel{Declared: compiled.Declaration{Name: "touch", Code:
 // touch writes one byte per thread: the cost of a thread.
 func LaunchTouch(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[uint8]) error {
 	l, err := quernTouch.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernIntegers = &gpu.Kernel{Declared: compiled.Declaration{Name: "integers", Code: &quernPTX, Host: quernHostIntegers, Plain: quernPlainIntegers}}
@@ -266,13 +230,10 @@ var quernIntegers = &gpu.Kernel{Declared: compiled.Declaration{Name: "integers",
 // integers computes steps of integer multiplications, shifts and exclusive ors.
 func LaunchIntegers(s *gpu.Stream, g gpu.Grid, steps int, a uint32, out *gpu.Buffer[uint32]) error {
 	l, err := quernIntegers.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, steps)
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRoots = &gpu.Kernel{Declared: compiled.Declaration{Name: "roots", Code: &quernPTX, Host: quernHostRoots, Plain: quernPlainRoots}}
@@ -282,13 +243,10 @@ var quernRoots = &gpu.Kernel{Declared: compiled.Declaration{Name: "roots", Code:
 // roots computes steps of square roots and divisions.
 func LaunchRoots(s *gpu.Stream, g gpu.Grid, steps int, a float32, out *gpu.Buffer[float32]) error {
 	l, err := quernRoots.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, steps)
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFunctions = &gpu.Kernel{Declared: compiled.Declaration{Name: "functions", Code: &quernPTX, Host: quernHostFunctions, Plain: quernPlainFunctions}}
@@ -298,13 +256,10 @@ var quernFunctions = &gpu.Kernel{Declared: compiled.Declaration{Name: "functions
 // functions computes steps of exponentials and logarithms.
 func LaunchFunctions(s *gpu.Stream, g gpu.Grid, steps int, a float32, out *gpu.Buffer[float32]) error {
 	l, err := quernFunctions.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, steps)
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBarriers = &gpu.Kernel{Declared: compiled.Declaration{Name: "barriers", Code: &quernPTX, Host: quernHostBarriers, Plain: quernPlainBarriers}}
@@ -314,12 +269,9 @@ var quernBarriers = &gpu.Kernel{Declared: compiled.Declaration{Name: "barriers",
 // barriers waits for the block.
 func LaunchBarriers(s *gpu.Stream, g gpu.Grid, steps int, out *gpu.Buffer[int32]) error {
 	l, err := quernBarriers.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, steps)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernChase = &gpu.Kernel{Declared: compiled.Declaration{Name: "chase", Code: &quernPTX, Host: quernHostChase, Plain: quernPlainChase}}
@@ -329,13 +281,10 @@ var quernChase = &gpu.Kernel{Declared: compiled.Declaration{Name: "chase", Code:
 // chase follows a chain of indices with one thread: the latency of memory.
 func LaunchChase(s *gpu.Stream, g gpu.Grid, steps int, next, out *gpu.Buffer[int32]) error {
 	l, err := quernChase.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, steps)
 	gpu.SliceArg(l, next)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStreamCopy = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamCopy", Code: &quernPTX, Host: quernHostStreamCopy, Plain: quernPlainStreamCopy}}
@@ -345,12 +294,9 @@ var quernStreamCopy = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamCo
 // streamCopy computes c = a.
 func LaunchStreamCopy(s *gpu.Stream, g gpu.Grid, a, c *gpu.Buffer[float64]) error {
 	l, err := quernStreamCopy.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStreamMul = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamMul", Code: &quernPTX, Host: quernHostStreamMul, Plain: quernPlainStreamMul}}
@@ -360,12 +306,9 @@ var quernStreamMul = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamMul
 // streamMul computes b = scalar*c.
 func LaunchStreamMul(s *gpu.Stream, g gpu.Grid, b, c *gpu.Buffer[float64]) error {
 	l, err := quernStreamMul.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStreamAdd = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamAdd", Code: &quernPTX, Host: quernHostStreamAdd, Plain: quernPlainStreamAdd}}
@@ -375,13 +318,10 @@ var quernStreamAdd = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamAdd
 // streamAdd computes c = a + b.
 func LaunchStreamAdd(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float64]) error {
 	l, err := quernStreamAdd.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStreamTriad = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamTriad", Code: &quernPTX, Host: quernHostStreamTriad, Plain: quernPlainStreamTriad}}
@@ -391,13 +331,10 @@ var quernStreamTriad = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamT
 // streamTriad computes a = b + scalar*c.
 func LaunchStreamTriad(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float64]) error {
 	l, err := quernStreamTriad.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, c)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStreamDot = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamDot", Code: &quernPTX, Host: quernHostStreamDot, Plain: quernPlainStreamDot}}
@@ -407,13 +344,10 @@ var quernStreamDot = &gpu.Kernel{Declared: compiled.Declaration{Name: "streamDot
 // streamDot adds a[i]*b[i]: one sum per block.
 func LaunchStreamDot(s *gpu.Stream, g gpu.Grid, a, b, sums *gpu.Buffer[float64]) error {
 	l, err := quernStreamDot.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, sums)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainStrided(r *host.Run) {
@@ -422,27 +356,19 @@ func quernPlainStrided(r *host.Run) {
 }
 
 func quernHostStrided(r *host.Run) {
-	count := host.Value[int](r, 0)
-	stride := host.Value[int](r, 1)
-	x := host.Slice[float32](r, 2)
-	y := host.Slice[float32](r, 3)
+	count, stride, x, y := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Strided(r, base, count, y, stride, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Strided(r, base, count, y, stride, x, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Strided(r *host.Run, base int, count int, y []float32, stride int, x []float32, width int) {
+func quernRow1Strided(r *host.Run, base, count int, y []float32, stride int, x []float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 && count >= -1<<61 && count <= 1<<61 {
 		count2 := min(count-base, width)
 		if count2 <= 0 {
@@ -461,7 +387,7 @@ func quernRow1Strided(r *host.Run, base int, count int, y []float32, stride int,
 		/*line access.go:11*/ if i < count {
 			y[i*stride] = x[i*stride]
 		}
-	} /*line quern_gen.go:464:1*/
+	} /*line quern_gen.go:390:1*/
 }
 
 func quernPlainGather(r *host.Run) {
@@ -470,25 +396,19 @@ func quernPlainGather(r *host.Run) {
 }
 
 func quernHostGather(r *host.Run) {
-	x := host.Slice[float32](r, 0)
-	y := host.Slice[float32](r, 1)
+	x, y := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather(r, base, y, x, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Gather(r, base, y, x, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Gather(r *host.Run, base int, y []float32, x []float32, width int) {
+func quernRow1Gather(r *host.Run, base int, y, x []float32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(y)-base, width)
 		if count <= 0 {
@@ -514,7 +434,7 @@ func quernRow1Gather(r *host.Run, base int, y []float32, x []float32, width int)
 			h = (h ^ h>>32) * 15485907386658061715
 			y[i] = x[h>>20&uint64(len(x)-1)]
 		}
-	} /*line quern_gen.go:517:1*/
+	} /*line quern_gen.go:437:1*/
 }
 
 func quernPlainReread(r *host.Run) {
@@ -523,43 +443,34 @@ func quernPlainReread(r *host.Run) {
 }
 
 func quernHostReread(r *host.Run) {
-	rounds := host.Value[int](r, 0)
-	x := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+	rounds, x, out := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	step := gridX*dimX + 33*dimX
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Reread(r, rounds, x, base, step, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Reread(r, rounds, x, base, step, out, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Reread(r *host.Run, rounds int, x []float32, base int, step int, out []float32, width int) {
+func quernRow1Reread(r *host.Run, rounds int, x []float32, base, step int, out []float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		at := base + threadX
 //line access.go:33
 		var sum float32
 		/*line access.go:35*/ for round := 0; round < rounds; round++ {
-			if r.Halted() {
-				/*line access.go:35*/ r.Halt()
-			}
-			/*line access.go:36*/ sum += x[(at+round*step)&(len(x)-1)]
+			/*line access.go:35*/ r.CheckHalt()
+			sum += x[(at+round*step)&(len(x)-1)]
 		}
 		if sum == 0.5 {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:562:1*/
+	} /*line quern_gen.go:473:1*/
 }
 
 func quernPlainRereadChunks(r *host.Run) {
@@ -568,28 +479,21 @@ func quernPlainRereadChunks(r *host.Run) {
 }
 
 func quernHostRereadChunks(r *host.Run) {
-	passes := host.Value[int](r, 0)
-	x := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+	passes, x, out := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	size := gridX * dimX
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RereadChunks(r, x, size, base, passes, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1RereadChunks(r, x, size, base, passes, out, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RereadChunks(r *host.Run, x []float32, size int, base int, passes int, out []float32, width int) {
+func quernRow1RereadChunks(r *host.Run, x []float32, size, base, passes int, out []float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		/*line access.go:47*/ chunk := host.Div(len(x), size)
@@ -598,17 +502,15 @@ func quernRow1RereadChunks(r *host.Run, x []float32, size int, base int, passes 
 		/*line access.go:48*/ part := x[t1:t2]
 		var sum float32
 		for i := 0; i < passes; i++ {
-			if r.Halted() {
-				/*line access.go:50*/ r.Halt()
-			}
-			/*line access.go:51*/ for i2 := 0; i2+3 < len(part); i2 += 4 {
+			/*line access.go:50*/ r.CheckHalt()
+			for i2 := 0; i2+3 < len(part); i2 += 4 {
 				sum += part[i2] + part[i2+1] + part[i2+2] + part[i2+3]
 			}
 		}
 		if sum == 0.5 {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:611:1*/
+	} /*line quern_gen.go:513:1*/
 }
 
 func quernPlainConflicts(r *host.Run) {
@@ -617,12 +519,8 @@ func quernPlainConflicts(r *host.Run) {
 }
 
 func quernHostConflicts(r *host.Run) {
-	rounds := host.Value[int](r, 0)
-	stride := host.Value[int](r, 1)
-	out := host.Slice[int32](r, 2)
+	rounds, stride, out := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	var iFirst int
 	size := 1024 - dimX*3 - dimX
 	size2 := dimX * 4
@@ -643,35 +541,26 @@ func quernHostConflicts(r *host.Run) {
 			at3 = iFirst + size5
 			count := dimX
 			same := iFirst >= 0 && count <= 1024-iFirst && at >= 0 && count <= 1024-at && at2 >= 0 && count <= 1024-at2 && at3 >= 0 && count <= 1024-at3
-			for threadZ := range dimZ {
-				for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Conflicts(r, tile, iFirst, at, at2, at3, dimX, count, same)
-				}
+			for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				quernRow1Conflicts(r, tile, iFirst, at, at2, at3, dimX, count, same)
 			}
 		}
 		iFirst2 = max(iFirst, 0)
 		for ; iFirst2 < 1024; iFirst2 += dimX {
 			count2 := min(1024-iFirst2, dimX)
 			same2 := iFirst2 >= 0 && count2 <= 1024-iFirst2
-			for threadZ := range dimZ {
-				for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Conflicts(r, iFirst2, tile, dimX, count2, same2)
-				}
+			for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				quernRow2Conflicts(r, iFirst2, tile, dimX, count2, same2)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3Conflicts(r, t2, tile, stride, out, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow3Conflicts(r, t2, tile, stride, out, dimX)
 		}
-	} /*line quern_gen.go:670:1*/
+	} /*line quern_gen.go:559:1*/
 }
 
 //go:noinline
-func quernRow1Conflicts(r *host.Run, tile *[1024]int32, iFirst int, at int, at2 int, at3 int, dimX int, count int, same bool) {
+func quernRow1Conflicts(r *host.Run, tile *[1024]int32, iFirst, at, at2, at3, dimX, count int, same bool) {
 	if same {
 		row := tile[iFirst:][:count]
 		row2 := tile[at:][:count]
@@ -691,11 +580,11 @@ func quernRow1Conflicts(r *host.Run, tile *[1024]int32, iFirst int, at int, at2 
 		/*line access.go:73*/ tile[at+threadX] = 1
 		/*line access.go:73*/ tile[at2+threadX] = 1
 		/*line access.go:73*/ tile[at3+threadX] = 1
-	} /*line quern_gen.go:694:1*/
+	} /*line quern_gen.go:583:1*/
 }
 
 //go:noinline
-func quernRow2Conflicts(r *host.Run, iFirst2 int, tile *[1024]int32, dimX int, count2 int, same2 bool) {
+func quernRow2Conflicts(r *host.Run, iFirst2 int, tile *[1024]int32, dimX, count2 int, same2 bool) {
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		if count2 <= 0 {
 			return
@@ -713,7 +602,7 @@ func quernRow2Conflicts(r *host.Run, iFirst2 int, tile *[1024]int32, dimX int, c
 		/*line access.go:72*/ if iFirst2+threadX < 1024 {
 			tile[iFirst2+threadX] = 1
 		}
-	} /*line quern_gen.go:716:1*/
+	} /*line quern_gen.go:605:1*/
 }
 
 //go:noinline
@@ -724,10 +613,8 @@ func quernRow3Conflicts(r *host.Run, t2 int32, tile *[1024]int32, stride int, ou
 //line access.go:76
 		var sum int32
 		for round := int32(0); round < t2; round++ {
-			if r.Halted() {
-				/*line access.go:77*/ r.Halt()
-			}
-			sum += tile[(at4+round*8)&1023]
+			/*line access.go:77*/ r.CheckHalt()
+			/*line access.go:79*/ sum += tile[(at4+round*8)&1023]
 			sum += tile[(at4+round*8+1)&1023]
 			sum += tile[(at4+round*8+2)&1023]
 			sum += tile[(at4+round*8+3)&1023]
@@ -739,7 +626,7 @@ func quernRow3Conflicts(r *host.Run, t2 int32, tile *[1024]int32, stride int, ou
 		/*line access.go:82*/ if sum == -1 {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:742:1*/
+	} /*line quern_gen.go:629:1*/
 }
 
 func quernPlainAddAtomically(r *host.Run) {
@@ -748,35 +635,27 @@ func quernPlainAddAtomically(r *host.Run) {
 }
 
 func quernHostAddAtomically(r *host.Run) {
-	rounds := host.Value[int](r, 0)
-	out := host.Slice[uint32](r, 1)
+	rounds, out := host.Value[int](r, 0), host.Slice[uint32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1AddAtomically(r, rounds, out, base, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1AddAtomically(r, rounds, out, base, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddAtomically(r *host.Run, rounds int, out []uint32, base int, width int) {
+func quernRow1AddAtomically(r *host.Run, rounds int, out []uint32, base, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line access.go:92*/ for round := 0; round < rounds; round++ {
-			if r.Halted() {
-				/*line access.go:92*/ r.Halt()
-			}
-			/*line access.go:93*/ atomic.AddUint32(&out[(i+round)&(len(out)-1)], 1)
+			/*line access.go:92*/ r.CheckHalt()
+			atomic.AddUint32(&out[(i+round)&(len(out)-1)], 1)
 		}
-	} /*line quern_gen.go:779:1*/
+	} /*line quern_gen.go:658:1*/
 }
 
 func quernPlainSpin(r *host.Run) {
@@ -787,13 +666,9 @@ func quernPlainSpin(r *host.Run) {
 func quernHostSpin(r *host.Run) {
 	ticks := host.Value[int64](r, 0)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
-		for range dimZ {
-			for range dimY {
-				quernRow1Spin(r, ticks, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Spin(r, ticks, dimX)
 		}
 	}
 }
@@ -804,15 +679,13 @@ func quernRow1Spin(r *host.Run, ticks int64, dimX int) {
 		/*line kernels.go:13*/ begin := kernel.Clock()
 		var now int64
 		for {
-			/*line kernels.go:16:10000*/ if r.Halted() {
-				/*line kernels.go:13*/ r.Halt()
-			}
+			/*line kernels.go:13*/ r.CheckHalt()
 			/*line kernels.go:13*/ now = kernel.Clock()
-			/*line kernels.go:14:10000*/ if !(now-begin < ticks) {
+			/*line :14:500*/ if !(now-begin < ticks) {
 				break
 			}
 		}
-	} /*line quern_gen.go:815:1*/
+	} /*line quern_gen.go:688:1*/
 }
 
 func quernPlainFma32(r *host.Run) {
@@ -821,18 +694,11 @@ func quernPlainFma32(r *host.Run) {
 }
 
 func quernHostFma32(r *host.Run) {
-	steps := host.Value[int](r, 0)
-	a := host.Value[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+	steps, a, out := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Fma32(r, steps, a, out, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Fma32(r, steps, a, out, dimX)
 		}
 	}
 }
@@ -849,11 +715,9 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		x_5 := float32(threadX + 5)
 		x_6 := float32(threadX + 6)
 		x_7 := float32(threadX + 7)
-		/*line kernels.go:36:10000*/ for i := 0; i < steps; i++ {
-			/*line kernels.go:37*/ if r.Halted() {
-				/*line kernels.go:36*/ r.Halt()
-			}
-			/*line kernels.go:37*/ for i2 := 0; i2 < 16; i2++ {
+		/*line kernels.go:36*/ for i := 0; i < steps; i++ {
+			/*line kernels.go:36*/ r.CheckHalt()
+			for i2 := 0; i2 < 16; i2++ {
 				/*line kernels.go:39*/ x_0 = x_0*a + a
 				x_1 = x_1*a + a
 				x_2 = x_2*a + a
@@ -877,7 +741,7 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		/*line kernels.go:47*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:880:1*/
+	} /*line quern_gen.go:744:1*/
 }
 
 func quernPlainFma64(r *host.Run) {
@@ -886,18 +750,11 @@ func quernPlainFma64(r *host.Run) {
 }
 
 func quernHostFma64(r *host.Run) {
-	steps := host.Value[int](r, 0)
-	a := host.Value[float64](r, 1)
-	out := host.Slice[float64](r, 2)
+	steps, a, out := host.Value[int](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Fma64(r, steps, a, out, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Fma64(r, steps, a, out, dimX)
 		}
 	}
 }
@@ -915,10 +772,8 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		x_6 := float64(threadX + 6)
 		x_7 := float64(threadX + 7)
 		/*line kernels.go:60*/ for i := 0; i < steps; i++ {
-			if r.Halted() {
-				/*line kernels.go:60*/ r.Halt()
-			}
-			/*line kernels.go:61*/ for i2 := 0; i2 < 16; i2++ {
+			/*line kernels.go:60*/ r.CheckHalt()
+			for i2 := 0; i2 < 16; i2++ {
 				/*line kernels.go:63*/ x_0 = x_0*a + a
 				x_1 = x_1*a + a
 				x_2 = x_2*a + a
@@ -942,7 +797,7 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		/*line kernels.go:71*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:945:1*/
+	} /*line quern_gen.go:800:1*/
 }
 
 func quernPlainClockRate(r *host.Run) {
@@ -951,27 +806,21 @@ func quernPlainClockRate(r *host.Run) {
 }
 
 func quernHostClockRate(r *host.Run) {
-	nanoseconds := host.Value[int64](r, 0)
-	at := host.Slice[int64](r, 1)
+	nanoseconds, at := host.Value[int64](r, 0), host.Slice[int64](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		count := min(1-base, dimX)
 		same := 0 < len(at) && 1 < len(at)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ClockRate(r, base, nanoseconds, at, dimX, count, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1ClockRate(r, base, nanoseconds, at, dimX, count, same)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, dimX int, count int, same bool) {
+func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, dimX, count int, same bool) {
 	if base >= -1<<61 && base <= 1<<61 {
 		if count <= 0 {
 			return
@@ -981,11 +830,9 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 				/*line kernels.go:84*/ begin := kernel.GlobalTimer()
 				/*line kernels.go:84*/ cycles := kernel.Clock()
 				now := begin
-				/*line kernels.go:86:10000*/ for now-begin < nanoseconds {
-					/*line kernels.go:87:10000*/ if r.Halted() {
-						/*line kernels.go:86*/ r.Halt()
-					}
-					/*line kernels.go:87:10000*/ now2 := kernel.GlobalTimer()
+				for now-begin < nanoseconds {
+					/*line kernels.go:86*/ r.CheckHalt()
+					now2 := kernel.GlobalTimer()
 					now = now2
 				}
 				/*line kernels.go:89*/ _ = at[0]
@@ -999,19 +846,17 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 			return
 		}
 	}
-	/*line kernels.go:98:10000*/ for threadX := range dimX {
+	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line kernels.go:81*/ if base+threadX > 0 {
 			continue
 		}
-		begin := kernel.GlobalTimer()
+		/*line :84:500*/ begin := kernel.GlobalTimer()
 		/*line kernels.go:84*/ cycles := kernel.Clock()
 		now := begin
-		/*line kernels.go:86:10000*/ for now-begin < nanoseconds {
-			/*line kernels.go:87:10000*/ if r.Halted() {
-				/*line kernels.go:86*/ r.Halt()
-			}
-			/*line kernels.go:87:10000*/ now2 := kernel.GlobalTimer()
+		for now-begin < nanoseconds {
+			/*line kernels.go:86*/ r.CheckHalt()
+			now2 := kernel.GlobalTimer()
 			now = now2
 		}
 		/*line kernels.go:89*/ _ = at[0]
@@ -1021,7 +866,7 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 		t10 := now - begin
 		/*line kernels.go:89*/ at[0] = t9
 		/*line kernels.go:89*/ at[1] = t10
-	} /*line quern_gen.go:1024:1*/
+	} /*line quern_gen.go:869:1*/
 }
 
 func quernPlainEmpty(r *host.Run) {
@@ -1041,16 +886,11 @@ func quernPlainTouch(r *host.Run) {
 func quernHostTouch(r *host.Run) {
 	out := host.Slice[uint8](r, 0)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Touch(r, base, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Touch(r, base, out, width)
 		}
 	}
 }
@@ -1073,10 +913,10 @@ func quernRow1Touch(r *host.Run, base int, out []uint8, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line rates.go:16:20000*/ if i < len(out) {
+		/*line :16:500*/ if i < len(out) {
 			out[i] = 1
 		}
-	} /*line quern_gen.go:1079:1*/
+	} /*line quern_gen.go:919:1*/
 }
 
 func quernPlainIntegers(r *host.Run) {
@@ -1085,18 +925,11 @@ func quernPlainIntegers(r *host.Run) {
 }
 
 func quernHostIntegers(r *host.Run) {
-	steps := host.Value[int](r, 0)
-	a := host.Value[uint32](r, 1)
-	out := host.Slice[uint32](r, 2)
+	steps, a, out := host.Value[int](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Integers(r, steps, a, out, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Integers(r, steps, a, out, dimX)
 		}
 	}
 }
@@ -1113,11 +946,9 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 		x_5 := uint32(threadX + 5)
 		x_6 := uint32(threadX + 6)
 		x_7 := uint32(threadX + 7)
-		/*line rates.go:36:20000*/ for i := 0; i < steps; i++ {
-			/*line rates.go:37:20000*/ if r.Halted() {
-				/*line rates.go:36*/ r.Halt()
-			}
-			/*line rates.go:37:20000*/ for i2 := 0; i2 < 16; i2++ {
+		/*line :36:500*/ for i := 0; i < steps; i++ {
+			/*line rates.go:36*/ r.CheckHalt()
+			/*line :37:500*/ for i2 := 0; i2 < 16; i2++ {
 				/*line rates.go:39*/ x_0 = x_0*a ^ x_0>>3
 				x_1 = x_1*a ^ x_1>>3
 				x_2 = x_2*a ^ x_2>>3
@@ -1128,7 +959,7 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 				x_7 = x_7*a ^ x_7>>3
 			}
 		}
-//line rates.go:43:20000
+//line :43:500
 		var sum uint32
 		/*line rates.go:45*/ sum += x_0
 		sum += x_1
@@ -1138,10 +969,10 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 		sum += x_5
 		sum += x_6
 		sum += x_7
-		/*line rates.go:47:20000*/ if sum == a {
+		/*line :47:500*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1144:1*/
+	} /*line quern_gen.go:975:1*/
 }
 
 func quernPlainRoots(r *host.Run) {
@@ -1150,18 +981,11 @@ func quernPlainRoots(r *host.Run) {
 }
 
 func quernHostRoots(r *host.Run) {
-	steps := host.Value[int](r, 0)
-	a := host.Value[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+	steps, a, out := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Roots(r, steps, a, out, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Roots(r, steps, a, out, dimX)
 		}
 	}
 }
@@ -1178,11 +1002,9 @@ func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		x_5 := float32(threadX + 6)
 		x_6 := float32(threadX + 7)
 		x_7 := float32(threadX + 8)
-		/*line rates.go:60:20000*/ for i := 0; i < steps; i++ {
-			/*line rates.go:61:20000*/ if r.Halted() {
-				/*line rates.go:60*/ r.Halt()
-			}
-			x_0 = float32(math.Sqrt(float64(a/x_0 - 0)))
+		/*line :60:500*/ for i := 0; i < steps; i++ {
+			/*line rates.go:60*/ r.CheckHalt()
+			/*line rates.go:62*/ x_0 = float32(math.Sqrt(float64(a/x_0 - 0)))
 			x_1 = float32(math.Sqrt(float64(a/x_1 - 0)))
 			x_2 = float32(math.Sqrt(float64(a/x_2 - 0)))
 			x_3 = float32(math.Sqrt(float64(a/x_3 - 0)))
@@ -1204,7 +1026,7 @@ func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		/*line rates.go:69*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1207:1*/
+	} /*line quern_gen.go:1029:1*/
 }
 
 func quernPlainFunctions(r *host.Run) {
@@ -1213,18 +1035,11 @@ func quernPlainFunctions(r *host.Run) {
 }
 
 func quernHostFunctions(r *host.Run) {
-	steps := host.Value[int](r, 0)
-	a := host.Value[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+	steps, a, out := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Functions(r, steps, a, out, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Functions(r, steps, a, out, dimX)
 		}
 	}
 }
@@ -1242,11 +1057,9 @@ func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX i
 		x[5] = float32(threadX+6) * 0.0009765625
 		x[6] = float32(threadX+7) * 0.0009765625
 		x[7] = float32(threadX+8) * 0.0009765625
-		/*line rates.go:82:20000*/ for i := 0; i < steps; i++ {
-			/*line rates.go:83*/ if r.Halted() {
-				/*line rates.go:82*/ r.Halt()
-			}
-			/*line rates.go:83*/ for i2 := 0; i2 < 8; i2++ {
+		/*line :82:500*/ for i := 0; i < steps; i++ {
+			/*line rates.go:82*/ r.CheckHalt()
+			/*line :83:500*/ for i2 := 0; i2 < 8; i2++ {
 				t2 := x[i2]
 				/*line rates.go:84*/ result0 := kernel.Exp[float32](t2)
 				t4 := a + result0
@@ -1254,7 +1067,7 @@ func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX i
 				/*line rates.go:84*/ x[i2] = result02
 			}
 		}
-//line rates.go:87:20000
+//line :87:500
 		var sum float32
 		/*line rates.go:89*/ sum += x[0]
 		sum += x[1]
@@ -1264,10 +1077,10 @@ func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX i
 		sum += x[5]
 		sum += x[6]
 		sum += x[7]
-		/*line rates.go:91:20000*/ if sum == a {
+		/*line :91:500*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1270:1*/
+	} /*line quern_gen.go:1083:1*/
 }
 
 func quernPlainBarriers(r *host.Run) {
@@ -1276,41 +1089,30 @@ func quernPlainBarriers(r *host.Run) {
 }
 
 func quernHostBarriers(r *host.Run) {
-	steps := host.Value[int](r, 0)
-	out := host.Slice[int32](r, 1)
+	steps, out := host.Value[int](r, 0), host.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	var step int32
 	t1 := int32(steps)
 	tile := host.Shared[[1024]int32](r, 0)
 	for r.Next() {
 		/*line rates.go:101*/ step = 0
 		for ; step < t1; step++ {
-			if r.Halted() {
-				/*line rates.go:101*/ r.Halt()
-			}
+			/*line rates.go:101*/ r.CheckHalt()
 			count := dimX
-			for threadZ := range dimZ {
-				for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Barriers(r, tile, step, dimX, count)
-				}
+			for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+				quernRow1Barriers(r, tile, step, dimX, count)
 			}
 		}
 		count2 := dimX
 		same := count2 <= 1024 && 0 < len(out)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Barriers(r, tile, out, dimX, count2, same)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow2Barriers(r, tile, out, dimX, count2, same)
 		}
-	} /*line quern_gen.go:1309:1*/
+	} /*line quern_gen.go:1111:1*/
 }
 
 //go:noinline
-func quernRow1Barriers(r *host.Run, tile *[1024]int32, step int32, dimX int, count int) {
+func quernRow1Barriers(r *host.Run, tile *[1024]int32, step int32, dimX, count int) {
 	if count <= 1024 {
 		row := tile[:count]
 		for threadX := range count {
@@ -1321,11 +1123,11 @@ func quernRow1Barriers(r *host.Run, tile *[1024]int32, step int32, dimX int, cou
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line rates.go:102*/ tile[threadX] = step
-	} /*line quern_gen.go:1324:1*/
+	} /*line quern_gen.go:1126:1*/
 }
 
 //go:noinline
-func quernRow2Barriers(r *host.Run, tile *[1024]int32, out []int32, dimX int, count2 int, same bool) {
+func quernRow2Barriers(r *host.Run, tile *[1024]int32, out []int32, dimX, count2 int, same bool) {
 	if same {
 		row2 := tile[:count2]
 		for threadX := range count2 {
@@ -1340,7 +1142,7 @@ func quernRow2Barriers(r *host.Run, tile *[1024]int32, out []int32, dimX int, co
 		/*line rates.go:105*/ if tile[threadX] == -1 {
 			out[0] = 1
 		}
-	} /*line quern_gen.go:1343:1*/
+	} /*line quern_gen.go:1145:1*/
 }
 
 func quernPlainChase(r *host.Run) {
@@ -1349,36 +1151,27 @@ func quernPlainChase(r *host.Run) {
 }
 
 func quernHostChase(r *host.Run) {
-	steps := host.Value[int](r, 0)
-	next := host.Slice[int32](r, 1)
-	out := host.Slice[int32](r, 2)
+	steps, next, out := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for r.Next() {
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Chase(r, steps, next, out, dimX)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Chase(r, steps, next, out, dimX)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Chase(r *host.Run, steps int, next []int32, out []int32, dimX int) {
+func quernRow1Chase(r *host.Run, steps int, next, out []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line rates.go:114
 		var at int32
 		for i := 0; i < steps; i++ {
-			if r.Halted() {
-				/*line rates.go:115*/ r.Halt()
-			}
-			/*line rates.go:116*/ at = next[at]
+			/*line rates.go:115*/ r.CheckHalt()
+			at = next[at]
 		}
 		out[0] = at
-	} /*line quern_gen.go:1381:1*/
+	} /*line quern_gen.go:1174:1*/
 }
 
 func quernPlainStreamCopy(r *host.Run) {
@@ -1387,25 +1180,19 @@ func quernPlainStreamCopy(r *host.Run) {
 }
 
 func quernHostStreamCopy(r *host.Run) {
-	a := host.Slice[float64](r, 0)
-	c := host.Slice[float64](r, 1)
+	a, c := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1StreamCopy(r, base, c, a, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1StreamCopy(r, base, c, a, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1StreamCopy(r *host.Run, base int, c []float64, a []float64, width int) {
+func quernRow1StreamCopy(r *host.Run, base int, c, a []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(c)-base, width)
 		if count <= 0 {
@@ -1418,13 +1205,13 @@ func quernRow1StreamCopy(r *host.Run, base int, c []float64, a []float64, width 
 			return
 		}
 	}
-	/*line stream.go:19:30000*/ for threadX := range width {
+	/*line :19:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line stream.go:14:30000*/ if i < len(c) {
+		/*line :14:1000*/ if i < len(c) {
 			c[i] = a[i]
 		}
-	} /*line quern_gen.go:1427:1*/
+	} /*line quern_gen.go:1214:1*/
 }
 
 func quernPlainStreamMul(r *host.Run) {
@@ -1433,25 +1220,19 @@ func quernPlainStreamMul(r *host.Run) {
 }
 
 func quernHostStreamMul(r *host.Run) {
-	b := host.Slice[float64](r, 0)
-	c := host.Slice[float64](r, 1)
+	b, c := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1StreamMul(r, base, b, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1StreamMul(r, base, b, c, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1StreamMul(r *host.Run, base int, b []float64, c []float64, width int) {
+func quernRow1StreamMul(r *host.Run, base int, b, c []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(b)-base, width)
 		if count <= 0 {
@@ -1472,7 +1253,7 @@ func quernRow1StreamMul(r *host.Run, base int, b []float64, c []float64, width i
 		/*line stream.go:23*/ if i < len(b) {
 			b[i] = 0.4 * c[i]
 		}
-	} /*line quern_gen.go:1475:1*/
+	} /*line quern_gen.go:1256:1*/
 }
 
 func quernPlainStreamAdd(r *host.Run) {
@@ -1481,26 +1262,19 @@ func quernPlainStreamAdd(r *host.Run) {
 }
 
 func quernHostStreamAdd(r *host.Run) {
-	a := host.Slice[float64](r, 0)
-	b := host.Slice[float64](r, 1)
-	c := host.Slice[float64](r, 2)
+	a, b, c := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1StreamAdd(r, base, c, a, b, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1StreamAdd(r, base, c, a, b, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1StreamAdd(r *host.Run, base int, c []float64, a []float64, b []float64, width int) {
+func quernRow1StreamAdd(r *host.Run, base int, c, a, b []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(c)-base, width)
 		if count <= 0 {
@@ -1513,16 +1287,16 @@ func quernRow1StreamAdd(r *host.Run, base int, c []float64, a []float64, b []flo
 			for threadX := range count {
 				/*line stream.go:33*/ row[threadX] = row2[threadX] + row3[threadX]
 			}
-			/*line stream.go:35:30000*/ return
+			/*line :35:500*/ return
 		}
 	}
-	/*line stream.go:38:30000*/ for threadX := range width {
+	/*line :38:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line stream.go:32*/ if i < len(c) {
 			c[i] = a[i] + b[i]
 		}
-	} /*line quern_gen.go:1525:1*/
+	} /*line quern_gen.go:1299:1*/
 }
 
 func quernPlainStreamTriad(r *host.Run) {
@@ -1531,26 +1305,19 @@ func quernPlainStreamTriad(r *host.Run) {
 }
 
 func quernHostStreamTriad(r *host.Run) {
-	a := host.Slice[float64](r, 0)
-	b := host.Slice[float64](r, 1)
-	c := host.Slice[float64](r, 2)
+	a, b, c := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1StreamTriad(r, base, a, b, c, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1StreamTriad(r, base, a, b, c, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1StreamTriad(r *host.Run, base int, a []float64, b []float64, c []float64, width int) {
+func quernRow1StreamTriad(r *host.Run, base int, a, b, c []float64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(a)-base, width)
 		if count <= 0 {
@@ -1566,13 +1333,13 @@ func quernRow1StreamTriad(r *host.Run, base int, a []float64, b []float64, c []f
 			return
 		}
 	}
-	/*line stream.go:47:30000*/ for threadX := range width {
+	/*line :47:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line stream.go:41*/ if i < len(a) {
 			a[i] = b[i] + 0.4*c[i]
 		}
-	} /*line quern_gen.go:1575:1*/
+	} /*line quern_gen.go:1342:1*/
 }
 
 func quernPlainStreamDot(r *host.Run) {
@@ -1581,9 +1348,7 @@ func quernPlainStreamDot(r *host.Run) {
 }
 
 func quernHostStreamDot(r *host.Run) {
-	a := host.Slice[float64](r, 0)
-	b := host.Slice[float64](r, 1)
-	sums := host.Slice[float64](r, 2)
+	a, b, sums := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
 	gridX := r.GridDim.X
 	var iFirst int
 	sums2 := host.Scratch[float64](r, 0, r.BlockDim.Count())
@@ -1597,62 +1362,38 @@ func quernHostStreamDot(r *host.Run) {
 	var at3 int
 	size6 := gridX * 1024 * 3
 	var iFirst2 int
-	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	part := host.Shared[[32]float64](r, 0)
-	givens := host.Scratch[float64](r, 2, r.BlockDim.Count())
+	reduceAdds, part, givens := host.Scratch[float64](r, 1, r.BlockDim.Count()), host.Shared[[32]float64](r, 0), host.Scratch[float64](r, 2, r.BlockDim.Count())
 	var reduceAddOf [1]float64
 	var reduceAdd2 float64
 	threads9 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line stream.go:55*/ iFirst = blockX * 1024
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 1024
-				quernRow1StreamDot(r, sums2, first)
-			}
-		}
-		/*line stream.go:62:30000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(a) && iFirst < size2; iFirst += size3 {
+		quernRow1StreamDot(r, sums2)
+		for ; 0 < size && size < 1099511627776 && 0 <= len(a) && iFirst < size2; iFirst += size3 {
 			at = iFirst + size4
 			at2 = iFirst + size5
 			at3 = iFirst + size6
-			/*line stream.go:66*/ for threadZ := range 1 {
-				/*line stream.go:67:30000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 1024
-					quernRow2StreamDot(r, sums2, first2, a, iFirst, b, at, at2, at3)
-				}
-			}
+			quernRow2StreamDot(r, sums2, a, iFirst, b, at, at2, at3)
 		}
-		/*line stream.go:74*/ iFirst2 = max(iFirst, blockX*1024)
-		/*line stream.go:75:30000*/ for ; iFirst2 < len(a); iFirst2 += size {
-			/*line stream.go:76*/ for threadZ := range 1 {
-				/*line stream.go:77:30000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 1024
-					quernRow3StreamDot(r, sums2, first3, iFirst2, a, b)
-				}
-			}
+		iFirst2 = max(iFirst, blockX*1024)
+		for ; iFirst2 < len(a); iFirst2 += size {
+			quernRow3StreamDot(r, sums2, iFirst2, a, b)
 		}
 		/*line stream.go:58*/ host.ReduceAdd(reduceAdds, sums2)
-		for threadZ := range 1 {
-			/*line stream.go:60:30000*/ for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 1024
-				quernRow4StreamDot(r, reduceAdds, first4, part)
-			}
-		}
-		/*line stream.go:65:30000*/ for first5 := 0; first5 < threads9; first5 += 32 {
-			lanes := min(32, threads9-first5)
-			/*line stream.go:63*/ if first5>>5 == 0 {
+		quernRow4StreamDot(r, reduceAdds, part)
+		/*line :60:1000*/ for first := 0; first < threads9; first += 32 {
+			lanes := min(32, threads9-first)
+			/*line stream.go:63*/ if first>>5 == 0 {
 				{
-					at4, n, startX := first5, lanes, first5
+					at4, n, startX := first, lanes, first
 					_, _, _ = at4, n, startX
 					quernRow5StreamDot(r, givens, at4, part)
 				}
-				/*line stream.go:64*/ host.ReduceAdd(reduceAddOf[:], givens[first5:][:lanes])
+				/*line stream.go:64*/ host.ReduceAdd(reduceAddOf[:], givens[first:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
 				{
-					at4, n, startX := first5, lanes, first5
+					at4, n, startX := first, lanes, first
 					_, _, _ = at4, n, startX
 					threadY := 0 // no constant, by which Go would not divide
 					_ = threadY
@@ -1663,19 +1404,19 @@ func quernHostStreamDot(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:1666:1*/
+	} /*line quern_gen.go:1407:1*/
 }
 
 //go:noinline
-func quernRow1StreamDot(r *host.Run, sums2 []float64, first int) {
-	sumRow := (*[1024]float64)(sums2[first:])
+func quernRow1StreamDot(r *host.Run, sums2 []float64) {
+	sumRow := (*[1024]float64)(sums2)
 //line stream.go:54
-	*sumRow = [1024]float64{} /*line quern_gen.go:1673:1*/
+	*sumRow = [1024]float64{} /*line quern_gen.go:1414:1*/
 }
 
 //go:noinline
-func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, iFirst int, b []float64, at int, at2 int, at3 int) {
-	sumRow := (*[1024]float64)(sums2[first2:])
+func quernRow2StreamDot(r *host.Run, sums2, a []float64, iFirst int, b []float64, at, at2, at3 int) {
+	sumRow := (*[1024]float64)(sums2)
 	if iFirst >= 0 && 1024 <= len(a)-iFirst && 1024 <= len(b)-iFirst && at >= 0 && 1024 <= len(a)-at && 1024 <= len(b)-at && at2 >= 0 && 1024 <= len(a)-at2 && 1024 <= len(b)-at2 && at3 >= 0 && 1024 <= len(a)-at3 && 1024 <= len(b)-at3 {
 		row := (*[1024]float64)(a[iFirst:])
 		row2 := (*[1024]float64)(b[iFirst:])
@@ -1693,9 +1434,9 @@ func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, i
 			sum += row7[threadX] * row8[threadX]
 			sumRow[threadX] = sum
 		}
-		/*line stream.go:62:30000*/ return
+		return
 	}
-	/*line stream.go:64*/ for threadX := range 1024 {
+	for threadX := range 1024 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		/*line stream.go:56*/ sum += a[iFirst+threadX] * b[iFirst+threadX]
@@ -1703,12 +1444,12 @@ func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, i
 		/*line stream.go:56*/ sum += a[at2+threadX] * b[at2+threadX]
 		/*line stream.go:56*/ sum += a[at3+threadX] * b[at3+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1706:1*/
+	} /*line quern_gen.go:1447:1*/
 }
 
 //go:noinline
-func quernRow3StreamDot(r *host.Run, sums2 []float64, first3 int, iFirst2 int, a []float64, b []float64) {
-	sumRow := (*[1024]float64)(sums2[first3:])
+func quernRow3StreamDot(r *host.Run, sums2 []float64, iFirst2 int, a, b []float64) {
+	sumRow := (*[1024]float64)(sums2)
 	if iFirst2 >= -1<<61 && iFirst2 <= 1<<61 {
 		count2 := min(len(a)-iFirst2, 1024)
 		if count2 <= 0 {
@@ -1726,44 +1467,44 @@ func quernRow3StreamDot(r *host.Run, sums2 []float64, first3 int, iFirst2 int, a
 			return
 		}
 	}
-	/*line stream.go:62:30000*/ for threadX := range 1024 {
+	for threadX := range 1024 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-		/*line stream.go:55:30000*/ if iFirst2+threadX < len(a) {
+		/*line :55:500*/ if iFirst2+threadX < len(a) {
 			sum += a[iFirst2+threadX] * b[iFirst2+threadX]
 		}
 		/*line stream.go:58*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:1736:1*/
+	} /*line quern_gen.go:1477:1*/
 }
 
 //go:noinline
-func quernRow4StreamDot(r *host.Run, reduceAdds []float64, first4 int, part *[32]float64) {
-	reduceAddRow := (*[1024]float64)(reduceAdds[first4:])
+func quernRow4StreamDot(r *host.Run, reduceAdds []float64, part *[32]float64) {
+	reduceAddRow := (*[1024]float64)(reduceAdds)
 	for threadX := range 1024 {
 		reduceAdd := reduceAddRow[threadX]
 		/*line stream.go:58*/ sum2 := reduceAdd
 		if threadX&31 == 0 {
 			part[threadX>>5] = sum2
 		}
-	} /*line quern_gen.go:1748:1*/
+	} /*line quern_gen.go:1489:1*/
 }
 
 //go:noinline
 func quernRow5StreamDot(r *host.Run, givens []float64, at4 int, part *[32]float64) {
 	givenRow := (*[32]float64)(givens[at4:])
-	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1754:1*/
+	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1495:1*/
 }
 
 //go:noinline
-func quernRow6StreamDot(r *host.Run, reduceAdd2 float64, sums []float64, blockX int, startX int) {
+func quernRow6StreamDot(r *host.Run, reduceAdd2 float64, sums []float64, blockX, startX int) {
 	for lane := range 32 {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		/*line stream.go:64*/ sum2 := reduceAdd2
-		/*line stream.go:65:30000*/ if lane == 0 {
+		/*line :65:500*/ if lane == 0 {
 			sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:1766:1*/
+	} /*line quern_gen.go:1507:1*/
 }
 
 //line stream.go:70

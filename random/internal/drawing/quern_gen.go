@@ -44,14 +44,11 @@ var quernDraw = &gpu.Kernel{Declared: compiled.Declaration{Name: "draw", Code: &
 // draw stores eight floats and eight integers for each thread.
 func LaunchDraw(s *gpu.Stream, g gpu.Grid, src random.Source, b random.Bijection, floats *gpu.Buffer[float64], integers *gpu.Buffer[uint64]) error {
 	l, err := quernDraw.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, src)
 	gpu.Arg(l, b)
 	gpu.SliceArg(l, floats)
 	gpu.SliceArg(l, integers)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainDraw(r *host.Run) {
@@ -60,79 +57,21 @@ func quernPlainDraw(r *host.Run) {
 }
 
 func quernHostDraw(r *host.Run) {
-	src := host.Value[random.Source](r, 0)
-	b := host.Value[random.Bijection](r, 1)
-	floats := host.Slice[float64](r, 2)
-	integers := host.Slice[uint64](r, 3)
+	src, b, floats, integers := host.Value[random.Source](r, 0), host.Value[random.Bijection](r, 1), host.Slice[float64](r, 2), host.Slice[uint64](r, 3)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := len(floats) / 8
 	size2 := len(integers) / 8
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Draw(r, base, size, size2, src, floats, integers, &b, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Draw(r, base, size, size2, src, floats, integers, &b, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Draw(r *host.Run, base int, size int, size2 int, src random.Source, floats []float64, integers []uint64, b *random.Bijection, width int) {
-	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
-		count := min(size-base, size2-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-			k := uint64(i)
-			/*line drawing.go:16*/ result0 := src.Float32(k)
-			/*line drawing.go:16*/ floats[8*i] = float64(result0)
-			result02 := src.Float64(k)
-			/*line drawing.go:17*/ floats[8*i+1] = result02
-			result03 := src.Normal32(k)
-			/*line drawing.go:18*/ floats[8*i+2] = float64(result03)
-			result04 := src.Normal64(k)
-			/*line drawing.go:19*/ floats[8*i+3] = result04
-			result05 := src.Exponential32(k)
-			/*line drawing.go:20*/ floats[8*i+4] = float64(result05)
-			result06 := src.Exponential64(k)
-			/*line drawing.go:21*/ floats[8*i+5] = result06
-			result07 := src.Gamma(k, 0.3)
-			/*line drawing.go:22*/ floats[8*i+6] = result07
-			result08 := src.Beta(k, 2, 3)
-			/*line drawing.go:23*/ floats[8*i+7] = result08
-			result09 := src.Uint32(k)
-			/*line drawing.go:24*/ integers[8*i] = uint64(result09)
-			result010 := src.Uint64(k)
-			/*line drawing.go:25*/ integers[8*i+1] = result010
-			result011 := src.Uint32N(k, 10)
-			/*line drawing.go:26*/ integers[8*i+2] = uint64(result011)
-			result012 := src.Uint64N(k, 9223372036854775809)
-			/*line drawing.go:27*/ integers[8*i+3] = result012
-			result013 := src.Poisson(k, 3)
-			/*line drawing.go:28*/ integers[8*i+4] = uint64(result013)
-			result014 := src.Poisson(k, 300)
-			/*line drawing.go:29*/ integers[8*i+5] = uint64(result014)
-			result015 := (*b).At(k)
-			/*line drawing.go:30*/ integers[8*i+6] = result015
-			result016 := src.At(5)
-			/*line drawing.go:31*/ result017 := result016.Bijection(77)
-			/*line drawing.go:31*/ result018 := result017.At(k)
-			/*line drawing.go:31*/ integers[8*i+7] = result018
-			result019 := src.Bernoulli(k, 0.25)
-			if result019 {
-				/*line drawing.go:33*/ integers[8*i] = 1
-			}
-		}
-		return
-	}
+func quernRow1Draw(r *host.Run, base, size, size2 int, src random.Source, floats []float64, integers []uint64, b *random.Bijection, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -177,7 +116,7 @@ func quernRow1Draw(r *host.Run, base int, size int, size2 int, src random.Source
 				/*line drawing.go:33*/ integers[8*i] = 1
 			}
 		}
-	} /*line quern_gen.go:180:1*/
+	} /*line quern_gen.go:119:1*/
 }
 
 //line drawing.go:38

@@ -38,9 +38,7 @@ func GoLoop[State, In, Out any](r *host.Run, contexts int, handle func(r *host.R
 	for r.Next() {
 		b.enter(r, own)
 		for b.source != noSource {
-			if r.Halted() {
-				r.Halt()
-			}
+			r.CheckHalt()
 			outcome := uint32(mail.Expired)
 			if !b.late {
 				handle(r, own, &states[b.actor], &cells[0].In, &cells[0].Out, action)

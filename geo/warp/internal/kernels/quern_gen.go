@@ -194,9 +194,6 @@ func LaunchBox[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | floa
 		k = quernBox_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, method)
 	gpu.Arg(l, rank)
 	gpu.Arg(l, s_)
@@ -208,7 +205,7 @@ func LaunchBox[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | floa
 	gpu.SliceArg(l, mask)
 	gpu.SliceArg(l, dst)
 	gpu.SliceArg(l, cover)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFilter_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filter[uint8]", Code: &quernPTX, Host: quernHostFilter[uint8], Plain: quernPlainFilter[uint8]}}
@@ -244,9 +241,6 @@ func LaunchFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | f
 		k = quernFilter_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, f)
 	gpu.Arg(l, s_)
 	gpu.Arg(l, o)
@@ -257,7 +251,7 @@ func LaunchFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | f
 	gpu.SliceArg(l, mask)
 	gpu.SliceArg(l, dst)
 	gpu.SliceArg(l, cover)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAxes = &gpu.Kernel{Declared: compiled.Declaration{Name: "axes", Code: &quernPTX, Host: quernHostAxes, Plain: quernPlainAxes}}
@@ -268,9 +262,6 @@ var quernAxes = &gpu.Kernel{Declared: compiled.Declaration{Name: "axes", Code: &
 // separable; see locate.
 func LaunchAxes(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half float64, places *gpu.Buffer[Place], out *gpu.Buffer[float64]) error {
 	l, err := quernAxes.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, x0)
 	gpu.Arg(l, y0)
 	gpu.Arg(l, width)
@@ -278,7 +269,7 @@ func LaunchAxes(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half float
 	gpu.Arg(l, half)
 	gpu.SliceArg(l, places)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLocate = &gpu.Kernel{Declared: compiled.Declaration{Name: "locate", Code: &quernPTX, Host: quernHostLocate, Plain: quernPlainLocate}}
@@ -290,9 +281,6 @@ var quernLocate = &gpu.Kernel{Declared: compiled.Declaration{Name: "locate", Cod
 // longitudes and latitudes are those of axes.
 func LaunchLocate(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half float64, separable bool, places *gpu.Buffer[Place], subgrids *gpu.Buffer[projection.Subgrid], nodes *gpu.Buffer[float32], axis, xs, ys *gpu.Buffer[float64]) error {
 	l, err := quernLocate.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, x0)
 	gpu.Arg(l, y0)
 	gpu.Arg(l, width)
@@ -305,7 +293,7 @@ func LaunchLocate(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half flo
 	gpu.SliceArg(l, axis)
 	gpu.SliceArg(l, xs)
 	gpu.SliceArg(l, ys)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "bounds", Code: &quernPTX, Host: quernHostBounds, Plain: quernPlainBounds}}
@@ -316,9 +304,6 @@ var quernBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "bounds", Cod
 // least column and row, box[2] and box[3] the greatest. Positions further outside than a margin do not count.
 func LaunchBounds(s *gpu.Stream, g gpu.Grid, width, height, sw, sh, marginX, marginY int, xs, ys *gpu.Buffer[float64], box *gpu.Buffer[int32]) error {
 	l, err := quernBounds.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, width)
 	gpu.Arg(l, height)
 	gpu.Arg(l, sw)
@@ -328,7 +313,7 @@ func LaunchBounds(s *gpu.Stream, g gpu.Grid, width, height, sw, sh, marginX, mar
 	gpu.SliceArg(l, xs)
 	gpu.SliceArg(l, ys)
 	gpu.SliceArg(l, box)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPoint_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[uint8]", Code: &quernPTX, Host: quernHostPoint[uint8], Plain: quernPlainPoint[uint8]}}
@@ -365,9 +350,6 @@ func LaunchPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | fl
 		k = quernPoint_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, method)
 	gpu.Arg(l, s_)
 	gpu.Arg(l, o)
@@ -378,7 +360,7 @@ func LaunchPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | fl
 	gpu.SliceArg(l, mask)
 	gpu.SliceArg(l, dst)
 	gpu.SliceArg(l, cover)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainBox[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -387,39 +369,26 @@ func quernPlainBox[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | 
 }
 
 func quernHostBox[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
-	method := host.Value[int](r, 0)
-	rank := host.Value[float64](r, 1)
-	s := host.Value[Source](r, 2)
-	o := host.Value[Output](r, 3)
-	table := host.Slice[Table](r, 4)
-	xs := host.Slice[float64](r, 5)
-	ys := host.Slice[float64](r, 6)
-	src := host.Slice[T](r, 7)
-	mask := host.Slice[uint8](r, 8)
-	dst := host.Slice[T](r, 9)
-	cover := host.Slice[uint8](r, 10)
+	method, rank, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[uint8](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t52 := method == 3
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base + threadY
-				y2 := base + threadY
-				quernRow1Box[T](r, &s, o, y, base2, table, dst, cover, y2, xs, ys, method, src, mask, rank, t52, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base + threadY
+			y2 := base + threadY
+			quernRow1Box[T](r, &s, o, y, base2, table, dst, cover, y2, xs, ys, method, src, mask, rank, t52, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs []float64, ys []float64, method int, src []T, mask []uint8, rank float64, t52 bool, width2 int) {
+func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs, ys []float64, method int, src []T, mask []uint8, rank float64, t52 bool, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -442,7 +411,7 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 		/*line box.go:87*/ t12 := xs[opposite]
 		/*line box.go:87*/ t13 := ys[opposite]
 		var a area
-		/*line box.go:87*/ a, ok = quernFunc2Box[T](t9, t10, t11, t12, t13)
+		/*line box.go:87*/ a, ok = quernFunc2Box(t9, t10, t11, t12, t13)
 		a2 := a
 		/*line box.go:88*/ if !ok {
 			continue
@@ -452,31 +421,25 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 		found := false
 		t22 := s2.Bands
 		for band := 0; band < t22; band++ {
-			if r.Halted() {
-				/*line box.go:93*/ r.Halt()
-			}
+			/*line box.go:93*/ r.CheckHalt()
 			var value float64
 			var ok2 bool
-			if method == 0 {
+			/*line box.go:97*/ if method == 0 {
 				t24 := &s2
 				t25 := &a2
 //line box.go:129
 				var mean float64
 				var total float64
 				for row := t25.top; row < t25.bottom; row++ {
-					if r.Halted() {
-						/*line box.go:131*/ r.Halt()
-					}
-					/*line box.go:132*/ t2 := t25.top
+					/*line box.go:131*/ r.CheckHalt()
+					t2 := t25.top
 					t3 := t25.bottom
 					t42 := t25.y0
 					t5 := t25.y1
 					/*line box.go:132*/ wy := share(row, t2, t3, t42, t5)
 					for column := t25.left; column < t25.right; column++ {
-						if r.Halted() {
-							/*line box.go:133*/ r.Halt()
-						}
-						/*line box.go:134*/ t8 := t25.left
+						/*line box.go:133*/ r.CheckHalt()
+						t8 := t25.left
 						t92 := t25.right
 						t102 := t25.x0
 						t112 := t25.x1
@@ -501,10 +464,8 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 				width := t33.right - t33.left
 				t14 := width * (t33.bottom - t33.top)
 				for k := 0; k < t14; k++ {
-					if r.Halted() {
-						/*line box.go:150*/ r.Halt()
-					}
-					/*line box.go:151*/ t6 := t33.left + host.Rem(k, width)
+					/*line box.go:150*/ r.CheckHalt()
+					t6 := t33.left + host.Rem(k, width)
 					/*line box.go:151*/ t7 := t33.top + host.Div(k, width)
 					/*line box.go:151*/ i2 := inside[T](t32, table, src, mask, t6, t7, band)
 					if i2 < 0 {
@@ -513,10 +474,8 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 					v := src[i2]
 					count := 1
 					/*line box.go:156*/ for before := 0; before < k; before++ {
-						if r.Halted() {
-							/*line box.go:156*/ r.Halt()
-						}
-						/*line box.go:157*/ t162 := t33.left + host.Rem(before, width)
+						/*line box.go:156*/ r.CheckHalt()
+						t162 := t33.left + host.Rem(before, width)
 						/*line box.go:157*/ t17 := t33.top + host.Div(before, width)
 						/*line box.go:157*/ j := inside[T](t32, table, src, mask, t162, t17, band)
 						if j >= 0 && src[j] == v {
@@ -539,14 +498,10 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 				var high int64 = -9223372036854775808
 				n := 0
 				/*line box.go:212*/ for row2 := t41.top; row2 < t41.bottom; row2++ {
-					if r.Halted() {
-						/*line box.go:212*/ r.Halt()
-					}
-					/*line box.go:213*/ for column2 := t41.left; column2 < t41.right; column2++ {
-						if r.Halted() {
-							/*line box.go:213*/ r.Halt()
-						}
-						/*line box.go:214*/ i3 := inside[T](t40, table, src, mask, column2, row2, band)
+					/*line box.go:212*/ r.CheckHalt()
+					for column2 := t41.left; column2 < t41.right; column2++ {
+						/*line box.go:213*/ r.CheckHalt()
+						i3 := inside[T](t40, table, src, mask, column2, row2, band)
 						if i3 < 0 {
 							continue
 						}
@@ -554,7 +509,7 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 						if v2 != v2 {
 							continue
 						}
-						k2 := quernFunc3Box[T](v2, t43)
+						k2 := quernFunc3Box(v2, t43)
 						low = min(low, k2)
 						high = max(high, k2)
 						/*line box.go:224*/ n++
@@ -567,27 +522,21 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 					ok3 = false
 				} else {
 					for index := host.Int64[int](math.Ceil(float64(rank*float64(n)) - 1)); low < high; {
-						if r.Halted() {
-							/*line box.go:231*/ r.Halt()
-						}
-						/*line box.go:232*/ middle := low + int64(uint64(high-low)>>1)
+						/*line box.go:231*/ r.CheckHalt()
+						middle := low + int64(uint64(high-low)>>1)
 						count2 := 0
 						for row3 := t41.top; row3 < t41.bottom; row3++ {
-							if r.Halted() {
-								/*line box.go:234*/ r.Halt()
-							}
-							/*line box.go:235*/ for column3 := t41.left; column3 < t41.right; column3++ {
-								if r.Halted() {
-									/*line box.go:235*/ r.Halt()
-								}
-								/*line box.go:236*/ i4 := inside[T](t40, table, src, mask, column3, row3, band)
+							/*line box.go:234*/ r.CheckHalt()
+							for column3 := t41.left; column3 < t41.right; column3++ {
+								/*line box.go:235*/ r.CheckHalt()
+								i4 := inside[T](t40, table, src, mask, column3, row3, band)
 								if i4 < 0 {
 									continue
 								}
 								v3 := float64(src[i4])
 								t252 := v3 == v3
 								if t252 {
-									/*line box.go:240*/ result02 := quernFunc3Box[T](v3, t43)
+									/*line box.go:240*/ result02 := quernFunc3Box(v3, t43)
 									t252 = result02 <= middle
 								}
 								if t252 {
@@ -613,14 +562,10 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 				var value4 float64
 				ok4 := false
 				/*line box.go:171*/ for row4 := t51.top; row4 < t51.bottom; row4++ {
-					if r.Halted() {
-						/*line box.go:171*/ r.Halt()
-					}
-					/*line box.go:172*/ for column4 := t51.left; column4 < t51.right; column4++ {
-						if r.Halted() {
-							/*line box.go:172*/ r.Halt()
-						}
-						/*line box.go:173*/ i5 := inside[T](t50, table, src, mask, column4, row4, band)
+					/*line box.go:171*/ r.CheckHalt()
+					for column4 := t51.left; column4 < t51.right; column4++ {
+						/*line box.go:172*/ r.CheckHalt()
+						i5 := inside[T](t50, table, src, mask, column4, row4, band)
 						if i5 < 0 {
 							continue
 						}
@@ -644,7 +589,7 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 			t66 := &o2
 			/*line box.go:112*/ quernFunc5Box[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:647:1*/
+	} /*line quern_gen.go:592:1*/
 }
 
 // quernFunc1Box is kernels.start.
@@ -663,11 +608,11 @@ func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:666:1*/
+	} /*line quern_gen.go:611:1*/
 }
 
 // quernFunc2Box is kernels.around.
-func quernFunc2Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, x0 float64, y0 float64, x1 float64, y1 float64) (area, bool) {
+func quernFunc2Box(s *Source, x0, y0, x1 float64, y1 float64) (area, bool) {
 	/*line box.go:52*/ a := area{}
 	/*line box.go:54*/ t1 := float64(2 * max(1, host.Int64[int](math.Ceil(1/s.XScale))))
 	/*line box.go:54*/ t2 := float64(2 * max(1, host.Int64[int](math.Ceil(1/s.YScale))))
@@ -706,21 +651,21 @@ func quernFunc2Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, 
 	t14 := x1
 	/*line box.go:69*/ t15 := s.Width
 	t16 := wrap
-	/*line box.go:69*/ first, end := quernFunc6Box[T](t13, t14, t15, t16)
+	/*line box.go:69*/ first, end := quernFunc6Box(t13, t14, t15, t16)
 	a.left = first
 	a.right = end
 	/*line box.go:70*/ t19 := y0
 	t20 := y1
 	/*line box.go:70*/ t21 := s.Height
-	/*line box.go:70*/ first2, end2 := quernFunc6Box[T](t19, t20, t21, false)
+	/*line box.go:70*/ first2, end2 := quernFunc6Box(t19, t20, t21, false)
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:719:1*/
+	return t24, true /*line quern_gen.go:664:1*/
 }
 
 // quernFunc3Box is kernels.key.
-func quernFunc3Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](v float64, integer bool) int64 {
+func quernFunc3Box(v float64, integer bool) int64 {
 	/*line box.go:188*/ if integer {
 		return host.Int64[int64](v)
 	}
@@ -728,24 +673,24 @@ func quernFunc3Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](v float64, 
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:731:1*/
+	return b /*line quern_gen.go:676:1*/
 }
 
 // quernFunc4Box is kernels.put.
-func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, band int, density float64, value float64, below float64, dst []T) {
+func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel, band int, density, value, below float64, dst []T) {
 	/*line image.go:150*/ i := pixel*o.Bands + band
-	/*line image.go:151:10000*/ if density < 0.9999 {
-		/*line image.go:152:10000*/ if density < 0.0001 {
+	/*line :151:500*/ if density < 0.9999 {
+		/*line :152:500*/ if density < 0.0001 {
 			return
 		}
-		/*line image.go:155:10000*/ rest := float64((1 - density) * below)
+		/*line :155:500*/ rest := float64((1 - density) * below)
 		value = (float64(value*density) + float64(float64(dst[i])*rest)) / (density + rest)
 	}
-	/*line image.go:158:10000*/ if !o.Integer {
+	/*line :158:500*/ if !o.Integer {
 		dst[i] = host.Narrow[T](value)
 		return
 	}
-	/*line image.go:162:10000*/ value = min(max(math.Floor(value+0.5), o.Least), o.Most)
+	value = min(max(math.Floor(value+0.5), o.Least), o.Most)
 	/*line image.go:164*/ if o.NoData && value == table[band].Output {
 		if value == o.Least {
 			value += 1
@@ -753,11 +698,11 @@ func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:756:1*/
+	/*line :171:500*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:701:1*/
 }
 
 // quernFunc5Box is kernels.finish.
-func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, pixel int, density float64, below float64, dst []T, cover []uint8) {
+func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, pixel int, density, below float64, dst []T, cover []uint8) {
 	/*line image.go:176*/ if o.Masked {
 		cover[pixel] = 255
 	}
@@ -768,11 +713,11 @@ func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 		} else {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:771:1*/
+	} /*line quern_gen.go:716:1*/
 }
 
 // quernFunc6Box is kernels.span.
-func quernFunc6Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](low float64, high float64, size int, wrap bool) (int, int) {
+func quernFunc6Box(low, high float64, size int, wrap bool) (int, int) {
 	/*line box.go:39*/ first := 0
 	end := 0
 	t1 := max(host.Int64[int](math.Floor(low+1e-10)), 0)
@@ -786,43 +731,30 @@ func quernFunc6Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](low float64
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:789:1*/
+	return t3, end /*line quern_gen.go:734:1*/
 }
 
 func quernHostBox_float32[T float32 | float64](r *host.Run) {
-	method := host.Value[int](r, 0)
-	rank := host.Value[float64](r, 1)
-	s := host.Value[Source](r, 2)
-	o := host.Value[Output](r, 3)
-	table := host.Slice[Table](r, 4)
-	xs := host.Slice[float64](r, 5)
-	ys := host.Slice[float64](r, 6)
-	src := host.Slice[T](r, 7)
-	mask := host.Slice[uint8](r, 8)
-	dst := host.Slice[T](r, 9)
-	cover := host.Slice[uint8](r, 10)
+	method, rank, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[uint8](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t52 := method == 3
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base + threadY
-				y2 := base + threadY
-				quernRow1Box_float32[T](r, &s, o, y, base2, table, dst, cover, y2, xs, ys, method, src, mask, rank, t52, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base + threadY
+			y2 := base + threadY
+			quernRow1Box_float32[T](r, &s, o, y, base2, table, dst, cover, y2, xs, ys, method, src, mask, rank, t52, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs []float64, ys []float64, method int, src []T, mask []uint8, rank float64, t52 bool, width2 int) {
+func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs, ys []float64, method int, src []T, mask []uint8, rank float64, t52 bool, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -845,7 +777,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 		/*line box.go:87*/ t12 := xs[opposite]
 		/*line box.go:87*/ t13 := ys[opposite]
 		var a area
-		/*line box.go:87*/ a, ok = quernFunc1Box_float32[T](t9, t10, t11, t12, t13)
+		/*line box.go:87*/ a, ok = quernFunc2Box(t9, t10, t11, t12, t13)
 		a2 := a
 		/*line box.go:88*/ if !ok {
 			continue
@@ -855,31 +787,25 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 		found := false
 		t22 := s2.Bands
 		for band := 0; band < t22; band++ {
-			if r.Halted() {
-				/*line box.go:93*/ r.Halt()
-			}
+			/*line box.go:93*/ r.CheckHalt()
 			var value float64
 			var ok2 bool
-			if method == 0 {
+			/*line box.go:97*/ if method == 0 {
 				t24 := &s2
 				t25 := &a2
 //line box.go:129
 				var mean float64
 				var total float64
 				for row := t25.top; row < t25.bottom; row++ {
-					if r.Halted() {
-						/*line box.go:131*/ r.Halt()
-					}
-					/*line box.go:132*/ t2 := t25.top
+					/*line box.go:131*/ r.CheckHalt()
+					t2 := t25.top
 					t3 := t25.bottom
 					t42 := t25.y0
 					t5 := t25.y1
 					/*line box.go:132*/ wy := share(row, t2, t3, t42, t5)
 					for column := t25.left; column < t25.right; column++ {
-						if r.Halted() {
-							/*line box.go:133*/ r.Halt()
-						}
-						/*line box.go:134*/ t8 := t25.left
+						/*line box.go:133*/ r.CheckHalt()
+						t8 := t25.left
 						t92 := t25.right
 						t102 := t25.x0
 						t112 := t25.x1
@@ -904,10 +830,8 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 				width := t33.right - t33.left
 				t14 := width * (t33.bottom - t33.top)
 				for k := 0; k < t14; k++ {
-					if r.Halted() {
-						/*line box.go:150*/ r.Halt()
-					}
-					/*line box.go:151*/ t6 := t33.left + host.Rem(k, width)
+					/*line box.go:150*/ r.CheckHalt()
+					t6 := t33.left + host.Rem(k, width)
 					/*line box.go:151*/ t7 := t33.top + host.Div(k, width)
 					/*line box.go:151*/ i2 := inside[T](t32, table, src, mask, t6, t7, band)
 					if i2 < 0 {
@@ -916,10 +840,8 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 					v := src[i2]
 					count := 1
 					/*line box.go:156*/ for before := 0; before < k; before++ {
-						if r.Halted() {
-							/*line box.go:156*/ r.Halt()
-						}
-						/*line box.go:157*/ t162 := t33.left + host.Rem(before, width)
+						/*line box.go:156*/ r.CheckHalt()
+						t162 := t33.left + host.Rem(before, width)
 						/*line box.go:157*/ t17 := t33.top + host.Div(before, width)
 						/*line box.go:157*/ j := inside[T](t32, table, src, mask, t162, t17, band)
 						if j >= 0 && src[j] == v {
@@ -942,14 +864,10 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 				var high int64 = -9223372036854775808
 				n := 0
 				/*line box.go:212*/ for row2 := t41.top; row2 < t41.bottom; row2++ {
-					if r.Halted() {
-						/*line box.go:212*/ r.Halt()
-					}
-					/*line box.go:213*/ for column2 := t41.left; column2 < t41.right; column2++ {
-						if r.Halted() {
-							/*line box.go:213*/ r.Halt()
-						}
-						/*line box.go:214*/ i3 := inside[T](t40, table, src, mask, column2, row2, band)
+					/*line box.go:212*/ r.CheckHalt()
+					for column2 := t41.left; column2 < t41.right; column2++ {
+						/*line box.go:213*/ r.CheckHalt()
+						i3 := inside[T](t40, table, src, mask, column2, row2, band)
 						if i3 < 0 {
 							continue
 						}
@@ -957,7 +875,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 						if v2 != v2 {
 							continue
 						}
-						k2 := quernFunc2Box_float32[T](v2, t43)
+						k2 := quernFunc3Box(v2, t43)
 						low = min(low, k2)
 						high = max(high, k2)
 						/*line box.go:224*/ n++
@@ -970,27 +888,21 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 					ok3 = false
 				} else {
 					for index := host.Int64[int](math.Ceil(float64(rank*float64(n)) - 1)); low < high; {
-						if r.Halted() {
-							/*line box.go:231*/ r.Halt()
-						}
-						/*line box.go:232*/ middle := low + int64(uint64(high-low)>>1)
+						/*line box.go:231*/ r.CheckHalt()
+						middle := low + int64(uint64(high-low)>>1)
 						count2 := 0
 						for row3 := t41.top; row3 < t41.bottom; row3++ {
-							if r.Halted() {
-								/*line box.go:234*/ r.Halt()
-							}
-							/*line box.go:235*/ for column3 := t41.left; column3 < t41.right; column3++ {
-								if r.Halted() {
-									/*line box.go:235*/ r.Halt()
-								}
-								/*line box.go:236*/ i4 := inside[T](t40, table, src, mask, column3, row3, band)
+							/*line box.go:234*/ r.CheckHalt()
+							for column3 := t41.left; column3 < t41.right; column3++ {
+								/*line box.go:235*/ r.CheckHalt()
+								i4 := inside[T](t40, table, src, mask, column3, row3, band)
 								if i4 < 0 {
 									continue
 								}
 								v3 := float64(src[i4])
 								t252 := v3 == v3
 								if t252 {
-									/*line box.go:240*/ result02 := quernFunc2Box_float32[T](v3, t43)
+									/*line box.go:240*/ result02 := quernFunc3Box(v3, t43)
 									t252 = result02 <= middle
 								}
 								if t252 {
@@ -1016,14 +928,10 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 				var value4 float64
 				ok4 := false
 				/*line box.go:171*/ for row4 := t51.top; row4 < t51.bottom; row4++ {
-					if r.Halted() {
-						/*line box.go:171*/ r.Halt()
-					}
-					/*line box.go:172*/ for column4 := t51.left; column4 < t51.right; column4++ {
-						if r.Halted() {
-							/*line box.go:172*/ r.Halt()
-						}
-						/*line box.go:173*/ i5 := inside[T](t50, table, src, mask, column4, row4, band)
+					/*line box.go:171*/ r.CheckHalt()
+					for column4 := t51.left; column4 < t51.right; column4++ {
+						/*line box.go:172*/ r.CheckHalt()
+						i5 := inside[T](t50, table, src, mask, column4, row4, band)
 						if i5 < 0 {
 							continue
 						}
@@ -1047,90 +955,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 			t66 := &o2
 			/*line box.go:112*/ finish[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:1050:1*/
-}
-
-// quernFunc1Box_float32 is kernels.around.
-func quernFunc1Box_float32[T float32 | float64](s *Source, x0 float64, y0 float64, x1 float64, y1 float64) (area, bool) {
-	/*line box.go:52*/ a := area{}
-	/*line box.go:54*/ t1 := float64(2 * max(1, host.Int64[int](math.Ceil(1/s.XScale))))
-	/*line box.go:54*/ t2 := float64(2 * max(1, host.Int64[int](math.Ceil(1/s.YScale))))
-	mx := t1
-	my := t2
-	/*line box.go:55*/ t3 := float64(s.Width)
-	/*line box.go:55*/ t4 := float64(s.Height)
-	w := t3
-	h := t4
-	/*line box.go:56*/ if !(x0 >= -mx && x1 >= -mx && y0 >= -my && y1 >= -my && x0-w <= mx && x1-w <= mx && y0-h <= my && y1-h <= my) {
-		t5 := a
-		return t5, false
-	}
-	/*line box.go:59*/ t6 := min(x0, x1)
-	t7 := max(x0, x1)
-	t8 := min(y0, y1)
-	t9 := max(y0, y1)
-	x0 = t6
-	x1 = t7
-	y0 = t8
-	y1 = t9
-	/*line box.go:60*/ threshold := float64(min(2, s.Width/10))
-	wrap := float64(x0*s.XScale) < threshold && float64((w-x1)*s.XScale) < threshold
-	if wrap {
-		t10 := x1
-		t11 := x0 + w
-		x0 = t10
-		x1 = t11
-	}
-	/*line box.go:65*/ if !(x1 > -1e-10 && x0 < w+1e-10 && y1 > -1e-10 && y0 < h+1e-10) {
-		t12 := a
-		return t12, false
-	}
-	/*line box.go:68*/ a = area{x0: x0, x1: x1, y0: y0, y1: y1}
-	t13 := x0
-	t14 := x1
-	/*line box.go:69*/ t15 := s.Width
-	t16 := wrap
-	/*line box.go:69*/ first, end := quernFunc3Box_float32[T](t13, t14, t15, t16)
-	a.left = first
-	a.right = end
-	/*line box.go:70*/ t19 := y0
-	t20 := y1
-	/*line box.go:70*/ t21 := s.Height
-	/*line box.go:70*/ first2, end2 := quernFunc3Box_float32[T](t19, t20, t21, false)
-	a.top = first2
-	a.bottom = end2
-	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:1103:1*/
-}
-
-// quernFunc2Box_float32 is kernels.key.
-func quernFunc2Box_float32[T float32 | float64](v float64, integer bool) int64 {
-	/*line box.go:188*/ if integer {
-		return host.Int64[int64](v)
-	}
-	b := int64(math.Float64bits(v))
-	if b < 0 {
-		b ^= 9223372036854775807
-	}
-	return b /*line quern_gen.go:1115:1*/
-}
-
-// quernFunc3Box_float32 is kernels.span.
-func quernFunc3Box_float32[T float32 | float64](low float64, high float64, size int, wrap bool) (int, int) {
-	/*line box.go:39*/ first := 0
-	end := 0
-	t1 := max(host.Int64[int](math.Floor(low+1e-10)), 0)
-	t2 := host.Int64[int](math.Ceil(high - 1e-10))
-	first = t1
-	end = t2
-	/*line box.go:42*/ if !wrap {
-		end = min(end, size)
-	}
-	if first == end && end < size {
-		end++
-	}
-	t3 := first
-	return t3, end /*line quern_gen.go:1133:1*/
+	} /*line quern_gen.go:958:1*/
 }
 
 func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -1139,36 +964,24 @@ func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32
 }
 
 func quernHostFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
-	f := host.Value[Filter](r, 0)
-	s := host.Value[Source](r, 1)
-	o := host.Value[Output](r, 2)
-	table := host.Slice[Table](r, 3)
-	xs := host.Slice[float64](r, 4)
-	ys := host.Slice[float64](r, 5)
-	src := host.Slice[T](r, 6)
-	mask := host.Slice[uint8](r, 7)
-	dst := host.Slice[T](r, 8)
-	cover := host.Slice[uint8](r, 9)
+	f, s, o, table, xs, ys, src, mask, dst, cover := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base + threadY
-				quernRow1Filter[T](r, f, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base + threadY
+			quernRow1Filter[T](r, f, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, f Filter, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, xs []float64, ys []float64, src []T, mask []uint8, width int) {
+func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, f Filter, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []uint8, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -1182,7 +995,7 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			continue
 		}
 		t4 := &o2
-		/*line filter.go:37*/ quernFunc1Filter[T](t4, table, pixel, dst, cover)
+		/*line filter.go:37*/ quernFunc1Box[T](t4, table, pixel, dst, cover)
 		x2 := xs[pixel]
 		/*line filter.go:38*/ y2 := ys[pixel]
 		t11 := &s2
@@ -1200,22 +1013,18 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 		lastX := min(f2.LastX, s2.Width-1-column)
 		/*line filter.go:47*/ firstY := max(f2.FirstY, -row)
 		lastY := min(f2.LastY, s2.Height-1-row)
-		/*line filter.go:48:20000*/ if f2.Kernel == 4 {
+		/*line :48:500*/ if f2.Kernel == 4 {
 			scale := s2.XScale
 			first := firstX
 			last := lastX
 			/*line filter.go:111*/ scale = min(scale, 1)
 			for first <= last && (float64(first)-dx)*scale < -3 {
-				/*line filter.go:113:20000*/ if r.Halted() {
-					/*line filter.go:112*/ r.Halt()
-				}
-				/*line filter.go:113:20000*/ first++
+				/*line filter.go:112*/ r.CheckHalt()
+				first++
 			}
-			/*line filter.go:115*/ for first <= last && (float64(last)-dx)*scale > 3 {
-				/*line filter.go:116:20000*/ if r.Halted() {
-					/*line filter.go:115*/ r.Halt()
-				}
-				/*line filter.go:116:20000*/ last--
+			for first <= last && (float64(last)-dx)*scale > 3 {
+				/*line filter.go:115*/ r.CheckHalt()
+				last--
 			}
 			/*line filter.go:49*/ firstX = first
 			lastX = last
@@ -1224,59 +1033,45 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			last2 := lastY
 			/*line filter.go:111*/ scale2 = min(scale2, 1)
 			for first2 <= last2 && (float64(first2)-dy)*scale2 < -3 {
-				/*line filter.go:113:20000*/ if r.Halted() {
-					/*line filter.go:112*/ r.Halt()
-				}
-				/*line filter.go:113:20000*/ first2++
+				/*line filter.go:112*/ r.CheckHalt()
+				first2++
 			}
-			/*line filter.go:115*/ for first2 <= last2 && (float64(last2)-dy)*scale2 > 3 {
-				/*line filter.go:116:20000*/ if r.Halted() {
-					/*line filter.go:115*/ r.Halt()
-				}
-				/*line filter.go:116:20000*/ last2--
+			for first2 <= last2 && (float64(last2)-dy)*scale2 > 3 {
+				/*line filter.go:115*/ r.CheckHalt()
+				last2--
 			}
 			/*line filter.go:50*/ firstY = first2
 			lastY = last2
 		}
 		/*line filter.go:52*/ weights := [32]float64{}
 		for i := firstX; i <= min(lastX, firstX+32-1); i++ {
-			if r.Halted() {
-				/*line filter.go:53*/ r.Halt()
-			}
-			/*line filter.go:54*/ t44 := &f2
+			/*line filter.go:53*/ r.CheckHalt()
+			t44 := &f2
 			t47 := s2.XScale
 			/*line filter.go:54*/ result0 := weigh(t44, i, dx, t47)
 			/*line filter.go:54*/ weights[i-firstX] = result0
 		}
-		/*line filter.go:56:20000*/ plain := s2.plain()
+		/*line :56:500*/ plain := s2.plain()
 		found := false
 		t50 := s2.Bands
-		/*line filter.go:59:20000*/ for band := 0; band < t50; band++ {
-			/*line filter.go:60*/ if r.Halted() {
-				/*line filter.go:58*/ r.Halt()
-			}
-//line filter.go:59:20000
+		/*line :59:500*/ for band := 0; band < t50; band++ {
+			/*line filter.go:58*/ r.CheckHalt()
 			var value float64
 			var total float64
 			var dense float64
 			/*line filter.go:60*/ count := 0
 			for j := firstY; j <= lastY; j++ {
-				/*line filter.go:62:20000*/ if r.Halted() {
-					/*line filter.go:61*/ r.Halt()
-				}
-				/*line filter.go:62:20000*/ t51 := column + firstX
+				/*line filter.go:61*/ r.CheckHalt()
+				t51 := column + firstX
 				t52 := row + j
 				/*line filter.go:62*/ at := s2.at(t51, t52)
 				var lineValue float64
 				var lineTotal float64
 				var lineDense float64
 				/*line filter.go:64*/ for i2 := firstX; i2 <= lastX; i2++ {
-					/*line filter.go:65:20000*/ if r.Halted() {
-						/*line filter.go:64*/ r.Halt()
-					}
-//line filter.go:65:20000
+					/*line filter.go:64*/ r.CheckHalt()
 					var d float64 = 1
-					/*line filter.go:66*/ if !plain {
+					if !plain {
 						t54 := &s2
 						/*line filter.go:67*/ d = density[T](t54, table, src, mask, at, band)
 					}
@@ -1297,85 +1092,66 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 					}
 					at++
 				}
-				/*line filter.go:83:20000*/ t66 := &f2
+				/*line :83:500*/ t66 := &f2
 				t69 := s2.YScale
 				/*line filter.go:83*/ w2 := weigh(t66, j, dy, t69)
 				value += float64(lineValue * w2)
 				total += float64(lineTotal * w2)
 				dense += float64(lineDense * w2)
 			}
-			/*line filter.go:88:20000*/ if total < 1e-06 || dense < 1e-06 {
+			/*line :88:500*/ if total < 1e-06 || dense < 1e-06 {
 				continue
 			}
 			/*line filter.go:92*/ if f2.Kernel == 4 && count < (lastX-firstX+1)*(lastY-firstY+1)/2 {
 				continue
 			}
-			/*line filter.go:95:20000*/ if total < 0.99999 || total > 1.00001 {
+			if total < 0.99999 || total > 1.00001 {
 				value /= total
 				dense /= total
 			}
 			/*line filter.go:98*/ if dense < 1e-10 {
 				continue
 			}
-			/*line filter.go:101:20000*/ found = true
+			/*line :101:500*/ found = true
 			t73 := &o2
-			/*line filter.go:102*/ quernFunc3Filter[T](t73, table, pixel, band, dense, value, below, dst)
+			/*line filter.go:102*/ quernFunc4Box[T](t73, table, pixel, band, dense, value, below, dst)
 		}
-		/*line filter.go:104:20000*/ if found {
+		/*line :104:500*/ if found {
 			t81 := &o2
-			/*line filter.go:105*/ quernFunc4Filter[T](t81, pixel, opaque, below, dst, cover)
+			/*line filter.go:105*/ quernFunc5Box[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1328:1*/
-}
-
-// quernFunc1Filter is kernels.start.
-func quernFunc1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, dst []T, cover []uint8) {
-	/*line image.go:113*/ if !o.First {
-		return
-	}
-	bands := o.Bands
-	if o.Alpha >= 0 {
-		bands--
-		dst[pixel*o.Bands+o.Alpha] = 0
-	}
-	t1 := bands
-	for band := 0; band < t1; band++ {
-		/*line image.go:122*/ dst[pixel*o.Bands+band] = host.Narrow[T](table[band].Start)
-	}
-	if o.Masked {
-		cover[pixel] = 0
-	} /*line quern_gen.go:1347:1*/
+	} /*line quern_gen.go:1123:1*/
 }
 
 // quernFunc2Filter is kernels.present.
-func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, table []Table, src []T, mask []uint8, x float64, y float64) float64 {
+func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, x, y float64) float64 {
 	/*line image.go:90*/ t1 := s
 	t2 := x
 	t3 := y
-	/*line image.go:90*/ column, row, ok := quernFunc5Filter[T](t1, t2, t3)
+	/*line image.go:90*/ column, row, ok := quernFunc5Filter(t1, t2, t3)
 	column2 := column
 	row2 := row
 	ok2 := ok
-	/*line image.go:91:10000*/ if !ok2 {
+	/*line :91:500*/ if !ok2 {
 		return 0
 	}
-	/*line image.go:94:10000*/ t7 := column2
+	/*line :94:500*/ t7 := column2
 	t8 := row2
 	/*line image.go:94*/ result0 := s.at(t7, t8)
 	pixel := result0
-	/*line image.go:95:10000*/ if s.Masked && mask[pixel] == 0 {
+	/*line :95:500*/ if s.Masked && mask[pixel] == 0 {
 		return 0
 	}
-	/*line image.go:98:10000*/ if s.NoData {
+	/*line :98:500*/ if s.NoData {
 		any2 := false
-		/*line image.go:100:10000*/ for band := 0; band < s.Bands && !any2; band++ {
+		/*line :100:500*/ for band := 0; band < s.Bands && !any2; band++ {
 			t10 := float64(src[pixel*s.Stride+band])
 			/*line image.go:101*/ t11 := table[band].Source
 			v := t10
 			none := t11
 			/*line image.go:102*/ any2 = !(v == none || v != v && none != none)
 		}
-		/*line image.go:104:10000*/ if !any2 {
+		/*line :104:1000*/ if !any2 {
 			return 0
 		}
 	}
@@ -1383,90 +1159,38 @@ func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1386:1*/
-}
-
-// quernFunc3Filter is kernels.put.
-func quernFunc3Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, band int, density2 float64, value float64, below float64, dst []T) {
-	/*line image.go:150*/ i := pixel*o.Bands + band
-	/*line image.go:151:10000*/ if density2 < 0.9999 {
-		/*line image.go:152:10000*/ if density2 < 0.0001 {
-			return
-		}
-		/*line image.go:155:10000*/ rest := float64((1 - density2) * below)
-		value = (float64(value*density2) + float64(float64(dst[i])*rest)) / (density2 + rest)
-	}
-	/*line image.go:158:10000*/ if !o.Integer {
-		dst[i] = host.Narrow[T](value)
-		return
-	}
-	/*line image.go:162:10000*/ value = min(max(math.Floor(value+0.5), o.Least), o.Most)
-	/*line image.go:164*/ if o.NoData && value == table[band].Output {
-		if value == o.Least {
-			value += 1
-		} else {
-			value -= 1
-		}
-	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1411:1*/
-}
-
-// quernFunc4Filter is kernels.finish.
-func quernFunc4Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, pixel int, density2 float64, below float64, dst []T, cover []uint8) {
-	/*line image.go:176*/ if o.Masked {
-		cover[pixel] = 255
-	}
-	if o.Alpha >= 0 && density2 >= 0.0001 {
-		d := float32(1 - float64((1-density2)*(1-below)))
-		if o.Integer {
-			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * (float32(o.AlphaMax) + 0.1)))
-		} else {
-			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
-		}
-	} /*line quern_gen.go:1426:1*/
+	return result02 /*line quern_gen.go:1162:1*/
 }
 
 // quernFunc5Filter is kernels.nearest.
-func quernFunc5Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, x float64, y float64) (int, int, bool) {
+func quernFunc5Filter(s *Source, x float64, y float64) (int, int, bool) {
 	/*line image.go:82*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
 		return 0, 0, false
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1436:1*/
+	return t1, t2, true /*line quern_gen.go:1172:1*/
 }
 
 func quernHostFilter_float32[T float32 | float64](r *host.Run) {
-	f := host.Value[Filter](r, 0)
-	s := host.Value[Source](r, 1)
-	o := host.Value[Output](r, 2)
-	table := host.Slice[Table](r, 3)
-	xs := host.Slice[float64](r, 4)
-	ys := host.Slice[float64](r, 5)
-	src := host.Slice[T](r, 6)
-	mask := host.Slice[uint8](r, 7)
-	dst := host.Slice[T](r, 8)
-	cover := host.Slice[uint8](r, 9)
+	f, s, o, table, xs, ys, src, mask, dst, cover := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base + threadY
-				quernRow1Filter_float32[T](r, f, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base + threadY
+			quernRow1Filter_float32[T](r, f, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, xs []float64, ys []float64, src []T, mask []uint8, width int) {
+func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []uint8, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -1484,7 +1208,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 		x2 := xs[pixel]
 		/*line filter.go:38*/ y2 := ys[pixel]
 		t11 := &s2
-		/*line filter.go:39*/ opaque := quernFunc1Filter_float32[T](t11, table, src, mask, x2, y2)
+		/*line filter.go:39*/ opaque := quernFunc2Filter[T](t11, table, src, mask, x2, y2)
 		if opaque < 1e-09 {
 			continue
 		}
@@ -1498,22 +1222,18 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 		lastX := min(f2.LastX, s2.Width-1-column)
 		/*line filter.go:47*/ firstY := max(f2.FirstY, -row)
 		lastY := min(f2.LastY, s2.Height-1-row)
-		/*line filter.go:48:20000*/ if f2.Kernel == 4 {
+		/*line :48:500*/ if f2.Kernel == 4 {
 			scale := s2.XScale
 			first := firstX
 			last := lastX
 			/*line filter.go:111*/ scale = min(scale, 1)
 			for first <= last && (float64(first)-dx)*scale < -3 {
-				/*line filter.go:113:20000*/ if r.Halted() {
-					/*line filter.go:112*/ r.Halt()
-				}
-				/*line filter.go:113:20000*/ first++
+				/*line filter.go:112*/ r.CheckHalt()
+				first++
 			}
-			/*line filter.go:115*/ for first <= last && (float64(last)-dx)*scale > 3 {
-				/*line filter.go:116:20000*/ if r.Halted() {
-					/*line filter.go:115*/ r.Halt()
-				}
-				/*line filter.go:116:20000*/ last--
+			for first <= last && (float64(last)-dx)*scale > 3 {
+				/*line filter.go:115*/ r.CheckHalt()
+				last--
 			}
 			/*line filter.go:49*/ firstX = first
 			lastX = last
@@ -1522,59 +1242,45 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 			last2 := lastY
 			/*line filter.go:111*/ scale2 = min(scale2, 1)
 			for first2 <= last2 && (float64(first2)-dy)*scale2 < -3 {
-				/*line filter.go:113:20000*/ if r.Halted() {
-					/*line filter.go:112*/ r.Halt()
-				}
-				/*line filter.go:113:20000*/ first2++
+				/*line filter.go:112*/ r.CheckHalt()
+				first2++
 			}
-			/*line filter.go:115*/ for first2 <= last2 && (float64(last2)-dy)*scale2 > 3 {
-				/*line filter.go:116:20000*/ if r.Halted() {
-					/*line filter.go:115*/ r.Halt()
-				}
-				/*line filter.go:116:20000*/ last2--
+			for first2 <= last2 && (float64(last2)-dy)*scale2 > 3 {
+				/*line filter.go:115*/ r.CheckHalt()
+				last2--
 			}
 			/*line filter.go:50*/ firstY = first2
 			lastY = last2
 		}
 		/*line filter.go:52*/ weights := [32]float64{}
 		for i := firstX; i <= min(lastX, firstX+32-1); i++ {
-			if r.Halted() {
-				/*line filter.go:53*/ r.Halt()
-			}
-			/*line filter.go:54*/ t44 := &f2
+			/*line filter.go:53*/ r.CheckHalt()
+			t44 := &f2
 			t47 := s2.XScale
 			/*line filter.go:54*/ result0 := weigh(t44, i, dx, t47)
 			/*line filter.go:54*/ weights[i-firstX] = result0
 		}
-		/*line filter.go:56:20000*/ plain := s2.plain()
+		/*line :56:500*/ plain := s2.plain()
 		found := false
 		t50 := s2.Bands
-		/*line filter.go:59:20000*/ for band := 0; band < t50; band++ {
-			/*line filter.go:60*/ if r.Halted() {
-				/*line filter.go:58*/ r.Halt()
-			}
-//line filter.go:59:20000
+		/*line :59:500*/ for band := 0; band < t50; band++ {
+			/*line filter.go:58*/ r.CheckHalt()
 			var value float64
 			var total float64
 			var dense float64
 			/*line filter.go:60*/ count := 0
 			for j := firstY; j <= lastY; j++ {
-				/*line filter.go:62:20000*/ if r.Halted() {
-					/*line filter.go:61*/ r.Halt()
-				}
-				/*line filter.go:62:20000*/ t51 := column + firstX
+				/*line filter.go:61*/ r.CheckHalt()
+				t51 := column + firstX
 				t52 := row + j
 				/*line filter.go:62*/ at := s2.at(t51, t52)
 				var lineValue float64
 				var lineTotal float64
 				var lineDense float64
 				/*line filter.go:64*/ for i2 := firstX; i2 <= lastX; i2++ {
-					/*line filter.go:65:20000*/ if r.Halted() {
-						/*line filter.go:64*/ r.Halt()
-					}
-//line filter.go:65:20000
+					/*line filter.go:64*/ r.CheckHalt()
 					var d float64 = 1
-					/*line filter.go:66*/ if !plain {
+					if !plain {
 						t54 := &s2
 						/*line filter.go:67*/ d = density[T](t54, table, src, mask, at, band)
 					}
@@ -1595,84 +1301,35 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 					}
 					at++
 				}
-				/*line filter.go:83:20000*/ t66 := &f2
+				/*line :83:500*/ t66 := &f2
 				t69 := s2.YScale
 				/*line filter.go:83*/ w2 := weigh(t66, j, dy, t69)
 				value += float64(lineValue * w2)
 				total += float64(lineTotal * w2)
 				dense += float64(lineDense * w2)
 			}
-			/*line filter.go:88:20000*/ if total < 1e-06 || dense < 1e-06 {
+			/*line :88:500*/ if total < 1e-06 || dense < 1e-06 {
 				continue
 			}
 			/*line filter.go:92*/ if f2.Kernel == 4 && count < (lastX-firstX+1)*(lastY-firstY+1)/2 {
 				continue
 			}
-			/*line filter.go:95:20000*/ if total < 0.99999 || total > 1.00001 {
+			if total < 0.99999 || total > 1.00001 {
 				value /= total
 				dense /= total
 			}
 			/*line filter.go:98*/ if dense < 1e-10 {
 				continue
 			}
-			/*line filter.go:101:20000*/ found = true
+			/*line :101:500*/ found = true
 			t73 := &o2
 			/*line filter.go:102*/ put[T](t73, table, pixel, band, dense, value, below, dst)
 		}
-		/*line filter.go:104:20000*/ if found {
+		/*line :104:500*/ if found {
 			t81 := &o2
 			/*line filter.go:105*/ finish[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1626:1*/
-}
-
-// quernFunc1Filter_float32 is kernels.present.
-func quernFunc1Filter_float32[T float32 | float64](s *Source, table []Table, src []T, mask []uint8, x float64, y float64) float64 {
-	/*line image.go:90*/ t1 := s
-	t2 := x
-	t3 := y
-	/*line image.go:90*/ column, row, ok := quernFunc2Filter_float32[T](t1, t2, t3)
-	column2 := column
-	row2 := row
-	ok2 := ok
-	/*line image.go:91:10000*/ if !ok2 {
-		return 0
-	}
-	/*line image.go:94:10000*/ t7 := column2
-	t8 := row2
-	/*line image.go:94*/ result0 := s.at(t7, t8)
-	pixel := result0
-	/*line image.go:95:10000*/ if s.Masked && mask[pixel] == 0 {
-		return 0
-	}
-	/*line image.go:98:10000*/ if s.NoData {
-		any2 := false
-		/*line image.go:100:10000*/ for band := 0; band < s.Bands && !any2; band++ {
-			t10 := float64(src[pixel*s.Stride+band])
-			/*line image.go:101*/ t11 := table[band].Source
-			v := t10
-			none := t11
-			/*line image.go:102*/ any2 = !(v == none || v != v && none != none)
-		}
-		/*line image.go:104:10000*/ if !any2 {
-			return 0
-		}
-	}
-	/*line image.go:108*/ t12 := s
-	t13 := src
-	t14 := pixel
-	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1665:1*/
-}
-
-// quernFunc2Filter_float32 is kernels.nearest.
-func quernFunc2Filter_float32[T float32 | float64](s *Source, x float64, y float64) (int, int, bool) {
-	/*line image.go:82*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
-		return 0, 0, false
-	}
-	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
-	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1675:1*/
+	} /*line quern_gen.go:1332:1*/
 }
 
 func quernPlainAxes(r *host.Run) {
@@ -1681,31 +1338,20 @@ func quernPlainAxes(r *host.Run) {
 }
 
 func quernHostAxes(r *host.Run) {
-	x0 := host.Value[int](r, 0)
-	y0 := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	height := host.Value[int](r, 3)
-	half := host.Value[float64](r, 4)
-	places := host.Slice[Place](r, 5)
-	out := host.Slice[float64](r, 6)
+	x0, y0, width, height, half, places, out := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Slice[Place](r, 5), host.Slice[float64](r, 6)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := y0 - width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Axes(r, base, width, height, places, x0, half, out, size, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Axes(r, base, width, height, places, x0, half, out, size, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Axes(r *host.Run, base int, width int, height int, places []Place, x0 int, half float64, out []float64, size int, width2 int) {
+func quernRow1Axes(r *host.Run, base, width, height int, places []Place, x0 int, half float64, out []float64, size, width2 int) {
 	if base >= -1<<61 && base <= 1<<61 && width+height >= -1<<61 && width+height <= 1<<61 {
 		count := min(width+height-base, width2)
 		if count <= 0 {
@@ -1719,14 +1365,14 @@ func quernRow1Axes(r *host.Run, base int, width int, height int, places []Place,
 				/*line locate.go:56*/ _ = places[0]
 				p := &places[0]
 				/*line locate.go:57*/ from := &p.Operation.From
-				/*line locate.go:59:30000*/ if i < width {
+				/*line :59:1000*/ if i < width {
 					x := p.Output[0] + float64((float64(x0+i)+half)*p.Output[1])
 					t4 := float64(x * from.UX)
 					t5 := from.Projection.Y0
 					/*line locate.go:61*/ lon, _ := from.Projection.Inverse(t4, t5)
 					row[threadX] = lon + from.Meridian
 				} else {
-					/*line locate.go:64:30000*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
+					/*line :64:500*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
 					_ = row[threadX]
 					t11 := from.Projection.X0
 					t12 := float64(y * from.UY)
@@ -1734,33 +1380,33 @@ func quernRow1Axes(r *host.Run, base int, width int, height int, places []Place,
 					row[threadX] = lat
 				}
 			}
-			/*line locate.go:69:30000*/ return
+			/*line :69:500*/ return
 		}
 	}
 	/*line locate.go:72*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line locate.go:53:30000*/ if i >= width+height {
+		/*line :53:500*/ if i >= width+height {
 			continue
 		}
-		/*line locate.go:56:30000*/ _ = places[0]
+		_ = places[0]
 		/*line locate.go:56*/ p := &places[0]
 		from := &p.Operation.From
-		/*line locate.go:59:30000*/ if i < width {
+		/*line :59:1000*/ if i < width {
 			x := p.Output[0] + float64((float64(x0+i)+half)*p.Output[1])
 			t4 := float64(x * from.UX)
 			t5 := from.Projection.Y0
 			/*line locate.go:61*/ lon, _ := from.Projection.Inverse(t4, t5)
 			out[i] = lon + from.Meridian
 		} else {
-			/*line locate.go:64:30000*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
+			/*line :64:500*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
 			_ = out[i]
 			t11 := from.Projection.X0
 			t12 := float64(y * from.UY)
 			/*line locate.go:65*/ _, lat := from.Projection.Inverse(t11, t12)
 			/*line locate.go:65*/ out[i] = lat
 		}
-	} /*line quern_gen.go:1763:1*/
+	} /*line quern_gen.go:1409:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -1769,41 +1415,27 @@ func quernPlainLocate(r *host.Run) {
 }
 
 func quernHostLocate(r *host.Run) {
-	x0 := host.Value[int](r, 0)
-	y0 := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	height := host.Value[int](r, 3)
-	half := host.Value[float64](r, 4)
-	separable := host.Value[bool](r, 5)
-	places := host.Slice[Place](r, 6)
-	subgrids := host.Slice[projection.Subgrid](r, 7)
-	nodes := host.Slice[float32](r, 8)
-	axis := host.Slice[float64](r, 9)
-	xs := host.Slice[float64](r, 10)
-	ys := host.Slice[float64](r, 11)
+	x0, y0, width, height, half, separable, places, subgrids, nodes, axis, xs, ys := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[bool](r, 5), host.Slice[Place](r, 6), host.Slice[projection.Subgrid](r, 7), host.Slice[float32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * width
-				value := float64(y0+y) + half
-				start2 := y*width + base
-				quernRow1Locate(r, base, width, y, height, places, separable, xs, start, ys, x0, half, value, subgrids, nodes, axis, width2, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * width
+			value := float64(y0+y) + half
+			start2 := y*width + base
+			quernRow1Locate(r, base, width, y, height, places, separable, xs, start, ys, x0, half, value, subgrids, nodes, axis, width2, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places []Place, separable bool, xs []float64, start int, ys []float64, x0 int, half float64, value float64, subgrids []projection.Subgrid, nodes []float32, axis []float64, width2 int, start2 int) {
+func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, separable bool, xs []float64, start int, ys []float64, x0 int, half, value float64, subgrids []projection.Subgrid, nodes []float32, axis []float64, width2, start2 int) {
 	if !(y < height) {
 		return
 	}
@@ -1821,7 +1453,7 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 				x := base + threadX
 				/*line locate.go:80*/ _ = places[0]
 				p := &places[0]
-				/*line locate.go:81:30000*/ if !separable {
+				/*line :81:500*/ if !separable {
 					_ = row[threadX]
 					/*line locate.go:82*/ _ = row2[threadX]
 					x2 := float64(x0+x) + half
@@ -1835,36 +1467,36 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 					row2[threadX] = result1
 					/*line locate.go:83*/ continue
 				}
-				/*line locate.go:85:30000*/ to := &p.Operation.To
+				/*line :85:500*/ to := &p.Operation.To
 				t14 := row3[threadX] - to.Meridian
 				t15 := axis[width+y]
 				/*line locate.go:86*/ u, v := to.Projection.Forward(t14, t15)
 				u /= to.UX
 				v /= to.UY
-				/*line locate.go:88:30000*/ if to.Swap {
+				/*line :88:1000*/ if to.Swap {
 					t21 := u
 					u = v
 					v = t21
 				}
-				/*line locate.go:91:30000*/ _ = row[threadX]
+				/*line :91:1000*/ _ = row[threadX]
 				/*line locate.go:91*/ _ = row2[threadX]
 				/*line locate.go:91*/ result02, result12 := p.Source.Apply(u, v)
 				row[threadX] = result02
 				row2[threadX] = result12
 			}
-			/*line locate.go:95:30000*/ return
+			/*line :95:1000*/ return
 		}
 	}
-	/*line locate.go:98:30000*/ for threadX := range width2 {
+	/*line :98:1000*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		i := start + x
-		/*line locate.go:76:30000*/ if x >= width || y >= height {
+		/*line :76:500*/ if x >= width || y >= height {
 			continue
 		}
-		/*line locate.go:80:30000*/ _ = places[0]
+		/*line :80:500*/ _ = places[0]
 		/*line locate.go:80*/ p := &places[0]
-		/*line locate.go:81:30000*/ if !separable {
+		/*line :81:500*/ if !separable {
 			_ = xs[i]
 			/*line locate.go:82*/ _ = ys[i]
 			x2 := float64(x0+x) + half
@@ -1878,23 +1510,23 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 			/*line locate.go:82*/ ys[i] = result1
 			continue
 		}
-		/*line locate.go:85:30000*/ to := &p.Operation.To
+		/*line :85:500*/ to := &p.Operation.To
 		t14 := axis[x] - to.Meridian
 		/*line locate.go:86*/ t15 := axis[width+y]
 		/*line locate.go:86*/ u, v := to.Projection.Forward(t14, t15)
 		u /= to.UX
 		v /= to.UY
-		/*line locate.go:88:30000*/ if to.Swap {
+		/*line :88:1000*/ if to.Swap {
 			t21 := u
 			u = v
 			v = t21
 		}
-		/*line locate.go:91:30000*/ _ = xs[i]
+		/*line :91:1000*/ _ = xs[i]
 		/*line locate.go:91*/ _ = ys[i]
 		/*line locate.go:91*/ result02, result12 := p.Source.Apply(u, v)
 		/*line locate.go:91*/ xs[i] = result02
 		/*line locate.go:91*/ ys[i] = result12
-	} /*line quern_gen.go:1897:1*/
+	} /*line quern_gen.go:1529:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -1903,114 +1535,58 @@ func quernPlainBounds(r *host.Run) {
 }
 
 func quernHostBounds(r *host.Run) {
-	width := host.Value[int](r, 0)
-	height := host.Value[int](r, 1)
-	sw := host.Value[int](r, 2)
-	sh := host.Value[int](r, 3)
-	marginX := host.Value[int](r, 4)
-	marginY := host.Value[int](r, 5)
-	xs := host.Slice[float64](r, 6)
-	ys := host.Slice[float64](r, 7)
-	box := host.Slice[int32](r, 8)
+	width, height, sw, sh, marginX, marginY, xs, ys, box := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[int32](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				part := base2 + threadY
-				start := part * 16
-				start2 := min((part+1)*16, height)
-				quernRow1Bounds(r, base, width, start, height, start2, xs, ys, marginX, marginY, sw, sh, box, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			part := base2 + threadY
+			start := part * 16
+			start2 := min((part+1)*16, height)
+			quernRow1Bounds(r, base, width, start, height, start2, xs, ys, marginX, marginY, sw, sh, box, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, start2 int, xs []float64, ys []float64, marginX int, marginY int, sw int, sh int, box []int32, width2 int) {
-	if !(start < height) {
-		return
-	}
-	if base >= -1<<61 && base <= 1<<61 && width >= -1<<61 && width <= 1<<61 {
-		count := min(width-base, width2)
-		if count <= 0 {
-			return
-		}
-		if 0 < len(box) && 1 < len(box) && 2 < len(box) && 3 < len(box) {
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				x := base + threadX
-//line locate.go:106
-				var left int32 = 2147483647
-				var top int32 = 2147483647
-				var right int32 = -1
-				var bottom int32 = -1
-				/*line locate.go:107*/ for y := start; y < start2; y++ {
-					/*line locate.go:108:30000*/ if r.Halted() {
-						/*line locate.go:107*/ r.Halt()
-					}
-					/*line locate.go:108:30000*/ px := xs[y*width+x]
-					/*line locate.go:108*/ py := ys[y*width+x]
-					if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
-						continue
-					}
-					/*line locate.go:112:30000*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
-					row := int32(min(max(host.Int64[int](py), 0), sh-1))
-					/*line locate.go:113*/ left = min(left, column)
-					top = min(top, row)
-					right = max(right, column)
-					bottom = max(bottom, row)
-				}
-				/*line locate.go:115:30000*/ if right >= 0 {
-					kernel.AtomicMin(&box[0], left)
-					kernel.AtomicMin(&box[1], top)
-					kernel.AtomicMax(&box[2], right)
-					kernel.AtomicMax(&box[3], bottom)
-				}
-			}
-			/*line locate.go:122:30000*/ return
-		}
-	}
-	/*line locate.go:125*/ for threadX := range width2 {
+func quernRow1Bounds(r *host.Run, base, width, start, height, start2 int, xs, ys []float64, marginX, marginY, sw, sh int, box []int32, width2 int) {
+	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		/*line locate.go:103*/ if x >= width || start >= height {
 			continue
 		}
-//line locate.go:106:30000
+//line :106:500
 		var left int32 = 2147483647
 		var top int32 = 2147483647
 		var right int32 = -1
 		var bottom int32 = -1
 		/*line locate.go:107*/ for y := start; y < start2; y++ {
-			/*line locate.go:108:30000*/ if r.Halted() {
-				/*line locate.go:107*/ r.Halt()
-			}
-			/*line locate.go:108:30000*/ px := xs[y*width+x]
+			/*line locate.go:107*/ r.CheckHalt()
+			px := xs[y*width+x]
 			/*line locate.go:108*/ py := ys[y*width+x]
 			if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
 				continue
 			}
-			/*line locate.go:112:30000*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
+			/*line :112:500*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
 			row := int32(min(max(host.Int64[int](py), 0), sh-1))
 			/*line locate.go:113*/ left = min(left, column)
 			top = min(top, row)
 			right = max(right, column)
 			bottom = max(bottom, row)
 		}
-		/*line locate.go:115:30000*/ if right >= 0 {
+		/*line :115:500*/ if right >= 0 {
 			kernel.AtomicMin(&box[0], left)
 			kernel.AtomicMin(&box[1], top)
 			kernel.AtomicMax(&box[2], right)
 			kernel.AtomicMax(&box[3], bottom)
 		}
-	} /*line quern_gen.go:2013:1*/
+	} /*line quern_gen.go:1589:1*/
 }
 
 func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -2019,36 +1595,24 @@ func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 }
 
 func quernHostPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
-	method := host.Value[int](r, 0)
-	s := host.Value[Source](r, 1)
-	o := host.Value[Output](r, 2)
-	table := host.Slice[Table](r, 3)
-	xs := host.Slice[float64](r, 4)
-	ys := host.Slice[float64](r, 5)
-	src := host.Slice[T](r, 6)
-	mask := host.Slice[uint8](r, 7)
-	dst := host.Slice[T](r, 8)
-	cover := host.Slice[uint8](r, 9)
+	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base + threadY
-				quernRow1Point[T](r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base + threadY
+			quernRow1Point[T](r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, xs []float64, ys []float64, src []T, mask []uint8, method int, width int) {
+func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []uint8, method, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -2061,11 +1625,11 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 			continue
 		}
 		t4 := &o2
-		/*line point.go:25*/ quernFunc1Point[T](t4, table, pixel, dst, cover)
+		/*line point.go:25*/ quernFunc1Box[T](t4, table, pixel, dst, cover)
 		x2 := xs[pixel]
 		/*line point.go:26*/ y2 := ys[pixel]
 		t11 := &s2
-		/*line point.go:27*/ opaque := quernFunc2Point[T](t11, table, src, mask, x2, y2)
+		/*line point.go:27*/ opaque := quernFunc2Filter[T](t11, table, src, mask, x2, y2)
 		if opaque < 1e-09 {
 			continue
 		}
@@ -2074,7 +1638,7 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 		left := host.Int64[int](math.Floor(x2 - 0.5))
 		top := host.Int64[int](math.Floor(y2 - 0.5))
 		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
-		/*line point.go:34:40000*/ if t27 {
+		/*line :34:500*/ if t27 {
 			/*line point.go:33*/ t27 = s2.plain()
 		}
 		if t27 {
@@ -2086,167 +1650,54 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 			/*line point.go:38*/ qx := 1 - rx
 			qy := 1 - ry
 			/*line point.go:39*/ t35 := s2.Bands
-			/*line point.go:40:40000*/ for band := 0; band < t35; band++ {
-				/*line point.go:41*/ if r.Halted() {
-					/*line point.go:39*/ r.Halt()
-				}
-				/*line point.go:40:40000*/ upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
+			/*line :40:500*/ for band := 0; band < t35; band++ {
+				/*line point.go:39*/ r.CheckHalt()
+				upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
 				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
 				t36 := &o2
 				t40 := float64(upper*ry) + float64(lower*qy)
-				/*line point.go:42*/ quernFunc3Point[T](t36, table, pixel, band, 1, t40, below, dst)
+				/*line point.go:42*/ quernFunc4Box[T](t36, table, pixel, band, 1, t40, below, dst)
 			}
 			t43 := &o2
-			/*line point.go:44*/ quernFunc4Point[T](t43, pixel, 1, below, dst, cover)
+			/*line point.go:44*/ quernFunc5Box[T](t43, pixel, 1, below, dst, cover)
 			continue
 		}
 		found := false
 		t48 := s2.Bands
-		/*line point.go:49:40000*/ for band2 := 0; band2 < t48; band2++ {
-			/*line point.go:50:40000*/ if r.Halted() {
-				/*line point.go:48*/ r.Halt()
-			}
-//line point.go:50:40000
+		/*line :49:500*/ for band2 := 0; band2 < t48; band2++ {
+			/*line point.go:48*/ r.CheckHalt()
 			var value float64
 			var weight float64
-			/*line point.go:51*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+			if method == 0 || s2.Width == 1 || s2.Height == 1 {
 				t49 := &s2
-				/*line point.go:52*/ column, row, _ := quernFunc5Point[T](t49, x2, y2)
+				/*line point.go:52*/ column, row, _ := quernFunc5Filter(t49, x2, y2)
 				i2 := s2.at(column, row)
 				value = float64(src[i2*s2.Stride+band2])
 				t59 := &s2
 				/*line point.go:54*/ weight = density[T](t59, table, src, mask, i2, band2)
 			} else if method == 2 {
-				/*line point.go:56:40000*/ t67 := &s2
+				/*line :56:1000*/ t67 := &s2
 				/*line point.go:56*/ value, weight = quernFunc6Point[T](t67, table, src, mask, band2, x2, y2)
 			} else {
 				t76 := &s2
 				/*line point.go:58*/ value, weight = quernFunc7Point[T](t76, table, src, mask, band2, x2, y2)
 			}
-			/*line point.go:60:40000*/ if weight < 1e-10 {
+			if weight < 1e-10 {
 				continue
 			}
-			/*line point.go:63:40000*/ found = true
+			/*line :63:500*/ found = true
 			t85 := &o2
-			/*line point.go:64*/ quernFunc3Point[T](t85, table, pixel, band2, weight, value, below, dst)
+			/*line point.go:64*/ quernFunc4Box[T](t85, table, pixel, band2, weight, value, below, dst)
 		}
-		/*line point.go:66:40000*/ if found {
+		/*line :66:500*/ if found {
 			t93 := &o2
-			/*line point.go:67*/ quernFunc4Point[T](t93, pixel, opaque, below, dst, cover)
+			/*line point.go:67*/ quernFunc5Box[T](t93, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:2137:1*/
-}
-
-// quernFunc1Point is kernels.start.
-func quernFunc1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, dst []T, cover []uint8) {
-	/*line image.go:113*/ if !o.First {
-		return
-	}
-	bands := o.Bands
-	if o.Alpha >= 0 {
-		bands--
-		dst[pixel*o.Bands+o.Alpha] = 0
-	}
-	t1 := bands
-	for band := 0; band < t1; band++ {
-		/*line image.go:122*/ dst[pixel*o.Bands+band] = host.Narrow[T](table[band].Start)
-	}
-	if o.Masked {
-		cover[pixel] = 0
-	} /*line quern_gen.go:2156:1*/
-}
-
-// quernFunc2Point is kernels.present.
-func quernFunc2Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, table []Table, src []T, mask []uint8, x float64, y float64) float64 {
-	/*line image.go:90*/ t1 := s
-	t2 := x
-	t3 := y
-	/*line image.go:90*/ column, row, ok := quernFunc5Point[T](t1, t2, t3)
-	column2 := column
-	row2 := row
-	ok2 := ok
-	/*line image.go:91:10000*/ if !ok2 {
-		return 0
-	}
-	/*line image.go:94:10000*/ t7 := column2
-	t8 := row2
-	/*line image.go:94*/ result0 := s.at(t7, t8)
-	pixel := result0
-	/*line image.go:95:10000*/ if s.Masked && mask[pixel] == 0 {
-		return 0
-	}
-	/*line image.go:98:10000*/ if s.NoData {
-		any2 := false
-		/*line image.go:100:10000*/ for band := 0; band < s.Bands && !any2; band++ {
-			t10 := float64(src[pixel*s.Stride+band])
-			/*line image.go:101*/ t11 := table[band].Source
-			v := t10
-			none := t11
-			/*line image.go:102*/ any2 = !(v == none || v != v && none != none)
-		}
-		/*line image.go:104:10000*/ if !any2 {
-			return 0
-		}
-	}
-	/*line image.go:108*/ t12 := s
-	t13 := src
-	t14 := pixel
-	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2195:1*/
-}
-
-// quernFunc3Point is kernels.put.
-func quernFunc3Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, band int, density2 float64, value float64, below float64, dst []T) {
-	/*line image.go:150*/ i := pixel*o.Bands + band
-	/*line image.go:151:10000*/ if density2 < 0.9999 {
-		/*line image.go:152:10000*/ if density2 < 0.0001 {
-			return
-		}
-		/*line image.go:155:10000*/ rest := float64((1 - density2) * below)
-		value = (float64(value*density2) + float64(float64(dst[i])*rest)) / (density2 + rest)
-	}
-	/*line image.go:158:10000*/ if !o.Integer {
-		dst[i] = host.Narrow[T](value)
-		return
-	}
-	/*line image.go:162:10000*/ value = min(max(math.Floor(value+0.5), o.Least), o.Most)
-	/*line image.go:164*/ if o.NoData && value == table[band].Output {
-		if value == o.Least {
-			value += 1
-		} else {
-			value -= 1
-		}
-	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2220:1*/
-}
-
-// quernFunc4Point is kernels.finish.
-func quernFunc4Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, pixel int, density2 float64, below float64, dst []T, cover []uint8) {
-	/*line image.go:176*/ if o.Masked {
-		cover[pixel] = 255
-	}
-	if o.Alpha >= 0 && density2 >= 0.0001 {
-		d := float32(1 - float64((1-density2)*(1-below)))
-		if o.Integer {
-			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * (float32(o.AlphaMax) + 0.1)))
-		} else {
-			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
-		}
-	} /*line quern_gen.go:2235:1*/
-}
-
-// quernFunc5Point is kernels.nearest.
-func quernFunc5Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, x float64, y float64) (int, int, bool) {
-	/*line image.go:82*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
-		return 0, 0, false
-	}
-	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
-	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2245:1*/
+	} /*line quern_gen.go:1696:1*/
 }
 
 // quernFunc6Point is kernels.cubic.
-func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
+func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
 //line point.go:131
 	var value float64
 	var weight float64
@@ -2254,7 +1705,7 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	t2 := host.Int64[int](y - 0.5)
 	left := t1
 	top := t2
-	/*line point.go:133:40000*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
+	/*line :133:500*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
 		t3 := s
 		t4 := table
 		t5 := src
@@ -2265,7 +1716,7 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		/*line point.go:134*/ value2, weight2 := quernFunc7Point[T](t3, t4, t5, t6, t7, t8, t9)
 		return value2, weight2
 	}
-	/*line point.go:136:40000*/ t12 := x - 0.5 - float64(left)
+	/*line :136:500*/ t12 := x - 0.5 - float64(left)
 	/*line point.go:136*/ result0 := cubicWeights(t12)
 	t14 := result0
 	t15 := y - 0.5 - float64(top)
@@ -2275,7 +1726,7 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	wy := t17
 	/*line point.go:137*/ result03 := s.plain()
 	plain := result03
-	/*line point.go:139:40000*/ for j := 0; j < 4; j++ {
+	/*line :139:500*/ for j := 0; j < 4; j++ {
 		t19 := left - 1
 		t20 := top - 1 + j
 		/*line point.go:140*/ result04 := s.at(t19, t20)
@@ -2283,7 +1734,7 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 //line point.go:141
 		var line float64
 		var dense float64
-		/*line point.go:143:40000*/ for i := 0; i < 4; i++ {
+		/*line :143:500*/ for i := 0; i < 4; i++ {
 			/*line point.go:144*/ if !plain {
 				t22 := s
 				t23 := table
@@ -2306,20 +1757,20 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 				}
 				/*line point.go:149*/ dense += float64(d * wx[i])
 			}
-			/*line point.go:151:40000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
+			/*line :151:1000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
 		}
 		/*line point.go:153*/ value += float64(line * wy[j])
 		weight += float64(dense * wy[j])
 	}
-	/*line point.go:156:40000*/ if plain {
+	/*line :156:500*/ if plain {
 		weight = 1
 	}
 	/*line point.go:159*/ t38 := value
-	return t38, weight /*line quern_gen.go:2318:1*/
+	return t38, weight /*line quern_gen.go:1769:1*/
 }
 
 // quernFunc7Point is kernels.bilinear.
-func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
+func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
 	/*line point.go:73*/ t1 := host.Int64[int](math.Floor(x - 0.5))
 	t2 := host.Int64[int](math.Floor(y - 0.5))
 	left := t1
@@ -2336,30 +1787,30 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		top = 0
 		ry = 1
 	}
-//line point.go:81:40000
+//line :81:1000
 	var sum float64
 	var total float64
 	var dense float64
-	/*line point.go:82:40000*/ for j := 0; j < 2; j++ {
-		/*line point.go:83:40000*/ for i := 0; i < 2; i++ {
+	/*line :82:500*/ for j := 0; j < 2; j++ {
+		/*line :83:1000*/ for i := 0; i < 2; i++ {
 			t5 := left + i
 			t6 := top + j
 			column := t5
 			row := t6
-			/*line point.go:85:40000*/ if column >= s.Width || row >= s.Height {
+			/*line :85:1000*/ if column >= s.Width || row >= s.Height {
 				continue
 			}
-			/*line point.go:88:40000*/ t7 := rx
+			/*line :88:1500*/ t7 := rx
 			t8 := ry
 			wx := t7
 			wy := t8
 			/*line point.go:89*/ if i == 1 {
 				wx = 1 - rx
 			}
-			/*line point.go:92:40000*/ if j == 1 {
+			/*line :92:500*/ if j == 1 {
 				wy = 1 - ry
 			}
-			/*line point.go:95:40000*/ w := float64(wx * wy)
+			/*line :95:1500*/ w := float64(wx * wy)
 			t9 := column
 			t10 := row
 			/*line point.go:96*/ result0 := s.at(t9, t10)
@@ -2367,7 +1818,7 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 //line point.go:97
 			var d float64 = 1
 			result02 := s.plain()
-			/*line point.go:99:40000*/ if !result02 {
+			/*line :99:500*/ if !result02 {
 				/*line point.go:99*/ t13 := s
 				t14 := table
 				t15 := src
@@ -2377,10 +1828,10 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 				/*line point.go:99*/ result03 := density[T](t13, t14, t15, t16, t17, t18)
 				d = result03
 			}
-			/*line point.go:101:40000*/ if w == 0 || d <= 1e-09 {
+			/*line :101:1000*/ if w == 0 || d <= 1e-09 {
 				continue
 			}
-			/*line point.go:104:40000*/ sum += float64(float64(src[at*s.Stride+band]) * w)
+			/*line :104:1500*/ sum += float64(float64(src[at*s.Stride+band]) * w)
 			dense += float64(d * w)
 			total += w
 		}
@@ -2388,45 +1839,33 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	/*line point.go:110*/ if total == 1 {
 		t20 := sum
 		return t20, dense
-//line point.go:112:40000
+//line :112:1000
 	} else if total < 1e-05 {
-		/*line point.go:113:40000*/ return 0, 0
+		/*line :113:500*/ return 0, 0
 	}
-	/*line point.go:115:40000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:2396:1*/
+	/*line :115:1000*/ t21 := sum / total
+	return t21, dense / total /*line quern_gen.go:1847:1*/
 }
 
 func quernHostPoint_float32[T float32 | float64](r *host.Run) {
-	method := host.Value[int](r, 0)
-	s := host.Value[Source](r, 1)
-	o := host.Value[Output](r, 2)
-	table := host.Slice[Table](r, 3)
-	xs := host.Slice[float64](r, 4)
-	ys := host.Slice[float64](r, 5)
-	src := host.Slice[T](r, 6)
-	mask := host.Slice[uint8](r, 7)
-	dst := host.Slice[T](r, 8)
-	cover := host.Slice[uint8](r, 9)
+	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockY * dimY
 		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base + threadY
-				quernRow1Point_float32[T](r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base + threadY
+			quernRow1Point_float32[T](r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Output, y int, base2 int, table []Table, dst []T, cover []uint8, xs []float64, ys []float64, src []T, mask []uint8, method int, width int) {
+func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []uint8, method, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -2443,7 +1882,7 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 		x2 := xs[pixel]
 		/*line point.go:26*/ y2 := ys[pixel]
 		t11 := &s2
-		/*line point.go:27*/ opaque := quernFunc1Point_float32[T](t11, table, src, mask, x2, y2)
+		/*line point.go:27*/ opaque := quernFunc2Filter[T](t11, table, src, mask, x2, y2)
 		if opaque < 1e-09 {
 			continue
 		}
@@ -2452,7 +1891,7 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 		left := host.Int64[int](math.Floor(x2 - 0.5))
 		top := host.Int64[int](math.Floor(y2 - 0.5))
 		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
-		/*line point.go:34:40000*/ if t27 {
+		/*line :34:500*/ if t27 {
 			/*line point.go:33*/ t27 = s2.plain()
 		}
 		if t27 {
@@ -2464,11 +1903,9 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 			/*line point.go:38*/ qx := 1 - rx
 			qy := 1 - ry
 			/*line point.go:39*/ t35 := s2.Bands
-			/*line point.go:40:40000*/ for band := 0; band < t35; band++ {
-				/*line point.go:41*/ if r.Halted() {
-					/*line point.go:39*/ r.Halt()
-				}
-				/*line point.go:40:40000*/ upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
+			/*line :40:500*/ for band := 0; band < t35; band++ {
+				/*line point.go:39*/ r.CheckHalt()
+				upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
 				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
 				t36 := &o2
 				t40 := float64(upper*ry) + float64(lower*qy)
@@ -2480,239 +1917,36 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 		}
 		found := false
 		t48 := s2.Bands
-		/*line point.go:49:40000*/ for band2 := 0; band2 < t48; band2++ {
-			/*line point.go:50:40000*/ if r.Halted() {
-				/*line point.go:48*/ r.Halt()
-			}
-//line point.go:50:40000
+		/*line :49:500*/ for band2 := 0; band2 < t48; band2++ {
+			/*line point.go:48*/ r.CheckHalt()
 			var value float64
 			var weight float64
-			/*line point.go:51*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+			if method == 0 || s2.Width == 1 || s2.Height == 1 {
 				t49 := &s2
-				/*line point.go:52*/ column, row, _ := quernFunc2Point_float32[T](t49, x2, y2)
+				/*line point.go:52*/ column, row, _ := quernFunc5Filter(t49, x2, y2)
 				i2 := s2.at(column, row)
 				value = float64(src[i2*s2.Stride+band2])
 				t59 := &s2
 				/*line point.go:54*/ weight = density[T](t59, table, src, mask, i2, band2)
 			} else if method == 2 {
-				/*line point.go:56:40000*/ t67 := &s2
-				/*line point.go:56*/ value, weight = quernFunc3Point_float32[T](t67, table, src, mask, band2, x2, y2)
+				/*line :56:1000*/ t67 := &s2
+				/*line point.go:56*/ value, weight = quernFunc6Point[T](t67, table, src, mask, band2, x2, y2)
 			} else {
 				t76 := &s2
-				/*line point.go:58*/ value, weight = quernFunc4Point_float32[T](t76, table, src, mask, band2, x2, y2)
+				/*line point.go:58*/ value, weight = quernFunc7Point[T](t76, table, src, mask, band2, x2, y2)
 			}
-			/*line point.go:60:40000*/ if weight < 1e-10 {
+			if weight < 1e-10 {
 				continue
 			}
-			/*line point.go:63:40000*/ found = true
+			/*line :63:500*/ found = true
 			t85 := &o2
 			/*line point.go:64*/ put[T](t85, table, pixel, band2, weight, value, below, dst)
 		}
-		/*line point.go:66:40000*/ if found {
+		/*line :66:500*/ if found {
 			t93 := &o2
 			/*line point.go:67*/ finish[T](t93, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:2515:1*/
+	} /*line quern_gen.go:1949:1*/
 }
 
-// quernFunc1Point_float32 is kernels.present.
-func quernFunc1Point_float32[T float32 | float64](s *Source, table []Table, src []T, mask []uint8, x float64, y float64) float64 {
-	/*line image.go:90*/ t1 := s
-	t2 := x
-	t3 := y
-	/*line image.go:90*/ column, row, ok := quernFunc2Point_float32[T](t1, t2, t3)
-	column2 := column
-	row2 := row
-	ok2 := ok
-	/*line image.go:91:10000*/ if !ok2 {
-		return 0
-	}
-	/*line image.go:94:10000*/ t7 := column2
-	t8 := row2
-	/*line image.go:94*/ result0 := s.at(t7, t8)
-	pixel := result0
-	/*line image.go:95:10000*/ if s.Masked && mask[pixel] == 0 {
-		return 0
-	}
-	/*line image.go:98:10000*/ if s.NoData {
-		any2 := false
-		/*line image.go:100:10000*/ for band := 0; band < s.Bands && !any2; band++ {
-			t10 := float64(src[pixel*s.Stride+band])
-			/*line image.go:101*/ t11 := table[band].Source
-			v := t10
-			none := t11
-			/*line image.go:102*/ any2 = !(v == none || v != v && none != none)
-		}
-		/*line image.go:104:10000*/ if !any2 {
-			return 0
-		}
-	}
-	/*line image.go:108*/ t12 := s
-	t13 := src
-	t14 := pixel
-	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2554:1*/
-}
-
-// quernFunc2Point_float32 is kernels.nearest.
-func quernFunc2Point_float32[T float32 | float64](s *Source, x float64, y float64) (int, int, bool) {
-	/*line image.go:82*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
-		return 0, 0, false
-	}
-	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
-	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2564:1*/
-}
-
-// quernFunc3Point_float32 is kernels.cubic.
-func quernFunc3Point_float32[T float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-//line point.go:131
-	var value float64
-	var weight float64
-	/*line point.go:132*/ t1 := host.Int64[int](x - 0.5)
-	t2 := host.Int64[int](y - 0.5)
-	left := t1
-	top := t2
-	/*line point.go:133:40000*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
-		t3 := s
-		t4 := table
-		t5 := src
-		t6 := mask
-		t7 := band
-		t8 := x
-		t9 := y
-		/*line point.go:134*/ value2, weight2 := quernFunc4Point_float32[T](t3, t4, t5, t6, t7, t8, t9)
-		return value2, weight2
-	}
-	/*line point.go:136:40000*/ t12 := x - 0.5 - float64(left)
-	/*line point.go:136*/ result0 := cubicWeights(t12)
-	t14 := result0
-	t15 := y - 0.5 - float64(top)
-	/*line point.go:136*/ result02 := cubicWeights(t15)
-	t17 := result02
-	wx := t14
-	wy := t17
-	/*line point.go:137*/ result03 := s.plain()
-	plain := result03
-	/*line point.go:139:40000*/ for j := 0; j < 4; j++ {
-		t19 := left - 1
-		t20 := top - 1 + j
-		/*line point.go:140*/ result04 := s.at(t19, t20)
-		at := result04
-//line point.go:141
-		var line float64
-		var dense float64
-		/*line point.go:143:40000*/ for i := 0; i < 4; i++ {
-			/*line point.go:144*/ if !plain {
-				t22 := s
-				t23 := table
-				t24 := src
-				t25 := mask
-				t26 := at + i
-				t27 := band
-				/*line point.go:145*/ result05 := density[T](t22, t23, t24, t25, t26, t27)
-				d := result05
-				/*line point.go:146*/ if d < 1e-09 {
-					t29 := s
-					t30 := table
-					t31 := src
-					t32 := mask
-					t33 := band
-					t34 := x
-					t35 := y
-					/*line point.go:147*/ value3, weight3 := quernFunc4Point_float32[T](t29, t30, t31, t32, t33, t34, t35)
-					return value3, weight3
-				}
-				/*line point.go:149*/ dense += float64(d * wx[i])
-			}
-			/*line point.go:151:40000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
-		}
-		/*line point.go:153*/ value += float64(line * wy[j])
-		weight += float64(dense * wy[j])
-	}
-	/*line point.go:156:40000*/ if plain {
-		weight = 1
-	}
-	/*line point.go:159*/ t38 := value
-	return t38, weight /*line quern_gen.go:2637:1*/
-}
-
-// quernFunc4Point_float32 is kernels.bilinear.
-func quernFunc4Point_float32[T float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-	/*line point.go:73*/ t1 := host.Int64[int](math.Floor(x - 0.5))
-	t2 := host.Int64[int](math.Floor(y - 0.5))
-	left := t1
-	top := t2
-	/*line point.go:74*/ t3 := 1.5 - (x - float64(left))
-	t4 := 1.5 - (y - float64(top))
-	rx := t3
-	ry := t4
-	/*line point.go:75*/ if left < 0 {
-		left = 0
-		rx = 1
-	}
-	/*line point.go:78*/ if top < 0 {
-		top = 0
-		ry = 1
-	}
-//line point.go:81:40000
-	var sum float64
-	var total float64
-	var dense float64
-	/*line point.go:82:40000*/ for j := 0; j < 2; j++ {
-		/*line point.go:83:40000*/ for i := 0; i < 2; i++ {
-			t5 := left + i
-			t6 := top + j
-			column := t5
-			row := t6
-			/*line point.go:85:40000*/ if column >= s.Width || row >= s.Height {
-				continue
-			}
-			/*line point.go:88:40000*/ t7 := rx
-			t8 := ry
-			wx := t7
-			wy := t8
-			/*line point.go:89*/ if i == 1 {
-				wx = 1 - rx
-			}
-			/*line point.go:92:40000*/ if j == 1 {
-				wy = 1 - ry
-			}
-			/*line point.go:95:40000*/ w := float64(wx * wy)
-			t9 := column
-			t10 := row
-			/*line point.go:96*/ result0 := s.at(t9, t10)
-			at := result0
-//line point.go:97
-			var d float64 = 1
-			result02 := s.plain()
-			/*line point.go:99:40000*/ if !result02 {
-				/*line point.go:99*/ t13 := s
-				t14 := table
-				t15 := src
-				t16 := mask
-				t17 := at
-				t18 := band
-				/*line point.go:99*/ result03 := density[T](t13, t14, t15, t16, t17, t18)
-				d = result03
-			}
-			/*line point.go:101:40000*/ if w == 0 || d <= 1e-09 {
-				continue
-			}
-			/*line point.go:104:40000*/ sum += float64(float64(src[at*s.Stride+band]) * w)
-			dense += float64(d * w)
-			total += w
-		}
-	}
-	/*line point.go:110*/ if total == 1 {
-		t20 := sum
-		return t20, dense
-//line point.go:112:40000
-	} else if total < 1e-05 {
-		/*line point.go:113:40000*/ return 0, 0
-	}
-	/*line point.go:115:40000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:2715:1*/
-}
-
-//line point.go:118
+//line point.go:71

@@ -102,16 +102,13 @@ var quernTransform = &gpu.Kernel{Declared: compiled.Declaration{Name: "transform
 // transform converts points in place, a thread per point. Without heights, z is empty and they are 0.
 func LaunchTransform(s *gpu.Stream, g gpu.Grid, o projection.Operation, subgrids *gpu.Buffer[projection.Subgrid], nodes *gpu.Buffer[float32], x, y, z *gpu.Buffer[float64]) error {
 	l, err := quernTransform.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, o)
 	gpu.SliceArg(l, subgrids)
 	gpu.SliceArg(l, nodes)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	gpu.SliceArg(l, z)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainTransform(r *host.Run) {
@@ -120,29 +117,19 @@ func quernPlainTransform(r *host.Run) {
 }
 
 func quernHostTransform(r *host.Run) {
-	o := host.Value[projection.Operation](r, 0)
-	subgrids := host.Slice[projection.Subgrid](r, 1)
-	nodes := host.Slice[float32](r, 2)
-	x := host.Slice[float64](r, 3)
-	y := host.Slice[float64](r, 4)
-	z := host.Slice[float64](r, 5)
+	o, subgrids, nodes, x, y, z := host.Value[projection.Operation](r, 0), host.Slice[projection.Subgrid](r, 1), host.Slice[float32](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Transform(r, &o, base, x, y, z, subgrids, nodes, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Transform(r, &o, base, x, y, z, subgrids, nodes, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Transform(r *host.Run, o *projection.Operation, base int, x []float64, y []float64, z []float64, subgrids []projection.Subgrid, nodes []float32, width int) {
+func quernRow1Transform(r *host.Run, o *projection.Operation, base int, x, y, z []float64, subgrids []projection.Subgrid, nodes []float32, width int) {
 	count := width
 	if base >= 0 && count <= len(z)-base && count <= len(x)-base && count <= len(y)-base {
 		row := z[base:][:count]
@@ -197,7 +184,7 @@ func quernRow1Transform(r *host.Run, o *projection.Operation, base int, x []floa
 		if i < len(z) {
 			z[i] = h
 		}
-	} /*line quern_gen.go:200:1*/
+	} /*line quern_gen.go:187:1*/
 }
 
 //line transform.go:26

@@ -109,14 +109,11 @@ func LaunchHalve[T uint8 | uint16 | uint32 | int8 | int16 | int32 | float32 | fl
 		k = quernHalve_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, g_)
 	gpu.Arg(l, none)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPlace_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "place[uint8]", Code: &quernPTX, Host: quernHostPlace[uint8], Plain: quernPlainPlace[uint8]}}
@@ -140,16 +137,13 @@ func LaunchPlace[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, 
 		k = quernPlace_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, g_)
 	gpu.Arg(l, size)
 	gpu.SliceArg(l, blocks)
 	gpu.SliceArg(l, bands)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSum_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sum[uint8]", Code: &quernPTX, Host: quernHostSum[uint8], Plain: quernPlainSum[uint8]}}
@@ -173,16 +167,13 @@ func LaunchSum[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, g_
 		k = quernSum_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, g_)
 	gpu.Arg(l, size)
 	gpu.SliceArg(l, blocks)
 	gpu.SliceArg(l, bands)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSumBytes = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumBytes", Code: &quernPTX, Host: quernHostSumBytes, Plain: quernPlainSumBytes}}
@@ -193,14 +184,11 @@ var quernSumBytes = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumBytes",
 // number of floats per pixel, and a thread has a row and one of them.
 func LaunchSumBytes(s *gpu.Stream, g gpu.Grid, rows, rowBytes, words int, b *gpu.Buffer[uint8]) error {
 	l, err := quernSumBytes.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, rows)
 	gpu.Arg(l, rowBytes)
 	gpu.Arg(l, words)
 	gpu.SliceArg(l, b)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernJoin_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "join[uint16]", Code: &quernPTX, Host: quernHostJoin[uint16], Plain: quernPlainJoin[uint16]}}
@@ -222,16 +210,13 @@ func LaunchJoin[T uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, g_ Blocks
 		k = quernJoin_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, g_)
 	gpu.Arg(l, size)
 	gpu.SliceArg(l, blocks)
 	gpu.SliceArg(l, bands)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernStore_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "store[uint8]", Code: &quernPTX, Host: quernHostStore[uint8], Plain: quernPlainStore[uint8]}}
@@ -255,15 +240,12 @@ func LaunchStore[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, 
 		k = quernStore_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, g_)
 	gpu.Arg(l, size)
 	gpu.SliceArg(l, blocks)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDifference_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "difference[uint8]", Code: &quernPTX, Host: quernHostDifference[uint8], Plain: quernPlainDifference[uint8]}}
@@ -287,15 +269,12 @@ func LaunchDifference[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.G
 		k = quernDifference_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, g_)
 	gpu.Arg(l, size)
 	gpu.SliceArg(l, blocks)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSplit_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "split[uint16]", Code: &quernPTX, Host: quernHostSplit[uint16], Plain: quernPlainSplit[uint16]}}
@@ -317,15 +296,12 @@ func LaunchSplit[T uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, g_ Block
 		k = quernSplit_uint64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, g_)
 	gpu.Arg(l, size)
 	gpu.SliceArg(l, blocks)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainHalve[T uint8 | uint16 | uint32 | int8 | int16 | int32 | float32 | float64](r *host.Run) {
@@ -334,10 +310,7 @@ func quernPlainHalve[T uint8 | uint16 | uint32 | int8 | int16 | int32 | float32 
 }
 
 func quernHostHalve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Run) {
-	g := host.Value[Pyramid](r, 0)
-	none := host.Value[T](r, 1)
-	src := host.Slice[T](r, 2)
-	dst := host.Slice[T](r, 3)
+	g, none, src, dst := host.Value[Pyramid](r, 0), host.Value[T](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	width := (g.Width + 1) / 2
 	height := (g.Height + 1) / 2
 	t7 := g.Bands
@@ -347,23 +320,21 @@ func quernHostHalve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				top := 2 * y
-				start := top * g.Width
-				bottom := min(top+1, g.Height-1)
-				start2 := bottom * g.Width
-				start3 := y * width
-				quernRow1Halve[T](r, base, width, y, height, g, start, start2, t7, dst, start3, src, t9, none, width2)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			top := 2 * y
+			start := top * g.Width
+			bottom := min(top+1, g.Height-1)
+			start2 := bottom * g.Width
+			start3 := y * width
+			quernRow1Halve[T](r, base, width, y, height, g, start, start2, t7, dst, start3, src, t9, none, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Run, base int, width int, y int, height int, g Pyramid, start int, start2 int, t7 int, dst []T, start3 int, src []T, t9 float64, none T, width2 int) {
+func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Run, base, width, y, height int, g Pyramid, start, start2, t7 int, dst []T, start3 int, src []T, t9 float64, none T, width2 int) {
 	if !(y < height) {
 		return
 	}
@@ -380,10 +351,8 @@ func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 			right := min(left+1, g.Width-1)
 			p := [4]int{(start + left) * g.Bands, (start + right) * g.Bands, (start2 + left) * g.Bands, (start2 + right) * g.Bands}
 			/*line halve.go:43*/ for k := 0; k < t7; k++ {
-				if r.Halted() {
-					/*line halve.go:43*/ r.Halt()
-				}
-				/*line halve.go:44*/ if g.Nearest {
+				/*line halve.go:43*/ r.CheckHalt()
+				if g.Nearest {
 					dst[out+k] = src[p[0]+k]
 					continue
 				}
@@ -433,10 +402,8 @@ func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 		/*line halve.go:37*/ right := min(left+1, g.Width-1)
 		p := [4]int{(start + left) * g.Bands, (start + right) * g.Bands, (start2 + left) * g.Bands, (start2 + right) * g.Bands}
 		/*line halve.go:43*/ for k := 0; k < t7; k++ {
-			if r.Halted() {
-				/*line halve.go:43*/ r.Halt()
-			}
-			/*line halve.go:44*/ if g.Nearest {
+			/*line halve.go:43*/ r.CheckHalt()
+			if g.Nearest {
 				dst[out+k] = src[p[0]+k]
 				continue
 			}
@@ -472,14 +439,11 @@ func quernRow1Halve[T uint8 | uint16 | uint32 | int8 | int16 | int32](r *host.Ru
 				dst[out+k] = host.Narrow[T](math.Floor(sum/total + 0.5))
 			}
 		}
-	} /*line quern_gen.go:475:1*/
+	} /*line quern_gen.go:442:1*/
 }
 
 func quernHostHalve_float32[T float32 | float64](r *host.Run) {
-	g := host.Value[Pyramid](r, 0)
-	none := host.Value[T](r, 1)
-	src := host.Slice[T](r, 2)
-	dst := host.Slice[T](r, 3)
+	g, none, src, dst := host.Value[Pyramid](r, 0), host.Value[T](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
 	width := (g.Width + 1) / 2
 	height := (g.Height + 1) / 2
 	t7 := g.Bands
@@ -489,23 +453,21 @@ func quernHostHalve_float32[T float32 | float64](r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
-		for threadZ := range 1 {
-			for threadY := range 8 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				top := 2 * y
-				start := top * g.Width
-				bottom := min(top+1, g.Height-1)
-				start2 := bottom * g.Width
-				start3 := y * width
-				quernRow1Halve_float32[T](r, base, width, y, height, g, start, start2, t7, dst, start3, src, t9, none, width2)
-			}
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			top := 2 * y
+			start := top * g.Width
+			bottom := min(top+1, g.Height-1)
+			start2 := bottom * g.Width
+			start3 := y * width
+			quernRow1Halve_float32[T](r, base, width, y, height, g, start, start2, t7, dst, start3, src, t9, none, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, width int, y int, height int, g Pyramid, start int, start2 int, t7 int, dst []T, start3 int, src []T, t9 float64, none T, width2 int) {
+func quernRow1Halve_float32[T float32 | float64](r *host.Run, base, width, y, height int, g Pyramid, start, start2, t7 int, dst []T, start3 int, src []T, t9 float64, none T, width2 int) {
 	if !(y < height) {
 		return
 	}
@@ -522,10 +484,8 @@ func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, width in
 			right := min(left+1, g.Width-1)
 			p := [4]int{(start + left) * g.Bands, (start + right) * g.Bands, (start2 + left) * g.Bands, (start2 + right) * g.Bands}
 			/*line halve.go:43*/ for k := 0; k < t7; k++ {
-				if r.Halted() {
-					/*line halve.go:43*/ r.Halt()
-				}
-				/*line halve.go:44*/ if g.Nearest {
+				/*line halve.go:43*/ r.CheckHalt()
+				if g.Nearest {
 					dst[out+k] = src[p[0]+k]
 					continue
 				}
@@ -575,10 +535,8 @@ func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, width in
 		/*line halve.go:37*/ right := min(left+1, g.Width-1)
 		p := [4]int{(start + left) * g.Bands, (start + right) * g.Bands, (start2 + left) * g.Bands, (start2 + right) * g.Bands}
 		/*line halve.go:43*/ for k := 0; k < t7; k++ {
-			if r.Halted() {
-				/*line halve.go:43*/ r.Halt()
-			}
-			/*line halve.go:44*/ if g.Nearest {
+			/*line halve.go:43*/ r.CheckHalt()
+			if g.Nearest {
 				dst[out+k] = src[p[0]+k]
 				continue
 			}
@@ -614,7 +572,7 @@ func quernRow1Halve_float32[T float32 | float64](r *host.Run, base int, width in
 				dst[out+k] = T(math.Floor(sum/total + 0.5))
 			}
 		}
-	} /*line quern_gen.go:617:1*/
+	} /*line quern_gen.go:575:1*/
 }
 
 func quernPlainPlace[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -623,29 +581,19 @@ func quernPlainPlace[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostPlace[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	g := host.Value[Blocks](r, 0)
-	size := host.Value[int](r, 1)
-	blocks := host.Slice[Block](r, 2)
-	bands := host.Slice[int32](r, 3)
-	src := host.Slice[T](r, 4)
-	dst := host.Slice[T](r, 5)
+	g, size, blocks, bands, src, dst := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	pixels := g.Width * g.Height
 	size2 := pixels * g.Count
 	t3 := g.Words
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Place[T](r, base, size2, blocks, pixels, &g, t3, bands, src, size, dst, width)
-			}
-		}
+		quernRow1Place[T](r, base, size2, blocks, pixels, &g, t3, bands, src, size, dst, width)
 	}
 }
 
 //go:noinline
-func quernRow1Place[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, bands []int32, src []T, size int, dst []T, width int) {
+func quernRow1Place[T uint8 | uint16 | uint32 | uint64](r *host.Run, base, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, bands []int32, src []T, size int, dst []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
 		count := min(size2-base, width)
 		if count <= 0 {
@@ -658,14 +606,12 @@ func quernRow1Place[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 			/*line place.go:70*/ b := blocks[host.Div(i, pixels)]
 			x := host.Rem(host.Rem(i, pixels), g.Width)
 			/*line place.go:71*/ y := host.Div(host.Rem(i, pixels), g.Width)
-			/*line place.go:72:10000*/ if y >= int(b.Rows) {
+			/*line :72:500*/ if y >= int(b.Rows) {
 				continue
 			}
 			/*line place.go:75*/ for k := 0; k < t3; k++ {
-				if r.Halted() {
-					/*line place.go:75*/ r.Halt()
-				}
-				/*line place.go:76*/ at := target(*g, b, x, y, k, bands)
+				/*line place.go:75*/ r.CheckHalt()
+				at := target(*g, b, x, y, k, bands)
 				if at >= 0 {
 					/*line place.go:77*/ v := src[at3+k]
 					if g.Swap {
@@ -681,20 +627,18 @@ func quernRow1Place[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		at2 := i * g.Words
-		/*line place.go:67:10000*/ if i >= size2 {
+		/*line :67:500*/ if i >= size2 {
 			continue
 		}
 		/*line place.go:70*/ b := blocks[host.Div(i, pixels)]
 		x := host.Rem(host.Rem(i, pixels), g.Width)
 		/*line place.go:71*/ y := host.Div(host.Rem(i, pixels), g.Width)
-		/*line place.go:72:10000*/ if y >= int(b.Rows) {
+		/*line :72:500*/ if y >= int(b.Rows) {
 			continue
 		}
 		/*line place.go:75*/ for k := 0; k < t3; k++ {
-			if r.Halted() {
-				/*line place.go:75*/ r.Halt()
-			}
-			/*line place.go:76*/ at := target(*g, b, x, y, k, bands)
+			/*line place.go:75*/ r.CheckHalt()
+			at := target(*g, b, x, y, k, bands)
 			if at >= 0 {
 				/*line place.go:77*/ v := src[at2+k]
 				if g.Swap {
@@ -703,7 +647,7 @@ func quernRow1Place[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 				dst[at] = v
 			}
 		}
-	} /*line quern_gen.go:706:1*/
+	} /*line quern_gen.go:650:1*/
 }
 
 func quernPlainSum[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -712,63 +656,18 @@ func quernPlainSum[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostSum[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	g := host.Value[Blocks](r, 0)
-	size := host.Value[int](r, 1)
-	blocks := host.Slice[Block](r, 2)
-	bands := host.Slice[int32](r, 3)
-	src := host.Slice[T](r, 4)
-	dst := host.Slice[T](r, 5)
+	g, size, blocks, bands, src, dst := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[int32](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
 	size2 := g.Count * g.Height * g.Words
 	t5 := g.Width
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 64
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Sum[T](r, base, size2, &g, blocks, t5, src, size, bands, dst, width)
-			}
-		}
+		quernRow1Sum[T](r, base, size2, &g, blocks, t5, src, size, bands, dst, width)
 	}
 }
 
 //go:noinline
-func quernRow1Sum[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, size2 int, g *Blocks, blocks []Block, t5 int, src []T, size int, bands []int32, dst []T, width int) {
-	if base >= -1<<61 && base <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
-		count := min(size2-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-			/*line place.go:94*/ k := host.Rem(i, g.Words)
-			/*line place.go:94*/ line := host.Div(i, g.Words)
-			b := blocks[host.Div(line, g.Height)]
-			/*line place.go:95*/ y := host.Rem(line, g.Height)
-			if y >= int(b.Rows) {
-				continue
-			}
-			var total T
-			at := line*g.Width*g.Words + k
-			for x := 0; x < t5; x++ {
-				if r.Halted() {
-					/*line place.go:101*/ r.Halt()
-				}
-				/*line place.go:102*/ v := src[at]
-				if g.Swap {
-					v = swapped[T](v, size)
-				}
-				total += v
-				to := target(*g, b, x, y, k, bands)
-				if to >= 0 {
-					/*line place.go:108*/ dst[to] = total
-				}
-				at += g.Words
-			}
-		}
-		return
-	}
+func quernRow1Sum[T uint8 | uint16 | uint32 | uint64](r *host.Run, base, size2 int, g *Blocks, blocks []Block, t5 int, src []T, size int, bands []int32, dst []T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -785,10 +684,8 @@ func quernRow1Sum[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, siz
 		var total T
 		at := line*g.Width*g.Words + k
 		for x := 0; x < t5; x++ {
-			if r.Halted() {
-				/*line place.go:101*/ r.Halt()
-			}
-			/*line place.go:102*/ v := src[at]
+			/*line place.go:101*/ r.CheckHalt()
+			v := src[at]
 			if g.Swap {
 				v = swapped[T](v, size)
 			}
@@ -799,7 +696,7 @@ func quernRow1Sum[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, siz
 			}
 			at += g.Words
 		}
-	} /*line quern_gen.go:802:1*/
+	} /*line quern_gen.go:699:1*/
 }
 
 func quernPlainSumBytes(r *host.Run) {
@@ -808,25 +705,17 @@ func quernPlainSumBytes(r *host.Run) {
 }
 
 func quernHostSumBytes(r *host.Run) {
-	rows := host.Value[int](r, 0)
-	rowBytes := host.Value[int](r, 1)
-	words := host.Value[int](r, 2)
-	b := host.Slice[uint8](r, 3)
+	rows, rowBytes, words, b := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint8](r, 3)
 	size := rows * words
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 64
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SumBytes(r, base, size, words, rowBytes, b, width)
-			}
-		}
+		quernRow1SumBytes(r, base, size, words, rowBytes, b, width)
 	}
 }
 
 //go:noinline
-func quernRow1SumBytes(r *host.Run, base int, size int, words int, rowBytes int, b []uint8, width int) {
+func quernRow1SumBytes(r *host.Run, base, size, words, rowBytes int, b []uint8, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
 		count := min(size-base, width)
 		if count <= 0 {
@@ -839,10 +728,8 @@ func quernRow1SumBytes(r *host.Run, base int, size int, words int, rowBytes int,
 			var total uint8
 			start := host.Div(i, words) * rowBytes
 			for at := host.Rem(i, words); at < rowBytes; at += words {
-				if r.Halted() {
-					/*line place.go:125*/ r.Halt()
-				}
-				/*line place.go:126*/ total += b[start+at]
+				/*line place.go:125*/ r.CheckHalt()
+				total += b[start+at]
 				b[start+at] = total
 			}
 		}
@@ -857,13 +744,11 @@ func quernRow1SumBytes(r *host.Run, base int, size int, words int, rowBytes int,
 		var total uint8
 		start := host.Div(i, words) * rowBytes
 		for at := host.Rem(i, words); at < rowBytes; at += words {
-			if r.Halted() {
-				/*line place.go:125*/ r.Halt()
-			}
-			/*line place.go:126*/ total += b[start+at]
+			/*line place.go:125*/ r.CheckHalt()
+			total += b[start+at]
 			b[start+at] = total
 		}
-	} /*line quern_gen.go:866:1*/
+	} /*line quern_gen.go:751:1*/
 }
 
 func quernPlainJoin[T uint16 | uint32 | uint64](r *host.Run) {
@@ -872,12 +757,7 @@ func quernPlainJoin[T uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostJoin[T uint16 | uint32](r *host.Run) {
-	g := host.Value[Blocks](r, 0)
-	size := host.Value[int](r, 1)
-	blocks := host.Slice[Block](r, 2)
-	bands := host.Slice[int32](r, 3)
-	src := host.Slice[uint8](r, 4)
-	dst := host.Slice[T](r, 5)
+	g, size, blocks, bands, src, dst := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[int32](r, 3), host.Slice[uint8](r, 4), host.Slice[T](r, 5)
 	pixels := g.Width * g.Height
 	size2 := pixels * g.Count
 	t3 := g.Words
@@ -885,17 +765,12 @@ func quernHostJoin[T uint16 | uint32](r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Join[T](r, base, size2, blocks, pixels, &g, t3, bands, size, src, n, dst, width)
-			}
-		}
+		quernRow1Join[T](r, base, size2, blocks, pixels, &g, t3, bands, size, src, n, dst, width)
 	}
 }
 
 //go:noinline
-func quernRow1Join[T uint16 | uint32](r *host.Run, base int, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, bands []int32, size int, src []uint8, n int, dst []T, width int) {
+func quernRow1Join[T uint16 | uint32](r *host.Run, base, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, bands []int32, size int, src []uint8, n int, dst []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
 		count := min(size2-base, width)
 		if count <= 0 {
@@ -912,19 +787,15 @@ func quernRow1Join[T uint16 | uint32](r *host.Run, base int, size2 int, blocks [
 				continue
 			}
 			/*line place.go:148*/ for k := 0; k < t3; k++ {
-				if r.Halted() {
-					/*line place.go:148*/ r.Halt()
-				}
-				/*line place.go:149*/ at := target(*g, b, x, y, k, bands)
+				/*line place.go:148*/ r.CheckHalt()
+				at := target(*g, b, x, y, k, bands)
 				if at < 0 {
 					continue
 				}
 				var v uint64
 				for j := 0; j < size; j++ {
-					if r.Halted() {
-						/*line place.go:154*/ r.Halt()
-					}
-					/*line place.go:155*/ v = v<<8 | uint64(src[line*n*size+j*n+x*g.Words+k])
+					/*line place.go:154*/ r.CheckHalt()
+					v = v<<8 | uint64(src[line*n*size+j*n+x*g.Words+k])
 				}
 				dst[at] = T(v)
 			}
@@ -945,32 +816,23 @@ func quernRow1Join[T uint16 | uint32](r *host.Run, base int, size2 int, blocks [
 			continue
 		}
 		/*line place.go:148*/ for k := 0; k < t3; k++ {
-			if r.Halted() {
-				/*line place.go:148*/ r.Halt()
-			}
-			/*line place.go:149*/ at := target(*g, b, x, y, k, bands)
+			/*line place.go:148*/ r.CheckHalt()
+			at := target(*g, b, x, y, k, bands)
 			if at < 0 {
 				continue
 			}
 			var v uint64
 			for j := 0; j < size; j++ {
-				if r.Halted() {
-					/*line place.go:154*/ r.Halt()
-				}
-				/*line place.go:155*/ v = v<<8 | uint64(src[line*n*size+j*n+x*g.Words+k])
+				/*line place.go:154*/ r.CheckHalt()
+				v = v<<8 | uint64(src[line*n*size+j*n+x*g.Words+k])
 			}
 			dst[at] = T(v)
 		}
-	} /*line quern_gen.go:964:1*/
+	} /*line quern_gen.go:831:1*/
 }
 
 func quernHostJoin_uint64(r *host.Run) {
-	g := host.Value[Blocks](r, 0)
-	size := host.Value[int](r, 1)
-	blocks := host.Slice[Block](r, 2)
-	bands := host.Slice[int32](r, 3)
-	src := host.Slice[uint8](r, 4)
-	dst := host.Slice[uint64](r, 5)
+	g, size, blocks, bands, src, dst := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[int32](r, 3), host.Slice[uint8](r, 4), host.Slice[uint64](r, 5)
 	pixels := g.Width * g.Height
 	size2 := pixels * g.Count
 	t3 := g.Words
@@ -978,17 +840,12 @@ func quernHostJoin_uint64(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Join_uint64(r, base, size2, blocks, pixels, &g, t3, bands, size, src, n, dst, width)
-			}
-		}
+		quernRow1Join_uint64(r, base, size2, blocks, pixels, &g, t3, bands, size, src, n, dst, width)
 	}
 }
 
 //go:noinline
-func quernRow1Join_uint64(r *host.Run, base int, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, bands []int32, size int, src []uint8, n int, dst []uint64, width int) {
+func quernRow1Join_uint64(r *host.Run, base, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, bands []int32, size int, src []uint8, n int, dst []uint64, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
 		count := min(size2-base, width)
 		if count <= 0 {
@@ -1005,19 +862,15 @@ func quernRow1Join_uint64(r *host.Run, base int, size2 int, blocks []Block, pixe
 				continue
 			}
 			/*line place.go:148*/ for k := 0; k < t3; k++ {
-				if r.Halted() {
-					/*line place.go:148*/ r.Halt()
-				}
-				/*line place.go:149*/ at := target(*g, b, x, y, k, bands)
+				/*line place.go:148*/ r.CheckHalt()
+				at := target(*g, b, x, y, k, bands)
 				if at < 0 {
 					continue
 				}
 				var v uint64
 				for j := 0; j < size; j++ {
-					if r.Halted() {
-						/*line place.go:154*/ r.Halt()
-					}
-					/*line place.go:155*/ v = v<<8 | uint64(src[line*n*size+j*n+x*g.Words+k])
+					/*line place.go:154*/ r.CheckHalt()
+					v = v<<8 | uint64(src[line*n*size+j*n+x*g.Words+k])
 				}
 				dst[at] = v
 			}
@@ -1038,23 +891,19 @@ func quernRow1Join_uint64(r *host.Run, base int, size2 int, blocks []Block, pixe
 			continue
 		}
 		/*line place.go:148*/ for k := 0; k < t3; k++ {
-			if r.Halted() {
-				/*line place.go:148*/ r.Halt()
-			}
-			/*line place.go:149*/ at := target(*g, b, x, y, k, bands)
+			/*line place.go:148*/ r.CheckHalt()
+			at := target(*g, b, x, y, k, bands)
 			if at < 0 {
 				continue
 			}
 			var v uint64
 			for j := 0; j < size; j++ {
-				if r.Halted() {
-					/*line place.go:154*/ r.Halt()
-				}
-				/*line place.go:155*/ v = v<<8 | uint64(src[line*n*size+j*n+x*g.Words+k])
+				/*line place.go:154*/ r.CheckHalt()
+				v = v<<8 | uint64(src[line*n*size+j*n+x*g.Words+k])
 			}
 			dst[at] = v
 		}
-	} /*line quern_gen.go:1057:1*/
+	} /*line quern_gen.go:906:1*/
 }
 
 func quernPlainStore[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -1063,28 +912,19 @@ func quernPlainStore[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostStore[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	g := host.Value[Blocks](r, 0)
-	size := host.Value[int](r, 1)
-	blocks := host.Slice[Block](r, 2)
-	src := host.Slice[T](r, 3)
-	dst := host.Slice[T](r, 4)
+	g, size, blocks, src, dst := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	pixels := g.Width * g.Height
 	size2 := pixels * g.Count
 	t3 := g.Words
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Store[T](r, base, size2, blocks, pixels, &g, t3, src, size, dst, width)
-			}
-		}
+		quernRow1Store[T](r, base, size2, blocks, pixels, &g, t3, src, size, dst, width)
 	}
 }
 
 //go:noinline
-func quernRow1Store[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, src []T, size int, dst []T, width int) {
+func quernRow1Store[T uint8 | uint16 | uint32 | uint64](r *host.Run, base, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, src []T, size int, dst []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
 		count := min(size2-base, width)
 		if count <= 0 {
@@ -1098,10 +938,8 @@ func quernRow1Store[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 			x := host.Rem(host.Rem(i, pixels), g.Width)
 			/*line store.go:22*/ y := host.Div(host.Rem(i, pixels), g.Width)
 			for k := 0; k < t3; k++ {
-				if r.Halted() {
-					/*line store.go:23*/ r.Halt()
-				}
-				/*line store.go:24*/ result0 := source(*g, b, x, y, k)
+				/*line store.go:23*/ r.CheckHalt()
+				result0 := source(*g, b, x, y, k)
 				/*line store.go:24*/ v := src[result0]
 				if g.Swap {
 					v = swapped[T](v, size)
@@ -1111,7 +949,7 @@ func quernRow1Store[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 		}
 		return
 	}
-	/*line store.go:33:20000*/ for threadX := range width {
+	/*line :33:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		at := i * g.Words
@@ -1122,17 +960,15 @@ func quernRow1Store[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, s
 		x := host.Rem(host.Rem(i, pixels), g.Width)
 		/*line store.go:22*/ y := host.Div(host.Rem(i, pixels), g.Width)
 		for k := 0; k < t3; k++ {
-			if r.Halted() {
-				/*line store.go:23*/ r.Halt()
-			}
-			/*line store.go:24*/ result0 := source(*g, b, x, y, k)
+			/*line store.go:23*/ r.CheckHalt()
+			result0 := source(*g, b, x, y, k)
 			/*line store.go:24*/ v := src[result0]
 			if g.Swap {
 				v = swapped[T](v, size)
 			}
 			dst[at+k] = v
 		}
-	} /*line quern_gen.go:1135:1*/
+	} /*line quern_gen.go:971:1*/
 }
 
 func quernPlainDifference[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -1141,60 +977,20 @@ func quernPlainDifference[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostDifference[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	g := host.Value[Blocks](r, 0)
-	size := host.Value[int](r, 1)
-	blocks := host.Slice[Block](r, 2)
-	src := host.Slice[T](r, 3)
-	dst := host.Slice[T](r, 4)
+	g, size, blocks, src, dst := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
 	pixels := g.Width * g.Height
 	size2 := pixels * g.Count
 	t3 := g.Words
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Difference[T](r, base, size2, blocks, pixels, &g, t3, src, size, dst, width)
-			}
-		}
+		quernRow1Difference[T](r, base, size2, blocks, pixels, &g, t3, src, size, dst, width)
 	}
 }
 
 //go:noinline
-func quernRow1Difference[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, src []T, size int, dst []T, width int) {
-	if base >= -1<<61 && base <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
-		count := min(size2-base, width)
-		if count <= 0 {
-			return
-		}
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-			at2 := i * g.Words
-			/*line store.go:41*/ b := blocks[host.Div(i, pixels)]
-			x := host.Rem(host.Rem(i, pixels), g.Width)
-			/*line store.go:42*/ y := host.Div(host.Rem(i, pixels), g.Width)
-			/*line store.go:43:20000*/ for k := 0; k < t3; k++ {
-				/*line store.go:44:20000*/ if r.Halted() {
-					/*line store.go:43*/ r.Halt()
-				}
-				/*line store.go:44:20000*/ result0 := source(*g, b, x, y, k)
-				/*line store.go:44*/ v := src[result0]
-				if x > 0 {
-					t12 := x - 1
-					/*line store.go:46*/ result02 := source(*g, b, t12, y, k)
-					/*line store.go:46*/ v -= src[result02]
-				}
-				/*line store.go:48:20000*/ if g.Swap {
-					v = swapped[T](v, size)
-				}
-				/*line store.go:51*/ dst[at2+k] = v
-			}
-		}
-		return
-	}
-	/*line store.go:56:20000*/ for threadX := range width {
+func quernRow1Difference[T uint8 | uint16 | uint32 | uint64](r *host.Run, base, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, src []T, size int, dst []T, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		at := i * g.Words
@@ -1204,23 +1000,21 @@ func quernRow1Difference[T uint8 | uint16 | uint32 | uint64](r *host.Run, base i
 		b := blocks[host.Div(i, pixels)]
 		x := host.Rem(host.Rem(i, pixels), g.Width)
 		/*line store.go:42*/ y := host.Div(host.Rem(i, pixels), g.Width)
-		/*line store.go:43:20000*/ for k := 0; k < t3; k++ {
-			/*line store.go:44:20000*/ if r.Halted() {
-				/*line store.go:43*/ r.Halt()
-			}
-			/*line store.go:44:20000*/ result0 := source(*g, b, x, y, k)
+		/*line :43:500*/ for k := 0; k < t3; k++ {
+			/*line store.go:43*/ r.CheckHalt()
+			result0 := source(*g, b, x, y, k)
 			/*line store.go:44*/ v := src[result0]
 			if x > 0 {
 				t12 := x - 1
 				/*line store.go:46*/ result02 := source(*g, b, t12, y, k)
 				/*line store.go:46*/ v -= src[result02]
 			}
-			/*line store.go:48:20000*/ if g.Swap {
+			/*line :48:500*/ if g.Swap {
 				v = swapped[T](v, size)
 			}
-			/*line store.go:51*/ dst[at+k] = v
+			dst[at+k] = v
 		}
-	} /*line quern_gen.go:1223:1*/
+	} /*line quern_gen.go:1017:1*/
 }
 
 func quernPlainSplit[T uint16 | uint32 | uint64](r *host.Run) {
@@ -1229,11 +1023,7 @@ func quernPlainSplit[T uint16 | uint32 | uint64](r *host.Run) {
 }
 
 func quernHostSplit[T uint16 | uint32](r *host.Run) {
-	g := host.Value[Blocks](r, 0)
-	size := host.Value[int](r, 1)
-	blocks := host.Slice[Block](r, 2)
-	src := host.Slice[T](r, 3)
-	dst := host.Slice[uint8](r, 4)
+	g, size, blocks, src, dst := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[T](r, 3), host.Slice[uint8](r, 4)
 	pixels := g.Width * g.Height
 	size2 := pixels * g.Count
 	t3 := g.Words
@@ -1242,17 +1032,12 @@ func quernHostSplit[T uint16 | uint32](r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Split[T](r, base, size2, blocks, pixels, &g, t3, src, t18, size, dst, n, width)
-			}
-		}
+		quernRow1Split[T](r, base, size2, blocks, pixels, &g, t3, src, t18, size, dst, n, width)
 	}
 }
 
 //go:noinline
-func quernRow1Split[T uint16 | uint32](r *host.Run, base int, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, src []T, t18 int, size int, dst []uint8, n int, width int) {
+func quernRow1Split[T uint16 | uint32](r *host.Run, base, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, src []T, t18, size int, dst []uint8, n, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
 		count := min(size2-base, width)
 		if count <= 0 {
@@ -1266,10 +1051,8 @@ func quernRow1Split[T uint16 | uint32](r *host.Run, base int, size2 int, blocks 
 			/*line store.go:66*/ line := host.Div(i, g.Width)
 			y := host.Rem(line, g.Height)
 			/*line store.go:69*/ for k := 0; k < t3; k++ {
-				/*line store.go:70:20000*/ if r.Halted() {
-					/*line store.go:69*/ r.Halt()
-				}
-				/*line store.go:70:20000*/ result0 := source(*g, b, x, y, k)
+				/*line store.go:69*/ r.CheckHalt()
+				result0 := source(*g, b, x, y, k)
 				/*line store.go:70*/ v := uint64(src[result0])
 //line store.go:72
 				var before uint64
@@ -1278,15 +1061,13 @@ func quernRow1Split[T uint16 | uint32](r *host.Run, base int, size2 int, blocks 
 					/*line store.go:74*/ result02 := source(*g, b, t12, y, k)
 					/*line store.go:74*/ before = uint64(src[result02])
 				}
-				/*line store.go:76:20000*/ result03 := source(*g, b, t18, y, k)
+				result03 := source(*g, b, t18, y, k)
 				/*line store.go:76*/ last := uint64(src[result03])
-				/*line store.go:77:20000*/ for j := 0; j < size; j++ {
-					/*line store.go:78:20000*/ if r.Halted() {
-						/*line store.go:77*/ r.Halt()
-					}
-					/*line store.go:78:20000*/ shift := 8 * (size - 1 - j)
+				/*line :77:500*/ for j := 0; j < size; j++ {
+					/*line store.go:77*/ r.CheckHalt()
+					shift := 8 * (size - 1 - j)
 					d := uint8(v >> shift)
-					/*line store.go:81:20000*/ if x > 0 {
+					/*line :81:500*/ if x > 0 {
 						d -= uint8(before >> shift)
 //line store.go:83
 					} else if j > 0 {
@@ -1304,15 +1085,13 @@ func quernRow1Split[T uint16 | uint32](r *host.Run, base int, size2 int, blocks 
 		/*line store.go:62*/ if i >= size2 {
 			continue
 		}
-		/*line store.go:65:20000*/ b := blocks[host.Div(i, pixels)]
+		/*line :65:500*/ b := blocks[host.Div(i, pixels)]
 		x := host.Rem(i, g.Width)
 		/*line store.go:66*/ line := host.Div(i, g.Width)
 		y := host.Rem(line, g.Height)
 		/*line store.go:69*/ for k := 0; k < t3; k++ {
-			/*line store.go:70:20000*/ if r.Halted() {
-				/*line store.go:69*/ r.Halt()
-			}
-			/*line store.go:70:20000*/ result0 := source(*g, b, x, y, k)
+			/*line store.go:69*/ r.CheckHalt()
+			result0 := source(*g, b, x, y, k)
 			/*line store.go:70*/ v := uint64(src[result0])
 //line store.go:72
 			var before uint64
@@ -1321,15 +1100,13 @@ func quernRow1Split[T uint16 | uint32](r *host.Run, base int, size2 int, blocks 
 				/*line store.go:74*/ result02 := source(*g, b, t12, y, k)
 				/*line store.go:74*/ before = uint64(src[result02])
 			}
-			/*line store.go:76:20000*/ result03 := source(*g, b, t18, y, k)
+			result03 := source(*g, b, t18, y, k)
 			/*line store.go:76*/ last := uint64(src[result03])
-			/*line store.go:77:20000*/ for j := 0; j < size; j++ {
-				/*line store.go:78:20000*/ if r.Halted() {
-					/*line store.go:77*/ r.Halt()
-				}
-				/*line store.go:78:20000*/ shift := 8 * (size - 1 - j)
+			/*line :77:500*/ for j := 0; j < size; j++ {
+				/*line store.go:77*/ r.CheckHalt()
+				shift := 8 * (size - 1 - j)
 				d := uint8(v >> shift)
-				/*line store.go:81:20000*/ if x > 0 {
+				/*line :81:500*/ if x > 0 {
 					d -= uint8(before >> shift)
 //line store.go:83
 				} else if j > 0 {
@@ -1338,15 +1115,11 @@ func quernRow1Split[T uint16 | uint32](r *host.Run, base int, size2 int, blocks 
 				dst[line*n*size+j*n+x*g.Words+k] = d
 			}
 		}
-	} /*line quern_gen.go:1341:1*/
+	} /*line quern_gen.go:1118:1*/
 }
 
 func quernHostSplit_uint64(r *host.Run) {
-	g := host.Value[Blocks](r, 0)
-	size := host.Value[int](r, 1)
-	blocks := host.Slice[Block](r, 2)
-	src := host.Slice[uint64](r, 3)
-	dst := host.Slice[uint8](r, 4)
+	g, size, blocks, src, dst := host.Value[Blocks](r, 0), host.Value[int](r, 1), host.Slice[Block](r, 2), host.Slice[uint64](r, 3), host.Slice[uint8](r, 4)
 	pixels := g.Width * g.Height
 	size2 := pixels * g.Count
 	t3 := g.Words
@@ -1355,17 +1128,12 @@ func quernHostSplit_uint64(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Split_uint64(r, base, size2, blocks, pixels, &g, t3, src, t18, size, dst, n, width)
-			}
-		}
+		quernRow1Split_uint64(r, base, size2, blocks, pixels, &g, t3, src, t18, size, dst, n, width)
 	}
 }
 
 //go:noinline
-func quernRow1Split_uint64(r *host.Run, base int, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, src []uint64, t18 int, size int, dst []uint8, n int, width int) {
+func quernRow1Split_uint64(r *host.Run, base, size2 int, blocks []Block, pixels int, g *Blocks, t3 int, src []uint64, t18, size int, dst []uint8, n, width int) {
 	if base >= -1<<61 && base <= 1<<61 && size2 >= -1<<61 && size2 <= 1<<61 {
 		count := min(size2-base, width)
 		if count <= 0 {
@@ -1379,10 +1147,8 @@ func quernRow1Split_uint64(r *host.Run, base int, size2 int, blocks []Block, pix
 			/*line store.go:66*/ line := host.Div(i, g.Width)
 			y := host.Rem(line, g.Height)
 			/*line store.go:69*/ for k := 0; k < t3; k++ {
-				/*line store.go:70:20000*/ if r.Halted() {
-					/*line store.go:69*/ r.Halt()
-				}
-				/*line store.go:70:20000*/ result0 := source(*g, b, x, y, k)
+				/*line store.go:69*/ r.CheckHalt()
+				result0 := source(*g, b, x, y, k)
 				/*line store.go:70*/ v := src[result0]
 //line store.go:72
 				var before uint64
@@ -1391,15 +1157,13 @@ func quernRow1Split_uint64(r *host.Run, base int, size2 int, blocks []Block, pix
 					/*line store.go:74*/ result02 := source(*g, b, t12, y, k)
 					/*line store.go:74*/ before = src[result02]
 				}
-				/*line store.go:76:20000*/ result03 := source(*g, b, t18, y, k)
+				result03 := source(*g, b, t18, y, k)
 				/*line store.go:76*/ last := src[result03]
-				/*line store.go:77:20000*/ for j := 0; j < size; j++ {
-					/*line store.go:78:20000*/ if r.Halted() {
-						/*line store.go:77*/ r.Halt()
-					}
-					/*line store.go:78:20000*/ shift := 8 * (size - 1 - j)
+				/*line :77:500*/ for j := 0; j < size; j++ {
+					/*line store.go:77*/ r.CheckHalt()
+					shift := 8 * (size - 1 - j)
 					d := uint8(v >> shift)
-					/*line store.go:81:20000*/ if x > 0 {
+					/*line :81:500*/ if x > 0 {
 						d -= uint8(before >> shift)
 //line store.go:83
 					} else if j > 0 {
@@ -1417,15 +1181,13 @@ func quernRow1Split_uint64(r *host.Run, base int, size2 int, blocks []Block, pix
 		/*line store.go:62*/ if i >= size2 {
 			continue
 		}
-		/*line store.go:65:20000*/ b := blocks[host.Div(i, pixels)]
+		/*line :65:500*/ b := blocks[host.Div(i, pixels)]
 		x := host.Rem(i, g.Width)
 		/*line store.go:66*/ line := host.Div(i, g.Width)
 		y := host.Rem(line, g.Height)
 		/*line store.go:69*/ for k := 0; k < t3; k++ {
-			/*line store.go:70:20000*/ if r.Halted() {
-				/*line store.go:69*/ r.Halt()
-			}
-			/*line store.go:70:20000*/ result0 := source(*g, b, x, y, k)
+			/*line store.go:69*/ r.CheckHalt()
+			result0 := source(*g, b, x, y, k)
 			/*line store.go:70*/ v := src[result0]
 //line store.go:72
 			var before uint64
@@ -1434,15 +1196,13 @@ func quernRow1Split_uint64(r *host.Run, base int, size2 int, blocks []Block, pix
 				/*line store.go:74*/ result02 := source(*g, b, t12, y, k)
 				/*line store.go:74*/ before = src[result02]
 			}
-			/*line store.go:76:20000*/ result03 := source(*g, b, t18, y, k)
+			result03 := source(*g, b, t18, y, k)
 			/*line store.go:76*/ last := src[result03]
-			/*line store.go:77:20000*/ for j := 0; j < size; j++ {
-				/*line store.go:78:20000*/ if r.Halted() {
-					/*line store.go:77*/ r.Halt()
-				}
-				/*line store.go:78:20000*/ shift := 8 * (size - 1 - j)
+			/*line :77:500*/ for j := 0; j < size; j++ {
+				/*line store.go:77*/ r.CheckHalt()
+				shift := 8 * (size - 1 - j)
 				d := uint8(v >> shift)
-				/*line store.go:81:20000*/ if x > 0 {
+				/*line :81:500*/ if x > 0 {
 					d -= uint8(before >> shift)
 //line store.go:83
 				} else if j > 0 {
@@ -1451,7 +1211,7 @@ func quernRow1Split_uint64(r *host.Run, base int, size2 int, blocks []Block, pix
 				dst[line*n*size+j*n+x*g.Words+k] = d
 			}
 		}
-	} /*line quern_gen.go:1454:1*/
+	} /*line quern_gen.go:1214:1*/
 }
 
-//line store.go:91:20000
+//line :91:500
