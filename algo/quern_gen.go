@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "cb8249450e60844c3176339911dcd8eba83f7fd014ad92e73f1e8265fa9e5e3b",
+	Sum:     "85f359b542e6e17edd89bb5cc9eb71163e03e066dadf885839515459efea299d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1708,27 +1708,27 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 		quernRow1SumCompensated[T](r, vs, count, in, first)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				quernRow2SumCompensated[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				quernRow3SumCompensated[T](r, vs, shuffleDowns, givens)
-				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :264:1*/ host.ShuffleDown(shuffleDowns2, givens, d)
 				quernRow4SumCompensated[T](r, vs, shuffleDowns, shuffleDowns2, givens2)
 				host.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
 				quernRow5SumCompensated[T](r, vs, shuffleDowns, shuffleDowns3, d, group, count3, start)
 			}
-			/*line :250:500*/ quernRow6SumCompensated[T](r, vs, results)
+			/*line :270:500*/ quernRow6SumCompensated[T](r, vs, results)
 		}
-		/*line :252:500*/ quernRow7SumCompensated[T](r, results, vs2, partial)
-		/*line :253:500*/ for first2 := 0; first2 < threads13; first2 += 32 {
+		/*line :272:500*/ quernRow7SumCompensated[T](r, results, vs2, partial)
+		/*line :273:500*/ for first2 := 0; first2 < threads13; first2 += 32 {
 			lanes := min(32, threads13-first2)
-			/*line :230:500*/ if first2>>5 == 0 {
-//line :231:500
+			/*line :250:500*/ if first2>>5 == 0 {
+//line :251:500
 				{
 					at, n, startX := first2, lanes, first2
 					_, _, _ = at, n, startX
@@ -1739,37 +1739,39 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow8SumCompensated[T](r, vs3, at, partial, startX)
 				}
-				/*line :241:500*/ switch {
-//line :242:500
+				/*line :261:500*/ switch {
+//line :262:500
 				default:
-					/*line :240:500*/ if group2 == 1 {
-//line :241:500
+					/*line :260:500*/ if group2 == 1 {
+//line :261:500
 						{
 							at, n, startX := first2, lanes, first2
 							_, _, _ = at, n, startX
-							quernRow9SumCompensated[T](r, vs3, at, results2)
+							vRow3 := (*[32]Compensated[T])(vs3[at:])
+							resultRow2 := (*[32]Compensated[T])(results2[at:])
+							/*line :261:1*/ copy(resultRow2[:], vRow3[:])
 						}
-						/*line :246:500*/ break
+						/*line :263:500*/ break
 					}
-					/*line :243:500*/ d2 = 1
-					/*line :244:500*/ for ; d2 < 32; d2 *= 2 {
-						/*line :243:1*/ r.CheckHalt()
-//line :244:500
+					/*line :263:500*/ d2 = 1
+					/*line :264:500*/ for ; d2 < 32; d2 *= 2 {
+						/*line :263:1*/ r.CheckHalt()
+//line :264:500
 						{
 							at, n, startX := first2, lanes, first2
 							_, _, _ = at, n, startX
-							quernRow10SumCompensated[T](r, vs3, at, shuffleDowns4, givens3)
+							quernRow9SumCompensated[T](r, vs3, at, shuffleDowns4, givens3)
 						}
-						/*line :244:500*/ host.ShuffleDown(shuffleDowns5[first2:][:lanes], givens3[first2:][:lanes], d2)
-//line :245:500
+						/*line :264:500*/ host.ShuffleDown(shuffleDowns5[first2:][:lanes], givens3[first2:][:lanes], d2)
+//line :265:500
 						{
 							at, n, startX := first2, lanes, first2
 							_, _, _ = at, n, startX
-							quernRow11SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns5, givens4)
+							quernRow10SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns5, givens4)
 						}
-						/*line :250:500*/ host.ShuffleDown(shuffleDowns6[first2:][:lanes], givens4[first2:][:lanes], d2)
+						/*line :270:500*/ host.ShuffleDown(shuffleDowns6[first2:][:lanes], givens4[first2:][:lanes], d2)
 						start2 := 2*d2 - 1
-//line :252:500
+//line :272:500
 						{
 							at, n, startX := first2, lanes, first2
 							_, _, _ = at, n, startX
@@ -1778,23 +1780,28 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 							threadZ := 0 // no constant, by which Go would not divide
 							_ = threadZ
 							r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-							quernRow12SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
+							quernRow11SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
 						}
 					}
-//line :263:500
+//line :283:500
 					{
 						at, n, startX := first2, lanes, first2
 						_, _, _ = at, n, startX
-						quernRow13SumCompensated[T](r, vs3, at, results2)
+						vRow3 := (*[32]Compensated[T])(vs3[at:])
+						resultRow2 := (*[32]Compensated[T])(results2[at:])
+						/*line :269:1*/ copy(resultRow2[:], vRow3[:])
 					}
 				}
+//line :272:500
 				{
 					at, n, startX := first2, lanes, first2
 					_, _, _ = at, n, startX
-					quernRow14SumCompensated[T](r, results2, at, vs2)
+					resultRow2 := (*[32]Compensated[T])(results2[at:])
+					vRow2 := (*[32]Compensated[T])(vs2[at:])
+					/*line :251:1*/ copy(vRow2[:], resultRow2[:])
 				}
 			}
-//line :275:500
+//line :254:500
 			{
 				at, n, startX := first2, lanes, first2
 				_, _, _ = at, n, startX
@@ -1803,10 +1810,10 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				threadZ := 0 // no constant, by which Go would not divide
 				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow15SumCompensated[T](r, vs2, at, out, blockX, startX)
+				quernRow12SumCompensated[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:1809:1*/
+	} /*line quern_gen.go:1816:1*/
 }
 
 //go:noinline
@@ -1819,16 +1826,16 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			t2 := Compensated[T]{Sum: in[first+j]}
 			/*line compensated.go:36*/ sum = addCompensated[T](sum, t2)
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := sum
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ v := sum
 		vRow[threadX] = v
-	} /*line quern_gen.go:1824:1*/
+	} /*line quern_gen.go:1831:1*/
 }
 
 //go:noinline
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs)
 	resultRow := (*[256]Compensated[T])(results)
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1831:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1838:1*/
 }
 
 //go:noinline
@@ -1838,7 +1845,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs, shuffleDowns 
 	givenRow := (*[256]T)(givens)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Compensated[T]{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := Compensated[T]{}
 		given := v.Sum
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
@@ -1866,7 +1873,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs, shuffleDowns 
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:1869:1*/
+	} /*line quern_gen.go:1876:1*/
 }
 
 //go:noinline
@@ -1879,7 +1886,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, vs, shuffleDowns 
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Sum = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Sum = shuffleDown2
 		given2 := v.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -1913,7 +1920,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, vs, shuffleDowns 
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:1916:1*/
+	} /*line quern_gen.go:1923:1*/
 }
 
 //go:noinline
@@ -1928,20 +1935,20 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs, shuffleDowns 
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := threadX & 31 & (group - 1)
 		count2 := count3 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Rest = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Rest = shuffleDown3
 		if d < group && lane+d < count2 && lane&start == 0 {
 			v = addCompensated[T](v, shuffleDown)
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:1937:1*/
+	} /*line quern_gen.go:1944:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs)
 	resultRow := (*[256]Compensated[T])(results)
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1944:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1951:1*/
 }
 
 //go:noinline
@@ -1951,12 +1958,12 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results, vs2 []Co
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ v2 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:1959:1*/
+	} /*line quern_gen.go:1966:1*/
 }
 
 //go:noinline
@@ -1965,26 +1972,19 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:251*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
-	} /*line quern_gen.go:1970:1*/
+	} /*line quern_gen.go:1977:1*/
 }
 
 //go:noinline
-func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
-	vRow3 := (*[32]Compensated[T])(vs3[at:])
-	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:1977:1*/
-}
-
-//go:noinline
-func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], givens3 []T) {
+func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], givens3 []T) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
 	givenRow3 := (*[32]T)(givens3[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v3 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4 := Compensated[T]{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown4 := Compensated[T]{}
 		given3 := v3.Sum
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
@@ -2016,7 +2016,7 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 }
 
 //go:noinline
-func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns5, givens4 []T) {
+func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns5, givens4 []T) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
 	shuffleDownRow5 := (*[32]T)(shuffleDowns5[at:])
@@ -2025,7 +2025,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		v3 := vRow3[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Sum = shuffleDown5
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown4.Sum = shuffleDown5
 		given4 := v3.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
@@ -2063,7 +2063,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 }
 
 //go:noinline
-func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2, group2, count4, start2, startX int) {
+func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2, group2, count4, start2, startX int) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
 	shuffleDownRow6 := (*[32]T)(shuffleDowns6[at:])
@@ -2074,7 +2074,7 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Rest = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown4.Rest = shuffleDown6
 		if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
 			v3 = addCompensated[T](v3, shuffleDown4)
 		}
@@ -2084,21 +2084,7 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 }
 
 //go:noinline
-func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
-	vRow3 := (*[32]Compensated[T])(vs3[at:])
-	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2090:1*/
-}
-
-//go:noinline
-func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
-	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2097:1*/
-}
-
-//go:noinline
-func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, out []Compensated[T], blockX, startX int) {
+func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, out []Compensated[T], blockX, startX int) {
 	vRow2 := (*[32]Compensated[T])(vs2[at:])
 	for lane2 := range 32 {
 		threadX := startX + lane2
@@ -2107,7 +2093,7 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		/*line compensated.go:39*/ if threadX == 0 {
 			out[blockX] = v2
 		}
-	} /*line quern_gen.go:2110:1*/
+	} /*line quern_gen.go:2096:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2145,7 +2131,7 @@ func quernHostAddParts(r *host.Run) {
 			}
 			/*line :74:500*/ quernRow4AddParts(r, ns, width, base, counts)
 		}
-	} /*line quern_gen.go:2148:1*/
+	} /*line quern_gen.go:2134:1*/
 }
 
 //go:noinline
@@ -2167,7 +2153,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width, base int, counts []uint3
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2170:1*/
+	} /*line quern_gen.go:2156:1*/
 }
 
 //go:noinline
@@ -2206,7 +2192,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width, base int, counts, partia
 			/*line :70:1*/ n += partial[start4+i]
 		}
 		/*line :72:500*/ nRow[threadX] = n
-	} /*line quern_gen.go:2209:1*/
+	} /*line quern_gen.go:2195:1*/
 }
 
 //go:noinline
@@ -2236,7 +2222,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width, base int, counts, partia
 			/*line :70:1*/ n += partial[start9+i]
 		}
 		/*line :72:500*/ nRow[threadX] = n
-	} /*line quern_gen.go:2239:1*/
+	} /*line quern_gen.go:2225:1*/
 }
 
 //go:noinline
@@ -2261,7 +2247,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width, base int, counts []uint3
 		if i < len(counts) {
 			/*line :72:1*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2264:1*/
+	} /*line quern_gen.go:2250:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2308,7 +2294,7 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base, bins in
 				/*line :128:500*/ own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2311:1*/
+	} /*line quern_gen.go:2297:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2373,7 +2359,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				}
 			}
 		}
-	} /*line quern_gen.go:2376:1*/
+	} /*line quern_gen.go:2362:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2420,7 +2406,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2423:1*/
+	} /*line quern_gen.go:2409:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2449,15 +2435,15 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 		quernRow1MomentsOfParts[T](r, vs, count, in, first)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				quernRow2MomentsOfParts(r, vs, results)
 				break
 			}
-			/*line :243:500*/ d2 = 1
-			/*line :244:500*/ for ; d2 < 32; d2 *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d2 = 1
+			/*line :264:500*/ for ; d2 < 32; d2 *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				quernRow3MomentsOfParts(r, vs, shuffleDowns, givens)
-				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d2)
+				/*line :264:1*/ host.ShuffleDown(shuffleDowns2, givens, d2)
 				quernRow4MomentsOfParts(r, vs, shuffleDowns, shuffleDowns2, givens2)
 				host.ShuffleDown(shuffleDowns3, givens2, d2)
 				quernRow5MomentsOfParts(r, vs, shuffleDowns, shuffleDowns3, givens3)
@@ -2465,13 +2451,13 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				start := 2*d2 - 1
 				quernRow6MomentsOfParts(r, vs, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 			}
-			/*line :252:500*/ quernRow7MomentsOfParts(r, vs, results)
+			/*line :272:500*/ quernRow7MomentsOfParts(r, vs, results)
 		}
-		/*line :254:500*/ quernRow8MomentsOfParts(r, results, vs2, partial)
-		/*line :255:500*/ for first2 := 0; first2 < threads17; first2 += 32 {
+		/*line :274:500*/ quernRow8MomentsOfParts(r, results, vs2, partial)
+		/*line :275:500*/ for first2 := 0; first2 < threads17; first2 += 32 {
 			lanes := min(32, threads17-first2)
-			/*line :230:500*/ if first2>>5 == 0 {
-//line :231:500
+			/*line :250:500*/ if first2>>5 == 0 {
+//line :251:500
 				{
 					at, n2, startX := first2, lanes, first2
 					_, _, _ = at, n2, startX
@@ -2482,44 +2468,45 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow9MomentsOfParts(r, vs3, at, partial, startX)
 				}
-				/*line :241:500*/ switch {
-//line :242:500
+				/*line :261:500*/ switch {
+//line :262:500
 				default:
-					/*line :240:500*/ if group2 == 1 {
-//line :241:500
+					/*line :260:500*/ if group2 == 1 {
+//line :261:500
 						{
 							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
-							quernRow10MomentsOfParts(r, vs3, at, results2)
+							vRow3 := (*[32]Moments)(vs3[at:])
+							resultRow2 := (*[32]Moments)(results2[at:])
+							/*line :261:1*/ copy(resultRow2[:], vRow3[:])
 						}
-						/*line :246:500*/ break
+						/*line :263:500*/ break
 					}
-					/*line :243:500*/ d3 = 1
-					/*line :244:500*/ for ; d3 < 32; d3 *= 2 {
-						/*line :243:1*/ r.CheckHalt()
-//line :244:500
+					/*line :263:500*/ d3 = 1
+					/*line :264:500*/ for ; d3 < 32; d3 *= 2 {
+						/*line :263:1*/ r.CheckHalt()
+//line :264:500
 						{
 							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
-							quernRow11MomentsOfParts(r, vs3, at, shuffleDowns5, givens4)
+							quernRow10MomentsOfParts(r, vs3, at, shuffleDowns5, givens4)
 						}
-						/*line :244:500*/ host.ShuffleDown(shuffleDowns6[first2:][:lanes], givens4[first2:][:lanes], d3)
-//line :245:500
+						/*line :264:500*/ host.ShuffleDown(shuffleDowns6[first2:][:lanes], givens4[first2:][:lanes], d3)
+//line :265:500
 						{
 							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
-							quernRow12MomentsOfParts(r, vs3, at, shuffleDowns5, shuffleDowns6, givens5)
+							quernRow11MomentsOfParts(r, vs3, at, shuffleDowns5, shuffleDowns6, givens5)
 						}
-						/*line :250:500*/ host.ShuffleDown(shuffleDowns7[first2:][:lanes], givens5[first2:][:lanes], d3)
-//line :251:500
+						/*line :270:500*/ host.ShuffleDown(shuffleDowns7[first2:][:lanes], givens5[first2:][:lanes], d3)
 						{
 							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
-							quernRow13MomentsOfParts(r, vs3, at, shuffleDowns5, shuffleDowns7, givens6)
+							quernRow12MomentsOfParts(r, vs3, at, shuffleDowns5, shuffleDowns7, givens6)
 						}
-						/*line :256:500*/ host.ShuffleDown(shuffleDowns8[first2:][:lanes], givens6[first2:][:lanes], d3)
+						/*line :276:500*/ host.ShuffleDown(shuffleDowns8[first2:][:lanes], givens6[first2:][:lanes], d3)
 						start2 := 2*d3 - 1
-//line :258:500
+//line :278:500
 						{
 							at, n2, startX := first2, lanes, first2
 							_, _, _ = at, n2, startX
@@ -2528,23 +2515,27 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 							threadZ := 0 // no constant, by which Go would not divide
 							_ = threadZ
 							r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-							quernRow14MomentsOfParts(r, vs3, at, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
+							quernRow13MomentsOfParts(r, vs3, at, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
 						}
 					}
 					{
 						at, n2, startX := first2, lanes, first2
 						_, _, _ = at, n2, startX
-						quernRow15MomentsOfParts(r, vs3, at, results2)
+						vRow3 := (*[32]Moments)(vs3[at:])
+						resultRow2 := (*[32]Moments)(results2[at:])
+						/*line :269:1*/ copy(resultRow2[:], vRow3[:])
 					}
 				}
-//line :275:500
+//line :272:500
 				{
 					at, n2, startX := first2, lanes, first2
 					_, _, _ = at, n2, startX
-					quernRow16MomentsOfParts(r, results2, at, vs2)
+					resultRow2 := (*[32]Moments)(results2[at:])
+					vRow2 := (*[32]Moments)(vs2[at:])
+					/*line :251:1*/ copy(vRow2[:], resultRow2[:])
 				}
 			}
-//line :281:500
+//line :254:500
 			{
 				at, n2, startX := first2, lanes, first2
 				_, _, _ = at, n2, startX
@@ -2553,10 +2544,10 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				threadZ := 0 // no constant, by which Go would not divide
 				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow17MomentsOfParts(r, vs2, at, out, blockX, startX)
+				quernRow14MomentsOfParts(r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2559:1*/
+	} /*line quern_gen.go:2550:1*/
 }
 
 //go:noinline
@@ -2581,7 +2572,7 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 				mean := sum / float64(n)
 				m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
+			/*line quern.dev/algo/internal/template/reduce.go:245*/ v := m
 			vRow[threadX] = v
 		}
 		return
@@ -2603,16 +2594,16 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			mean := sum / float64(n)
 			m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ v := m
 		vRow[threadX] = v
-	} /*line quern_gen.go:2608:1*/
+	} /*line quern_gen.go:2599:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts(r *host.Run, vs, results []Moments) {
 	vRow := (*[256]Moments)(vs)
 	resultRow := (*[256]Moments)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2615:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2606:1*/
 }
 
 //go:noinline
@@ -2622,7 +2613,7 @@ func quernRow3MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, givens []i
 	givenRow := (*[256]int64)(givens)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := Moments{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := Moments{}
 		given := v.Count
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
@@ -2650,7 +2641,7 @@ func quernRow3MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, givens []i
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2653:1*/
+	} /*line quern_gen.go:2644:1*/
 }
 
 //go:noinline
@@ -2663,7 +2654,7 @@ func quernRow4MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDow
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Count = shuffleDown2
 		given2 := v.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -2697,7 +2688,7 @@ func quernRow4MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDow
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2700:1*/
+	} /*line quern_gen.go:2691:1*/
 }
 
 //go:noinline
@@ -2710,7 +2701,7 @@ func quernRow5MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDow
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Mean = shuffleDown3
 		given3 := v.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
@@ -2744,7 +2735,7 @@ func quernRow5MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDow
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:2747:1*/
+	} /*line quern_gen.go:2738:1*/
 }
 
 //go:noinline
@@ -2759,20 +2750,20 @@ func quernRow6MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDow
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
 		count3 := count4 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.M2 = shuffleDown4
 		if d2 < group && lane+d2 < count3 && lane&start == 0 {
 			v = mergeMoments(v, shuffleDown)
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2768:1*/
+	} /*line quern_gen.go:2759:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts(r *host.Run, vs, results []Moments) {
 	vRow := (*[256]Moments)(vs)
 	resultRow := (*[256]Moments)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2775:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2766:1*/
 }
 
 //go:noinline
@@ -2782,12 +2773,12 @@ func quernRow8MomentsOfParts(r *host.Run, results, vs2 []Moments, partial *[8]Mo
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:225*/ v2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:245*/ v2 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:2790:1*/
+	} /*line quern_gen.go:2781:1*/
 }
 
 //go:noinline
@@ -2796,26 +2787,19 @@ func quernRow9MomentsOfParts(r *host.Run, vs3 []Moments, at int, partial *[8]Mom
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:251*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
-	} /*line quern_gen.go:2801:1*/
+	} /*line quern_gen.go:2792:1*/
 }
 
 //go:noinline
-func quernRow10MomentsOfParts(r *host.Run, vs3 []Moments, at int, results2 []Moments) {
-	vRow3 := (*[32]Moments)(vs3[at:])
-	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2808:1*/
-}
-
-//go:noinline
-func quernRow11MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, givens4 []int64) {
+func quernRow10MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, givens4 []int64) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	givenRow4 := (*[32]int64)(givens4[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v3 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5 := Moments{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5 := Moments{}
 		given4 := v3.Count
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow4[lane2] = given4
@@ -2843,11 +2827,11 @@ func quernRow11MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:2846:1*/
+	} /*line quern_gen.go:2830:1*/
 }
 
 //go:noinline
-func quernRow12MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
+func quernRow11MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	shuffleDownRow6 := (*[32]int64)(shuffleDowns6[at:])
@@ -2856,7 +2840,7 @@ func quernRow12MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 		v3 := vRow3[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Count = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5.Count = shuffleDown6
 		given5 := v3.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
@@ -2890,11 +2874,11 @@ func quernRow12MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
-	} /*line quern_gen.go:2893:1*/
+	} /*line quern_gen.go:2877:1*/
 }
 
 //go:noinline
-func quernRow13MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns7, givens6 []float64) {
+func quernRow12MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns7, givens6 []float64) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	shuffleDownRow7 := (*[32]float64)(shuffleDowns7[at:])
@@ -2903,7 +2887,7 @@ func quernRow13MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 		v3 := vRow3[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown7 := shuffleDownRow7[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Mean = shuffleDown7
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5.Mean = shuffleDown7
 		given6 := v3.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
@@ -2937,11 +2921,11 @@ func quernRow13MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
-	} /*line quern_gen.go:2940:1*/
+	} /*line quern_gen.go:2924:1*/
 }
 
 //go:noinline
-func quernRow14MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns8 []float64, d3, group2, count5, start2, startX int) {
+func quernRow13MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns8 []float64, d3, group2, count5, start2, startX int) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
 	shuffleDownRow8 := (*[32]float64)(shuffleDowns8[at:])
@@ -2952,31 +2936,17 @@ func quernRow14MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown8 := shuffleDownRow8[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.M2 = shuffleDown8
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown5.M2 = shuffleDown8
 		if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
 			v3 = mergeMoments(v3, shuffleDown5)
 		}
 		vRow3[lane2] = v3
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:2961:1*/
+	} /*line quern_gen.go:2945:1*/
 }
 
 //go:noinline
-func quernRow15MomentsOfParts(r *host.Run, vs3 []Moments, at int, results2 []Moments) {
-	vRow3 := (*[32]Moments)(vs3[at:])
-	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2968:1*/
-}
-
-//go:noinline
-func quernRow16MomentsOfParts(r *host.Run, results2 []Moments, at int, vs2 []Moments) {
-	resultRow2 := (*[32]Moments)(results2[at:])
-	vRow2 := (*[32]Moments)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2975:1*/
-}
-
-//go:noinline
-func quernRow17MomentsOfParts(r *host.Run, vs2 []Moments, at int, out []Moments, blockX, startX int) {
+func quernRow14MomentsOfParts(r *host.Run, vs2 []Moments, at int, out []Moments, blockX, startX int) {
 	vRow2 := (*[32]Moments)(vs2[at:])
 	for lane2 := range 32 {
 		threadX := startX + lane2
@@ -2985,7 +2955,7 @@ func quernRow17MomentsOfParts(r *host.Run, vs2 []Moments, at int, out []Moments,
 		/*line moments.go:66*/ if threadX == 0 {
 			out[blockX] = v2
 		}
-	} /*line quern_gen.go:2988:1*/
+	} /*line quern_gen.go:2958:1*/
 }
 
 func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
@@ -3015,15 +2985,15 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 		quernRow2MomentsOfLines(r, ps, ms, counts, vs, c, l)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				quernRow2MomentsOfParts(r, vs, results)
 				break
 			}
-			/*line :243:500*/ d2 = 1
-			/*line :244:500*/ for ; d2 < 32; d2 *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d2 = 1
+			/*line :264:500*/ for ; d2 < 32; d2 *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				quernRow3MomentsOfParts(r, vs, shuffleDowns, givens)
-				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d2)
+				/*line :264:1*/ host.ShuffleDown(shuffleDowns2, givens, d2)
 				quernRow4MomentsOfParts(r, vs, shuffleDowns, shuffleDowns2, givens2)
 				host.ShuffleDown(shuffleDowns3, givens2, d2)
 				quernRow5MomentsOfParts(r, vs, shuffleDowns, shuffleDowns3, givens3)
@@ -3031,11 +3001,11 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 				start2 := 2*d2 - 1
 				quernRow7MomentsOfLines(r, counts, vs, shuffleDowns, shuffleDowns4, d2, group, start2)
 			}
-			/*line :252:500*/ quernRow7MomentsOfParts(r, vs, results)
+			/*line :272:500*/ quernRow7MomentsOfParts(r, vs, results)
 		}
-		/*line :254:500*/ start3 := lines * l.Parts
+		/*line :274:500*/ start3 := lines * l.Parts
 		quernRow9MomentsOfLines(r, ps, results, c, l, base, start3, out)
-	} /*line quern_gen.go:3038:1*/
+	} /*line quern_gen.go:3008:1*/
 }
 
 //go:noinline
@@ -3085,7 +3055,7 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []quer
 			m = Moments{Count: int64(n2), Mean: origin + mean, M2: squares - sum*mean}
 		}
 		mRow[threadX] = m
-	} /*line quern_gen.go:3088:1*/
+	} /*line quern_gen.go:3058:1*/
 }
 
 //go:noinline
@@ -3102,7 +3072,7 @@ func quernRow2MomentsOfLines(r *host.Run, ps []quernStruct2, ms []Moments, count
 		v := m
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:3105:1*/
+	} /*line quern_gen.go:3075:1*/
 }
 
 //go:noinline
@@ -3118,13 +3088,13 @@ func quernRow7MomentsOfLines(r *host.Run, counts []int, vs, shuffleDowns []Momen
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.M2 = shuffleDown4
 		if d2 < group && lane+d2 < count && lane&start2 == 0 {
 			v = mergeMoments(v, shuffleDown)
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3127:1*/
+	} /*line quern_gen.go:3097:1*/
 }
 
 //go:noinline
@@ -3139,7 +3109,7 @@ func quernRow9MomentsOfLines(r *host.Run, ps []quernStruct2, results []Moments, 
 		/*line moments.go:93*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result
 		}
-	} /*line quern_gen.go:3142:1*/
+	} /*line quern_gen.go:3112:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -3211,7 +3181,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:3214:1*/
+	} /*line quern_gen.go:3184:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3278,7 +3248,7 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				n++
 			}
 		}
-	} /*line quern_gen.go:3281:1*/
+	} /*line quern_gen.go:3251:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -3333,7 +3303,7 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 			before[i] = sum
 		}
 		/*line select_kernels.go:55*/ count[0] = int(sum)
-	} /*line quern_gen.go:3336:1*/
+	} /*line quern_gen.go:3306:1*/
 }
 
 func quernPlainCountParts[T uint32 | uint64](r *host.Run) {
@@ -3376,7 +3346,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3379:1*/
+	} /*line quern_gen.go:3349:1*/
 }
 
 func quernHostCountParts_uint64(r *host.Run) {
@@ -3414,7 +3384,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3417:1*/
+	} /*line quern_gen.go:3387:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -3470,7 +3440,7 @@ func quernRow1PlaceParts(r *host.Run, base, parts int, counts []uint32, width in
 				at += n
 			}
 		}
-	} /*line quern_gen.go:3473:1*/
+	} /*line quern_gen.go:3443:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -3515,7 +3485,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:3518:1*/
+	} /*line quern_gen.go:3488:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -3562,7 +3532,7 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:3565:1*/
+	} /*line quern_gen.go:3535:1*/
 }
 
 func quernPlainSortLineParts[T uint32 | uint64](r *host.Run) {
@@ -3670,7 +3640,7 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base, inne
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3673:1*/
+	} /*line quern_gen.go:3643:1*/
 }
 
 func quernHostSortLineParts_uint64(r *host.Run) {
@@ -3773,7 +3743,7 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base, inne
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3776:1*/
+	} /*line quern_gen.go:3746:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -3819,7 +3789,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:3822:1*/
+	} /*line quern_gen.go:3792:1*/
 }
 
 func quernPlainPlaceLines(r *host.Run) {
@@ -3866,7 +3836,7 @@ func quernRow1PlaceLines(r *host.Run, base int, out, in []uint32, n, inner uint3
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[i]
 		}
-	} /*line quern_gen.go:3869:1*/
+	} /*line quern_gen.go:3839:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -3908,7 +3878,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 		/*line sort_kernels.go:699*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:3911:1*/
+	} /*line quern_gen.go:3881:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -3950,7 +3920,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 		/*line sort_kernels.go:708*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:3953:1*/
+	} /*line quern_gen.go:3923:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -3992,7 +3962,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 		/*line sort_kernels.go:717*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:3995:1*/
+	} /*line quern_gen.go:3965:1*/
 }
 
 func quernPlainGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4046,7 +4016,7 @@ func quernRow1GatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run, base i
 		} else {
 			out[i] = in[from]
 		}
-	} /*line quern_gen.go:4049:1*/
+	} /*line quern_gen.go:4019:1*/
 }
 
 func quernPlainScatter[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4089,7 +4059,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in, out []uint8, at []uint32,
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4092:1*/
+	} /*line quern_gen.go:4062:1*/
 }
 
 func quernHostScatter_uint16(r *host.Run) {
@@ -4127,7 +4097,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in, out []uint16, at []uint3
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4130:1*/
+	} /*line quern_gen.go:4100:1*/
 }
 
 func quernHostScatter_uint32(r *host.Run) {
@@ -4165,7 +4135,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in, out, at []uint32, words,
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4168:1*/
+	} /*line quern_gen.go:4138:1*/
 }
 
 func quernHostScatter_uint64(r *host.Run) {
@@ -4203,7 +4173,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in, out []uint64, at []uint3
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4206:1*/
+	} /*line quern_gen.go:4176:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -4273,7 +4243,7 @@ func quernRow1SegmentsOf(r *host.Run, base int, at, segments []uint32, ends []in
 			}
 		}
 		segments[i] = uint32(low)
-	} /*line quern_gen.go:4276:1*/
+	} /*line quern_gen.go:4246:1*/
 }
 
 func quernPlainKeepOutside(r *host.Run) {
@@ -4317,7 +4287,7 @@ func quernRow1KeepOutside(r *host.Run, base int, at []uint32, ends []int32, widt
 		/*line :30:500*/ if i < len(at) && (i < int(ends[0]) || i >= int(ends[len(ends)-1])) {
 			at[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4320:1*/
+	} /*line quern_gen.go:4290:1*/
 }
 
 func quernPlainFirstOfParts[T uint32 | uint64](r *host.Run) {
@@ -4494,7 +4464,7 @@ func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k, base int
 			/*line topk_kernels.go:144*/ out[t34] = t37
 			/*line topk_kernels.go:144*/ outAt[t36] = t38
 		}
-	} /*line quern_gen.go:4497:1*/
+	} /*line quern_gen.go:4467:1*/
 }
 
 func quernHostFirstOfParts_uint64(r *host.Run) {
@@ -4666,7 +4636,7 @@ func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k, base int
 			/*line topk_kernels.go:144*/ out[t34] = t37
 			/*line topk_kernels.go:144*/ outAt[t36] = t38
 		}
-	} /*line quern_gen.go:4669:1*/
+	} /*line quern_gen.go:4639:1*/
 }
 
 func quernPlainFirstOfLines(r *host.Run) {
@@ -4714,7 +4684,7 @@ func quernRow1FirstOfLines(r *host.Run, base int, first []uint32, inner, k uint3
 		row := uint32(i) / inner
 		plane := row / k
 		first[i] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
-	} /*line quern_gen.go:4717:1*/
+	} /*line quern_gen.go:4687:1*/
 }
 
 func quernPlainIndicesInLines(r *host.Run) {
@@ -4757,7 +4727,7 @@ func quernRow1IndicesInLines(r *host.Run, base int, index, at []uint32, inner, n
 		/*line topk_kernels.go:200*/ if i < len(index) && i < len(at) {
 			index[i] = at[i] / inner % n
 		}
-	} /*line quern_gen.go:4760:1*/
+	} /*line quern_gen.go:4730:1*/
 }
 
 func quernHostAddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -4850,7 +4820,7 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:4853:1*/
+	} /*line quern_gen.go:4823:1*/
 }
 
 func quernHostMergeMomentsReducePartsInTurn(r *host.Run) {
@@ -4943,7 +4913,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:4946:1*/
+	} /*line quern_gen.go:4916:1*/
 }
 
 func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
@@ -5035,7 +5005,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5038:1*/
+	} /*line quern_gen.go:5008:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -5060,21 +5030,21 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 		switch {
 //line :130:500
 		default:
-			/*line :240:500*/ if width == 1 {
+			/*line :260:500*/ if width == 1 {
 				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
 				quernRow4ExtremeIntegerReduceRows[T](r, actives, vs, others, d, width, start, quernbound0)
 			}
-			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
+			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :250:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:5077:1*/
+		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
+	} /*line quern_gen.go:5047:1*/
 }
 
 //go:noinline
@@ -5084,7 +5054,7 @@ func quernRow1ExtremeIntegerReduceRows(r *host.Run, tos []int, base, group int) 
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:5087:1*/
+	} /*line quern_gen.go:5057:1*/
 }
 
 //go:noinline
@@ -5148,14 +5118,14 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos, active
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:5151:1*/
+	} /*line quern_gen.go:5121:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64 | int](r *host.Run, vs, results []T) {
 	vRow := (*[256]T)(vs)
 	resultRow := (*[256]T)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5158:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5128:1*/
 }
 
 //go:noinline
@@ -5172,18 +5142,18 @@ func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []i
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
 		/*line :143:500*/ vRow[threadX] = v
-	} /*line quern_gen.go:5179:1*/
+	} /*line quern_gen.go:5149:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64 | int](r *host.Run, vs, results []T) {
 	vRow := (*[256]T)(vs)
 	resultRow := (*[256]T)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5186:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5156:1*/
 }
 
 //go:noinline
@@ -5198,7 +5168,7 @@ func quernRow6ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64](r *h
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result6
 		}
-	} /*line quern_gen.go:5201:1*/
+	} /*line quern_gen.go:5171:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -5206,6 +5176,8 @@ func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
 	dimX := r.BlockDim.X
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
+	size := width % 4
+	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -5214,35 +5186,71 @@ func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
 		first := blockY * part
 		last := min(first+part, n)
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
-			quernRow1ExtremeIntegerReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, quernbound0, out, gridY, blockY, width2)
+			quernRow1ExtremeIntegerReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, quernbound0, gridY, blockY, out, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base, width, blockZ, gridZ, n int, in []T, first, last int, quernbound0 T, out []T, gridY, blockY, width2 int) {
+func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, size, base, vectors, blockZ, gridZ, n, width int, in []T, first, last int, quernbound0 T, gridY, blockY int, out []T, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:177:500*/ if size == 0 {
+				/*line :179:500*/ if x >= vectors {
+					break
+				}
+				/*line :182:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+					/*line :182:1*/ r.CheckHalt()
+					at := (z*n+first)*vectors + x
+					/*line :20:1*/ v := [4]T{}
+					/*line :22:1*/ v[0] = in[at*4]
+					/*line :22:1*/ v[1] = in[at*4+1]
+					/*line :22:1*/ v[2] = in[at*4+2]
+					/*line :22:1*/ v[3] = in[at*4+3]
+					/*line :184:1*/ sum := v
+					/*line :186:500*/ for y := 1; y < last-first; y++ {
+						/*line :186:1*/ r.CheckHalt()
+						t6 := at + y*vectors
+						/*line :20:1*/ v2 := [4]T{}
+						/*line :22:1*/ v2[0] = in[t6*4]
+						/*line :22:1*/ v2[1] = in[t6*4+1]
+						/*line :22:1*/ v2[2] = in[t6*4+2]
+						/*line :22:1*/ v2[3] = in[t6*4+3]
+						/*line :188:500*/ for k := 0; k < 4; k++ {
+							quernv0 := sum[k]
+							/*line :189:1*/ quernv1 := v2[k]
+							/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
+							/*line quern.dev/algo/internal/template/reduce.go:189*/ sum[k] = result
+						}
+					}
+					t9 := (z*gridY+blockY)*vectors + x
+					/*line :32:1*/ out[t9*4] = sum[0]
+					/*line :32:1*/ out[t9*4+1] = sum[1]
+					/*line :32:1*/ out[t9*4+2] = sum[2]
+					/*line :32:1*/ out[t9*4+3] = sum[3]
+				}
+				/*line :34:1500*/ break
+			}
+			/*line :196:500*/ if x >= width {
 				break
 			}
-			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :179:1*/ r.CheckHalt()
-				t2 := (z*n+first)*width + x
-				/*line :180:1*/ column := in[t2:]
-				sum := column[0]
-				/*line :183:500*/ for y := 1; y < last-first; y++ {
-					/*line :183:1*/ r.CheckHalt()
-					quernv1 := column[y*width]
-					/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
+			/*line :199:500*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
+				/*line :199:1*/ r.CheckHalt()
+				t11 := (z2*n+first)*width + x
+				/*line :200:1*/ column := in[t11:]
+				sum2 := column[0]
+				/*line :203:500*/ for y2 := 1; y2 < last-first; y2++ {
+					/*line :203:1*/ r.CheckHalt()
+					quernv12 := column[y2*width]
+					/*line operator.go:141*/ sum2 = extremeInteger[T](sum2, quernv12, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
+				/*line quern.dev/algo/internal/template/reduce.go:206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:5245:1*/
+	} /*line quern_gen.go:5253:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -5256,21 +5264,21 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 		quernRow1ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, counts, vs, base, group, out, ends, in, quernbound0)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
 				quernRow4ExtremeIntegerReduceRows[T](r, counts, vs, others, d, group, start, quernbound0)
 			}
-			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
+			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :250:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:5273:1*/
+		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:5281:1*/
 }
 
 //go:noinline
@@ -5283,31 +5291,31 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
-		/*line :199:1*/ first := 0
+		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
+		/*line :219:1*/ first := 0
 		last := 0
-		/*line :200:500*/ if segment < len(out) {
+		/*line :220:500*/ if segment < len(out) {
 			first = int(ends[segment])
-			/*line :201:1*/ last = int(ends[segment+1])
+			/*line :221:1*/ last = int(ends[segment+1])
 		}
-//line :203:500
+//line :223:500
 		var sum T
-		/*line :204:500*/ if first+lane < last {
+		/*line :224:500*/ if first+lane < last {
 			sum = in[first+lane]
-			/*line :206:500*/ for j := first + lane + group; j < last; j += group {
-				/*line :206:1*/ r.CheckHalt()
+			/*line :226:500*/ for j := first + lane + group; j < last; j += group {
+				/*line :226:1*/ r.CheckHalt()
 				quernv1 := in[j]
 				/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv1, quernbound0)
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ count := min(last-first, group)
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:5310:1*/
+	} /*line quern_gen.go:5318:1*/
 }
 
 //go:noinline
@@ -5323,14 +5331,14 @@ func quernRow5ExtremeIntegerReduceSegments[T int32 | int64 | float32 | float64](
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:5333:1*/
+	} /*line quern_gen.go:5341:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -5455,7 +5463,7 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				/*line :416:1*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:5458:1*/
+	} /*line quern_gen.go:5466:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -5502,7 +5510,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base, part,
 				/*line :271:1*/ sb := b[0]
 				/*line :271:1*/ sc := c[0]
 				/*line :271:1*/ sd := d[0]
-				/*line :272:500*/ for i := 1; i < part; i++ {
+				/*line :272:1000*/ for i := 1; i < part; i++ {
 					quernv1 := a[i]
 					/*line operator.go:141*/ sa = extremeInteger[T](sa, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
@@ -5522,22 +5530,22 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base, part,
 				/*line :275:1*/ before[t28] = sd
 				break
 			}
-			/*line :278:500*/ for k := 0; k < 4; k++ {
+			/*line :278:1000*/ for k := 0; k < 4; k++ {
 				/*line :278:1*/ r.CheckHalt()
 				at2 := (p + k) * part
 				if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:500*/ last := min(at2+part, len(in))
+				/*line :283:1000*/ last := min(at2+part, len(in))
 				sum := in[at2]
 				/*line :285:500*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv15 := in[i2]
 					/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv15, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:5540:1*/
+	} /*line quern_gen.go:5548:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -5573,7 +5581,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:5576:1*/
+	} /*line quern_gen.go:5584:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -5693,7 +5701,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base, part, 
 				}
 			}
 		}
-	} /*line quern_gen.go:5696:1*/
+	} /*line quern_gen.go:5704:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -5741,7 +5749,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base, inner,
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:5744:1*/
+	} /*line quern_gen.go:5752:1*/
 }
 
 func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -5833,7 +5841,7 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5836:1*/
+	} /*line quern_gen.go:5844:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -5858,21 +5866,21 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 		switch {
 //line :130:500
 		default:
-			/*line :240:500*/ if width == 1 {
+			/*line :260:500*/ if width == 1 {
 				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
 				quernRow4ExtremeFloatReduceRows[T](r, actives, vs, others, d, width, start, quernbound0)
 			}
-			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
+			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :250:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:5875:1*/
+		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
+	} /*line quern_gen.go:5883:1*/
 }
 
 //go:noinline
@@ -5936,7 +5944,7 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos, acti
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:5939:1*/
+	} /*line quern_gen.go:5947:1*/
 }
 
 //go:noinline
@@ -5953,11 +5961,11 @@ func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives [
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:5960:1*/
+	} /*line quern_gen.go:5968:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -5965,6 +5973,8 @@ func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
 	dimX := r.BlockDim.X
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
+	size := width % 4
+	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -5973,35 +5983,71 @@ func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
 		first := blockY * part
 		last := min(first+part, n)
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
-			quernRow1ExtremeFloatReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, quernbound0, out, gridY, blockY, width2)
+			quernRow1ExtremeFloatReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, quernbound0, gridY, blockY, out, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base, width, blockZ, gridZ, n int, in []T, first, last int, quernbound0 T, out []T, gridY, blockY, width2 int) {
+func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, size, base, vectors, blockZ, gridZ, n, width int, in []T, first, last int, quernbound0 T, gridY, blockY int, out []T, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:177:500*/ if size == 0 {
+				/*line :179:500*/ if x >= vectors {
+					break
+				}
+				/*line :182:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+					/*line :182:1*/ r.CheckHalt()
+					at := (z*n+first)*vectors + x
+					/*line :20:1*/ v := [4]T{}
+					/*line :22:1*/ v[0] = in[at*4]
+					/*line :22:1*/ v[1] = in[at*4+1]
+					/*line :22:1*/ v[2] = in[at*4+2]
+					/*line :22:1*/ v[3] = in[at*4+3]
+					/*line :184:1*/ sum := v
+					/*line :186:500*/ for y := 1; y < last-first; y++ {
+						/*line :186:1*/ r.CheckHalt()
+						t6 := at + y*vectors
+						/*line :20:1*/ v2 := [4]T{}
+						/*line :22:1*/ v2[0] = in[t6*4]
+						/*line :22:1*/ v2[1] = in[t6*4+1]
+						/*line :22:1*/ v2[2] = in[t6*4+2]
+						/*line :22:1*/ v2[3] = in[t6*4+3]
+						/*line :188:500*/ for k := 0; k < 4; k++ {
+							quernv0 := sum[k]
+							/*line :189:1*/ quernv1 := v2[k]
+							/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
+							/*line quern.dev/algo/internal/template/reduce.go:189*/ sum[k] = result
+						}
+					}
+					t9 := (z*gridY+blockY)*vectors + x
+					/*line :32:1*/ out[t9*4] = sum[0]
+					/*line :32:1*/ out[t9*4+1] = sum[1]
+					/*line :32:1*/ out[t9*4+2] = sum[2]
+					/*line :32:1*/ out[t9*4+3] = sum[3]
+				}
+				/*line :34:1500*/ break
+			}
+			/*line :196:500*/ if x >= width {
 				break
 			}
-			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :179:1*/ r.CheckHalt()
-				t2 := (z*n+first)*width + x
-				/*line :180:1*/ column := in[t2:]
-				sum := column[0]
-				/*line :183:500*/ for y := 1; y < last-first; y++ {
-					/*line :183:1*/ r.CheckHalt()
-					quernv1 := column[y*width]
-					/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
+			/*line :199:500*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
+				/*line :199:1*/ r.CheckHalt()
+				t11 := (z2*n+first)*width + x
+				/*line :200:1*/ column := in[t11:]
+				sum2 := column[0]
+				/*line :203:500*/ for y2 := 1; y2 < last-first; y2++ {
+					/*line :203:1*/ r.CheckHalt()
+					quernv12 := column[y2*width]
+					/*line operator.go:146*/ sum2 = extremeFloat[T](sum2, quernv12, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
+				/*line quern.dev/algo/internal/template/reduce.go:206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:6004:1*/
+	} /*line quern_gen.go:6050:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -6015,21 +6061,21 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 		quernRow1ExtremeFloatReduceSegments[T](r, segments, firsts, lasts, counts, vs, base, group, out, ends, in, quernbound0)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
 				quernRow4ExtremeFloatReduceRows[T](r, counts, vs, others, d, group, start, quernbound0)
 			}
-			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
+			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :250:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:6032:1*/
+		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:6078:1*/
 }
 
 //go:noinline
@@ -6042,31 +6088,31 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
-		/*line :199:1*/ first := 0
+		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
+		/*line :219:1*/ first := 0
 		last := 0
-		/*line :200:500*/ if segment < len(out) {
+		/*line :220:500*/ if segment < len(out) {
 			first = int(ends[segment])
-			/*line :201:1*/ last = int(ends[segment+1])
+			/*line :221:1*/ last = int(ends[segment+1])
 		}
-//line :203:500
+//line :223:500
 		var sum T
-		/*line :204:500*/ if first+lane < last {
+		/*line :224:500*/ if first+lane < last {
 			sum = in[first+lane]
-			/*line :206:500*/ for j := first + lane + group; j < last; j += group {
-				/*line :206:1*/ r.CheckHalt()
+			/*line :226:500*/ for j := first + lane + group; j < last; j += group {
+				/*line :226:1*/ r.CheckHalt()
 				quernv1 := in[j]
 				/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv1, quernbound0)
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ count := min(last-first, group)
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6069:1*/
+	} /*line quern_gen.go:6115:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -6191,7 +6237,7 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				/*line :416:1*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:6194:1*/
+	} /*line quern_gen.go:6240:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -6238,7 +6284,7 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base, par
 				/*line :271:1*/ sb := b[0]
 				/*line :271:1*/ sc := c[0]
 				/*line :271:1*/ sd := d[0]
-				/*line :272:500*/ for i := 1; i < part; i++ {
+				/*line :272:1000*/ for i := 1; i < part; i++ {
 					quernv1 := a[i]
 					/*line operator.go:146*/ sa = extremeFloat[T](sa, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
@@ -6258,22 +6304,22 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base, par
 				/*line :275:1*/ before[t28] = sd
 				break
 			}
-			/*line :278:500*/ for k := 0; k < 4; k++ {
+			/*line :278:1000*/ for k := 0; k < 4; k++ {
 				/*line :278:1*/ r.CheckHalt()
 				at2 := (p + k) * part
 				if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:500*/ last := min(at2+part, len(in))
+				/*line :283:1000*/ last := min(at2+part, len(in))
 				sum := in[at2]
 				/*line :285:500*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv15 := in[i2]
 					/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv15, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
+				/*line quern.dev/algo/internal/template/scan.go:288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:6276:1*/
+	} /*line quern_gen.go:6322:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -6309,7 +6355,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:6312:1*/
+	} /*line quern_gen.go:6358:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -6429,7 +6475,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base, part
 				}
 			}
 		}
-	} /*line quern_gen.go:6432:1*/
+	} /*line quern_gen.go:6478:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -6477,7 +6523,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base, inne
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:6480:1*/
+	} /*line quern_gen.go:6526:1*/
 }
 
 func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6570,7 +6616,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6573:1*/
+	} /*line quern_gen.go:6619:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6595,21 +6641,21 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 		switch {
 //line :130:500
 		default:
-			/*line :240:500*/ if width == 1 {
+			/*line :260:500*/ if width == 1 {
 				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
 				quernRow4AddReduceRows[T](r, actives, vs, others, d, width, start)
 			}
-			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
+			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :250:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:6612:1*/
+		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
+	} /*line quern_gen.go:6658:1*/
 }
 
 //go:noinline
@@ -6673,7 +6719,7 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:6676:1*/
+	} /*line quern_gen.go:6722:1*/
 }
 
 //go:noinline
@@ -6690,11 +6736,11 @@ func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, ac
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:6697:1*/
+	} /*line quern_gen.go:6743:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6702,6 +6748,8 @@ func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run)
 	dimX := r.BlockDim.X
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
+	size := width % 4
+	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -6710,35 +6758,71 @@ func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run)
 		first := blockY * part
 		last := min(first+part, n)
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
-			quernRow1AddReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, out, gridY, blockY, width2)
+			quernRow1AddReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, gridY, blockY, out, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, base, width, blockZ, gridZ, n int, in []T, first, last int, out []T, gridY, blockY, width2 int) {
+func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, size, base, vectors, blockZ, gridZ, n, width int, in []T, first, last, gridY, blockY int, out []T, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:177:500*/ if size == 0 {
+				/*line :179:500*/ if x >= vectors {
+					break
+				}
+				/*line :182:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+					/*line :182:1*/ r.CheckHalt()
+					at := (z*n+first)*vectors + x
+					/*line :20:1*/ v := [4]T{}
+					/*line :22:1*/ v[0] = in[at*4]
+					/*line :22:1*/ v[1] = in[at*4+1]
+					/*line :22:1*/ v[2] = in[at*4+2]
+					/*line :22:1*/ v[3] = in[at*4+3]
+					/*line :184:1*/ sum := v
+					/*line :186:500*/ for y := 1; y < last-first; y++ {
+						/*line :186:1*/ r.CheckHalt()
+						t6 := at + y*vectors
+						/*line :20:1*/ v2 := [4]T{}
+						/*line :22:1*/ v2[0] = in[t6*4]
+						/*line :22:1*/ v2[1] = in[t6*4+1]
+						/*line :22:1*/ v2[2] = in[t6*4+2]
+						/*line :22:1*/ v2[3] = in[t6*4+3]
+						/*line :188:500*/ for k := 0; k < 4; k++ {
+							t8 := sum[k]
+							/*line :189:1*/ t9 := v2[k]
+							/*line :189:1*/ result0 := add[T](t8, t9)
+							/*line :189:1*/ sum[k] = result0
+						}
+					}
+					/*line :192:500*/ t12 := (z*gridY+blockY)*vectors + x
+					/*line :32:1*/ out[t12*4] = sum[0]
+					/*line :32:1*/ out[t12*4+1] = sum[1]
+					/*line :32:1*/ out[t12*4+2] = sum[2]
+					/*line :32:1*/ out[t12*4+3] = sum[3]
+				}
+				/*line :34:1500*/ break
+			}
+			/*line :196:500*/ if x >= width {
 				break
 			}
-			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :179:1*/ r.CheckHalt()
-				t2 := (z*n+first)*width + x
-				/*line :180:1*/ column := in[t2:]
-				sum := column[0]
-				/*line :183:500*/ for y := 1; y < last-first; y++ {
-					/*line :183:1*/ r.CheckHalt()
-					t4 := column[y*width]
-					/*line :184:1*/ sum = add[T](sum, t4)
+			/*line :199:500*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
+				/*line :199:1*/ r.CheckHalt()
+				t14 := (z2*n+first)*width + x
+				/*line :200:1*/ column := in[t14:]
+				sum2 := column[0]
+				/*line :203:500*/ for y2 := 1; y2 < last-first; y2++ {
+					/*line :203:1*/ r.CheckHalt()
+					t16 := column[y2*width]
+					/*line :204:1*/ sum2 = add[T](sum2, t16)
 				}
-				/*line :186:500*/ out[(z*gridY+blockY)*width+x] = sum
+				/*line :206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:6741:1*/
+	} /*line quern_gen.go:6825:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6752,21 +6836,21 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		quernRow1AddReduceSegments[T](r, segments, firsts, lasts, counts, vs, base, group, out, ends, in)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
 				quernRow4AddReduceRows[T](r, counts, vs, others, d, group, start)
 			}
-			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
+			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :250:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:6769:1*/
+		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:6853:1*/
 }
 
 //go:noinline
@@ -6779,31 +6863,31 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
-		/*line :199:1*/ first := 0
+		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
+		/*line :219:1*/ first := 0
 		last := 0
-		/*line :200:500*/ if segment < len(out) {
+		/*line :220:500*/ if segment < len(out) {
 			first = int(ends[segment])
-			/*line :201:1*/ last = int(ends[segment+1])
+			/*line :221:1*/ last = int(ends[segment+1])
 		}
-//line :203:500
+//line :223:500
 		var sum T
-		/*line :204:500*/ if first+lane < last {
+		/*line :224:500*/ if first+lane < last {
 			sum = in[first+lane]
-			/*line :206:500*/ for j := first + lane + group; j < last; j += group {
-				/*line :206:1*/ r.CheckHalt()
+			/*line :226:500*/ for j := first + lane + group; j < last; j += group {
+				/*line :226:1*/ r.CheckHalt()
 				t4 := in[j]
-				/*line :207:1*/ sum = add[T](sum, t4)
+				/*line :227:1*/ sum = add[T](sum, t4)
 			}
 		}
-		/*line :210:500*/ count := min(last-first, group)
+		/*line :230:500*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6806:1*/
+	} /*line quern_gen.go:6890:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6928,7 +7012,7 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:6931:1*/
+	} /*line quern_gen.go:7015:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6975,7 +7059,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 				/*line :271:1*/ sb := b[0]
 				/*line :271:1*/ sc := c[0]
 				/*line :271:1*/ sd := d[0]
-				/*line :272:500*/ for i := 1; i < part; i++ {
+				/*line :272:1000*/ for i := 1; i < part; i++ {
 					t18 := a[i]
 					/*line :273:1*/ sa = add[T](sa, t18)
 					/*line :273:1*/ t22 := b[i]
@@ -6995,13 +7079,13 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 				/*line :275:1*/ before[t40] = sd
 				break
 			}
-			/*line :278:500*/ for k := 0; k < 4; k++ {
+			/*line :278:1000*/ for k := 0; k < 4; k++ {
 				/*line :278:1*/ r.CheckHalt()
 				at2 := (p + k) * part
 				if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:500*/ last := min(at2+part, len(in))
+				/*line :283:1000*/ last := min(at2+part, len(in))
 				sum := in[at2]
 				/*line :285:500*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t46 := in[i2]
@@ -7010,7 +7094,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7013:1*/
+	} /*line quern_gen.go:7097:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7046,7 +7130,7 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7049:1*/
+	} /*line quern_gen.go:7133:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7166,7 +7250,7 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 				}
 			}
 		}
-	} /*line quern_gen.go:7169:1*/
+	} /*line quern_gen.go:7253:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7214,7 +7298,7 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7217:1*/
+	} /*line quern_gen.go:7301:1*/
 }
 
 func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7307,7 +7391,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7310:1*/
+	} /*line quern_gen.go:7394:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7332,21 +7416,21 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		switch {
 //line :130:500
 		default:
-			/*line :240:500*/ if width == 1 {
+			/*line :260:500*/ if width == 1 {
 				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
 				quernRow4MultiplyReduceRows[T](r, actives, vs, others, d, width, start)
 			}
-			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
+			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :250:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:7349:1*/
+		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
+	} /*line quern_gen.go:7433:1*/
 }
 
 //go:noinline
@@ -7410,7 +7494,7 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:7413:1*/
+	} /*line quern_gen.go:7497:1*/
 }
 
 //go:noinline
@@ -7427,11 +7511,11 @@ func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < active && lane2&start == 0 {
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7434:1*/
+	} /*line quern_gen.go:7518:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7439,6 +7523,8 @@ func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 	dimX := r.BlockDim.X
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
+	size := width % 4
+	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -7447,35 +7533,71 @@ func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 		first := blockY * part
 		last := min(first+part, n)
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
-			quernRow1MultiplyReduceColumns[T](r, base, width, blockZ, gridZ, n, in, first, last, out, gridY, blockY, width2)
+			quernRow1MultiplyReduceColumns[T](r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, gridY, blockY, out, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, base, width, blockZ, gridZ, n int, in []T, first, last int, out []T, gridY, blockY, width2 int) {
+func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run, size, base, vectors, blockZ, gridZ, n, width int, in []T, first, last, gridY, blockY int, out []T, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:177:500*/ if size == 0 {
+				/*line :179:500*/ if x >= vectors {
+					break
+				}
+				/*line :182:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+					/*line :182:1*/ r.CheckHalt()
+					at := (z*n+first)*vectors + x
+					/*line :20:1*/ v := [4]T{}
+					/*line :22:1*/ v[0] = in[at*4]
+					/*line :22:1*/ v[1] = in[at*4+1]
+					/*line :22:1*/ v[2] = in[at*4+2]
+					/*line :22:1*/ v[3] = in[at*4+3]
+					/*line :184:1*/ sum := v
+					/*line :186:500*/ for y := 1; y < last-first; y++ {
+						/*line :186:1*/ r.CheckHalt()
+						t6 := at + y*vectors
+						/*line :20:1*/ v2 := [4]T{}
+						/*line :22:1*/ v2[0] = in[t6*4]
+						/*line :22:1*/ v2[1] = in[t6*4+1]
+						/*line :22:1*/ v2[2] = in[t6*4+2]
+						/*line :22:1*/ v2[3] = in[t6*4+3]
+						/*line :188:500*/ for k := 0; k < 4; k++ {
+							t8 := sum[k]
+							/*line :189:1*/ t9 := v2[k]
+							/*line :189:1*/ result0 := multiply[T](t8, t9)
+							/*line :189:1*/ sum[k] = result0
+						}
+					}
+					/*line :192:500*/ t12 := (z*gridY+blockY)*vectors + x
+					/*line :32:1*/ out[t12*4] = sum[0]
+					/*line :32:1*/ out[t12*4+1] = sum[1]
+					/*line :32:1*/ out[t12*4+2] = sum[2]
+					/*line :32:1*/ out[t12*4+3] = sum[3]
+				}
+				/*line :34:1500*/ break
+			}
+			/*line :196:500*/ if x >= width {
 				break
 			}
-			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :179:1*/ r.CheckHalt()
-				t2 := (z*n+first)*width + x
-				/*line :180:1*/ column := in[t2:]
-				sum := column[0]
-				/*line :183:500*/ for y := 1; y < last-first; y++ {
-					/*line :183:1*/ r.CheckHalt()
-					t4 := column[y*width]
-					/*line :184:1*/ sum = multiply[T](sum, t4)
+			/*line :199:500*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
+				/*line :199:1*/ r.CheckHalt()
+				t14 := (z2*n+first)*width + x
+				/*line :200:1*/ column := in[t14:]
+				sum2 := column[0]
+				/*line :203:500*/ for y2 := 1; y2 < last-first; y2++ {
+					/*line :203:1*/ r.CheckHalt()
+					t16 := column[y2*width]
+					/*line :204:1*/ sum2 = multiply[T](sum2, t16)
 				}
-				/*line :186:500*/ out[(z*gridY+blockY)*width+x] = sum
+				/*line :206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:7478:1*/
+	} /*line quern_gen.go:7600:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7489,21 +7611,21 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		quernRow1MultiplyReduceSegments[T](r, segments, firsts, lasts, counts, vs, base, group, out, ends, in)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				quernRow3ExtremeIntegerReduceRows[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
 				quernRow4MultiplyReduceRows[T](r, counts, vs, others, d, group, start)
 			}
-			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
+			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
-		/*line :250:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:7506:1*/
+		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:7628:1*/
 }
 
 //go:noinline
@@ -7516,31 +7638,31 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
-		/*line :199:1*/ first := 0
+		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host.Div(base+threadX, group)
+		/*line :219:1*/ first := 0
 		last := 0
-		/*line :200:500*/ if segment < len(out) {
+		/*line :220:500*/ if segment < len(out) {
 			first = int(ends[segment])
-			/*line :201:1*/ last = int(ends[segment+1])
+			/*line :221:1*/ last = int(ends[segment+1])
 		}
-//line :203:500
+//line :223:500
 		var sum T
-		/*line :204:500*/ if first+lane < last {
+		/*line :224:500*/ if first+lane < last {
 			sum = in[first+lane]
-			/*line :206:500*/ for j := first + lane + group; j < last; j += group {
-				/*line :206:1*/ r.CheckHalt()
+			/*line :226:500*/ for j := first + lane + group; j < last; j += group {
+				/*line :226:1*/ r.CheckHalt()
 				t4 := in[j]
-				/*line :207:1*/ sum = multiply[T](sum, t4)
+				/*line :227:1*/ sum = multiply[T](sum, t4)
 			}
 		}
-		/*line :210:500*/ count := min(last-first, group)
+		/*line :230:500*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7543:1*/
+	} /*line quern_gen.go:7665:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7665,7 +7787,7 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:7668:1*/
+	} /*line quern_gen.go:7790:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7712,7 +7834,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :271:1*/ sb := b[0]
 				/*line :271:1*/ sc := c[0]
 				/*line :271:1*/ sd := d[0]
-				/*line :272:500*/ for i := 1; i < part; i++ {
+				/*line :272:1000*/ for i := 1; i < part; i++ {
 					t18 := a[i]
 					/*line :273:1*/ sa = multiply[T](sa, t18)
 					/*line :273:1*/ t22 := b[i]
@@ -7732,13 +7854,13 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :275:1*/ before[t40] = sd
 				break
 			}
-			/*line :278:500*/ for k := 0; k < 4; k++ {
+			/*line :278:1000*/ for k := 0; k < 4; k++ {
 				/*line :278:1*/ r.CheckHalt()
 				at2 := (p + k) * part
 				if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:500*/ last := min(at2+part, len(in))
+				/*line :283:1000*/ last := min(at2+part, len(in))
 				sum := in[at2]
 				/*line :285:500*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t46 := in[i2]
@@ -7747,7 +7869,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7750:1*/
+	} /*line quern_gen.go:7872:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7783,7 +7905,7 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7786:1*/
+	} /*line quern_gen.go:7908:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7903,7 +8025,7 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:7906:1*/
+	} /*line quern_gen.go:8028:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7951,7 +8073,7 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7954:1*/
+	} /*line quern_gen.go:8076:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -7992,11 +8114,10 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, pa
 				At int
 			}
 			switch {
-//line :225:500
 			default:
 				/*line :32:500*/ p2 := min(first, last-1)
 				/*line :33:500*/ if len(at) > 0 {
-					/*line :34:1500*/ lo2 = struct {
+					/*line :34:2000*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
@@ -8104,8 +8225,8 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, pa
 				step = 2
 			}
 			/*line :190:500*/ t23 := lo + step*p
-			/*line :196:500*/ if value {
-				/*line :199:500*/ if len(out) > 0 {
+			/*line :196:1000*/ if value {
+				/*line :199:1000*/ if len(out) > 0 {
 					out[t23] = lo2.V
 				}
 				/*line :202:500*/ if len(outAt) > 0 {
@@ -8113,8 +8234,8 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, pa
 				}
 			}
 			/*line :191:500*/ t7 := hi + step*p
-			/*line :196:500*/ if value2 {
-				/*line :199:500*/ if len(out) > 0 {
+			/*line :196:1000*/ if value2 {
+				/*line :199:1000*/ if len(out) > 0 {
 					out[t7] = hi2.V
 				}
 				/*line :202:500*/ if len(outAt) > 0 {
@@ -8122,7 +8243,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:8125:1*/
+	} /*line quern_gen.go:8246:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
@@ -8161,25 +8282,25 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 		/*line :49:1500*/ switch {
 //line :50:500
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group2 == 1 {
 				quernRow3OrderedIntegersExtremeLines[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				quernRow4OrderedIntegersExtremeLines[T](r, vs, shuffleDowns, givens)
-				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :264:1*/ host.ShuffleDown(shuffleDowns2, givens, d)
 				quernRow5OrderedIntegersExtremeLines[T](r, vs, shuffleDowns, shuffleDowns2, givens2)
 				host.ShuffleDown(shuffleDowns3, givens2, d)
 				start2 := 2*d - 1
 				quernRow6OrderedIntegersExtremeLines[T](r, counts, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 			}
-			/*line :250:500*/ quernRow7OrderedIntegersExtremeLines[T](r, vs, results)
+			/*line :270:500*/ quernRow7OrderedIntegersExtremeLines[T](r, vs, results)
 		}
-		/*line :252:500*/ start3 := count * l.Parts
+		/*line :272:500*/ start3 := count * l.Parts
 		quernRow8OrderedIntegersExtremeLines[T](r, ps, results, c, l, base, start3, out)
-	} /*line quern_gen.go:8182:1*/
+	} /*line quern_gen.go:8303:1*/
 }
 
 //go:noinline
@@ -8247,7 +8368,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []que
 			}
 		}
 		bestRow[threadX] = best
-	} /*line quern_gen.go:8250:1*/
+	} /*line quern_gen.go:8371:1*/
 }
 
 //go:noinline
@@ -8276,7 +8397,7 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:8279:1*/
+	} /*line quern_gen.go:8400:1*/
 }
 
 //go:noinline
@@ -8292,7 +8413,7 @@ func quernRow3OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		V  T
 		At int
 	})(results)
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8295:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8416:1*/
 }
 
 //go:noinline
@@ -8311,7 +8432,7 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 	givenRow := (*[256]T)(givens)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v2 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := struct {
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := struct {
 			V  T
 			At int
 		}{}
@@ -8336,23 +8457,22 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 				V  T
 				At int
 			}{}
-			/*line :269:500*/ given := v2.V
+			given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-//line :273:500
 		{
 			threadX := threadX + 3
 			v2 := vRow[threadX]
-			/*line :276:500*/ shuffleDown := struct {
+			shuffleDown := struct {
 				V  T
 				At int
 			}{}
-			/*line :280:500*/ given := v2.V
+			/*line :300:500*/ given := v2.V
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:8355:1*/
+	} /*line quern_gen.go:8475:1*/
 }
 
 //go:noinline
@@ -8374,7 +8494,7 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		v2 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.V = shuffleDown2
 		given2 := v2.At
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -8408,7 +8528,7 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:8411:1*/
+	} /*line quern_gen.go:8531:1*/
 }
 
 //go:noinline
@@ -8433,7 +8553,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.At = shuffleDown3
 		if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
 			var result struct {
 				V  T
@@ -8501,11 +8621,11 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 				}
 				/*line quern.dev/algo/internal/template/lines.go:82*/ result = result4
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v2 = result
+			/*line quern.dev/algo/internal/template/reduce.go:266*/ v2 = result
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:8508:1*/
+	} /*line quern_gen.go:8628:1*/
 }
 
 //go:noinline
@@ -8521,7 +8641,7 @@ func quernRow7OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		V  T
 		At int
 	})(results)
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8524:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269:500*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8644:1*/
 }
 
 //go:noinline
@@ -8542,7 +8662,7 @@ func quernRow8OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		/*line :84:500*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:8545:1*/
+	} /*line quern_gen.go:8665:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -8723,7 +8843,7 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:8726:1*/
+	} /*line quern_gen.go:8846:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -8917,7 +9037,7 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:8920:1*/
+	} /*line quern_gen.go:9040:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -8957,7 +9077,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base, part
 					/*line order.go:111*/ result := orderedIntegers[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32*/ if result {
 						hi = m
-//line :34:2000
+//line :34:2500
 					} else {
 						lo = m + 1
 					}
@@ -9019,7 +9139,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base, part
 				/*line order.go:111*/ result3 := orderedIntegers[T](quernv02, quernv12, quernbound0)
 				/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 					hi2 = m3
-//line :34:2000
+//line :34:2500
 				} else {
 					lo2 = m3 + 1
 				}
@@ -9054,7 +9174,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base, part
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:9057:1*/
+	} /*line quern_gen.go:9177:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -9094,7 +9214,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base, 
 					/*line order.go:111*/ result := orderedIntegers[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32*/ if result {
 						hi = m
-//line :34:2000
+//line :34:2500
 					} else {
 						lo = m + 1
 					}
@@ -9160,7 +9280,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base, 
 				/*line order.go:111*/ result3 := orderedIntegers[T](quernv02, quernv12, quernbound0)
 				/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 					hi2 = m3
-//line :34:2000
+//line :34:2500
 				} else {
 					lo2 = m3 + 1
 				}
@@ -9199,7 +9319,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base, 
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:9202:1*/
+	} /*line quern_gen.go:9322:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -9312,7 +9432,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				/*line :506:500*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:9315:1*/
+	} /*line quern_gen.go:9435:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -9363,7 +9483,7 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:9366:1*/
+	} /*line quern_gen.go:9486:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -9419,7 +9539,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 					/*line order.go:111*/ result3 := orderedIntegers[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 						hi = m
-//line :34:2000
+//line :34:2500
 					} else {
 						lo = m + 1
 					}
@@ -9507,7 +9627,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 					/*line order.go:111*/ result9 := orderedIntegers[T](quernv04, quernv13, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32*/ if result9 {
 						hi5 = m5
-//line :34:2000
+//line :34:2500
 					} else {
 						lo5 = m5 + 1
 					}
@@ -9585,7 +9705,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 			/*line :218:500*/ for i2 < result7 && j2 < result8 {
 				/*line :218:1*/ r.CheckHalt()
 				t1 := min(min(result7-i2, result8-j2), 4096)
-				/*line :220:500*/ for i3 := 0; i3 < t1; i3++ {
+				/*line :220:1000*/ for i3 := 0; i3 < t1; i3++ {
 					/*line :220:1*/ x3 := a_[i2]
 					/*line :220:1*/ y := b_[j2]
 					/*line :50:1*/ t2 := endB
@@ -9623,7 +9743,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 						i2++
 						y = x3
 					}
-					/*line :226:500*/ if fromB3 {
+					/*line :226:1000*/ if fromB3 {
 						j2++
 					}
 					/*line :229:500*/ if keep {
@@ -9640,11 +9760,11 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 					/*line :239:500*/ if launch == 2 {
 						out[n2] = a_[i2]
 					}
-					/*line :242:1000*/ n2++
+					/*line :242:500*/ n2++
 				}
 			}
-			/*line :245:1000*/ if operation&2 != 0 {
-				/*line :246:1000*/ for ; j2 < result8; j2++ {
+			/*line :245:500*/ if operation&2 != 0 {
+				/*line :246:500*/ for ; j2 < result8; j2++ {
 					/*line :246:1*/ r.CheckHalt()
 					/*line :247:500*/ if launch == 2 {
 						out[n2] = b_[j2]
@@ -9652,11 +9772,11 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 					/*line :250:1000*/ n2++
 				}
 			}
-			/*line :253:1000*/ if launch == 0 {
+			/*line :253:500*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:9659:1*/
+	} /*line quern_gen.go:9779:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -9697,11 +9817,10 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, 
 				At int
 			}
 			switch {
-//line :225:500
 			default:
 				/*line :32:500*/ p2 := min(first, last-1)
 				/*line :33:500*/ if len(at) > 0 {
-					/*line :34:1500*/ lo2 = struct {
+					/*line :34:2000*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
@@ -9809,8 +9928,8 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, 
 				step = 2
 			}
 			/*line :190:500*/ t23 := lo + step*p
-			/*line :196:500*/ if value {
-				/*line :199:500*/ if len(out) > 0 {
+			/*line :196:1000*/ if value {
+				/*line :199:1000*/ if len(out) > 0 {
 					out[t23] = lo2.V
 				}
 				/*line :202:500*/ if len(outAt) > 0 {
@@ -9818,8 +9937,8 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, 
 				}
 			}
 			/*line :191:500*/ t7 := hi + step*p
-			/*line :196:500*/ if value2 {
-				/*line :199:500*/ if len(out) > 0 {
+			/*line :196:1000*/ if value2 {
+				/*line :199:1000*/ if len(out) > 0 {
 					out[t7] = hi2.V
 				}
 				/*line :202:500*/ if len(outAt) > 0 {
@@ -9827,7 +9946,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, 
 				}
 			}
 		}
-	} /*line quern_gen.go:9830:1*/
+	} /*line quern_gen.go:9949:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
@@ -9866,25 +9985,25 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 		/*line :49:1500*/ switch {
 //line :50:500
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group2 == 1 {
 				quernRow3OrderedIntegersExtremeLines[T](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				quernRow4OrderedIntegersExtremeLines[T](r, vs, shuffleDowns, givens)
-				/*line :244:1*/ host.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :264:1*/ host.ShuffleDown(shuffleDowns2, givens, d)
 				quernRow5OrderedIntegersExtremeLines[T](r, vs, shuffleDowns, shuffleDowns2, givens2)
 				host.ShuffleDown(shuffleDowns3, givens2, d)
 				start2 := 2*d - 1
 				quernRow6OrderedFloatsExtremeLines[T](r, counts, vs, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 			}
-			/*line :250:500*/ quernRow7OrderedIntegersExtremeLines[T](r, vs, results)
+			/*line :270:500*/ quernRow7OrderedIntegersExtremeLines[T](r, vs, results)
 		}
-		/*line :252:500*/ start3 := count * l.Parts
+		/*line :272:500*/ start3 := count * l.Parts
 		quernRow8OrderedIntegersExtremeLines[T](r, ps, results, c, l, base, start3, out)
-	} /*line quern_gen.go:9887:1*/
+	} /*line quern_gen.go:10006:1*/
 }
 
 //go:noinline
@@ -9952,7 +10071,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []q
 			}
 		}
 		bestRow[threadX] = best
-	} /*line quern_gen.go:9955:1*/
+	} /*line quern_gen.go:10074:1*/
 }
 
 //go:noinline
@@ -9977,7 +10096,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.At = shuffleDown3
 		if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
 			var result struct {
 				V  T
@@ -10045,11 +10164,11 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 				}
 				/*line quern.dev/algo/internal/template/lines.go:82*/ result = result4
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:246*/ v2 = result
+			/*line quern.dev/algo/internal/template/reduce.go:266*/ v2 = result
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:10052:1*/
+	} /*line quern_gen.go:10171:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -10230,7 +10349,7 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:10233:1*/
+	} /*line quern_gen.go:10352:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -10424,7 +10543,7 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:10427:1*/
+	} /*line quern_gen.go:10546:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -10464,7 +10583,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base, pa
 					/*line order.go:123*/ result := orderedFloats[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32*/ if result {
 						hi = m
-//line :34:2000
+//line :34:2500
 					} else {
 						lo = m + 1
 					}
@@ -10526,7 +10645,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base, pa
 				/*line order.go:123*/ result3 := orderedFloats[T](quernv02, quernv12, quernbound0)
 				/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 					hi2 = m3
-//line :34:2000
+//line :34:2500
 				} else {
 					lo2 = m3 + 1
 				}
@@ -10561,7 +10680,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base, pa
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:10564:1*/
+	} /*line quern_gen.go:10683:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -10601,7 +10720,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 					/*line order.go:123*/ result := orderedFloats[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32*/ if result {
 						hi = m
-//line :34:2000
+//line :34:2500
 					} else {
 						lo = m + 1
 					}
@@ -10667,7 +10786,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line order.go:123*/ result3 := orderedFloats[T](quernv02, quernv12, quernbound0)
 				/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 					hi2 = m3
-//line :34:2000
+//line :34:2500
 				} else {
 					lo2 = m3 + 1
 				}
@@ -10706,7 +10825,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:10709:1*/
+	} /*line quern_gen.go:10828:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -10819,7 +10938,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				/*line :506:500*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:10822:1*/
+	} /*line quern_gen.go:10941:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -10870,7 +10989,7 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:10873:1*/
+	} /*line quern_gen.go:10992:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -10926,7 +11045,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 					/*line order.go:123*/ result3 := orderedFloats[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32*/ if result3 {
 						hi = m
-//line :34:2000
+//line :34:2500
 					} else {
 						lo = m + 1
 					}
@@ -11014,7 +11133,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 					/*line order.go:123*/ result9 := orderedFloats[T](quernv04, quernv13, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32*/ if result9 {
 						hi5 = m5
-//line :34:2000
+//line :34:2500
 					} else {
 						lo5 = m5 + 1
 					}
@@ -11092,7 +11211,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 			/*line :218:500*/ for i2 < result7 && j2 < result8 {
 				/*line :218:1*/ r.CheckHalt()
 				t1 := min(min(result7-i2, result8-j2), 4096)
-				/*line :220:500*/ for i3 := 0; i3 < t1; i3++ {
+				/*line :220:1000*/ for i3 := 0; i3 < t1; i3++ {
 					/*line :220:1*/ x3 := a_[i2]
 					/*line :220:1*/ y := b_[j2]
 					/*line :50:1*/ t2 := endB
@@ -11130,7 +11249,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 						i2++
 						y = x3
 					}
-					/*line :226:500*/ if fromB3 {
+					/*line :226:1000*/ if fromB3 {
 						j2++
 					}
 					/*line :229:500*/ if keep {
@@ -11147,11 +11266,11 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 					/*line :239:500*/ if launch == 2 {
 						out[n2] = a_[i2]
 					}
-					/*line :242:1000*/ n2++
+					/*line :242:500*/ n2++
 				}
 			}
-			/*line :245:1000*/ if operation&2 != 0 {
-				/*line :246:1000*/ for ; j2 < result8; j2++ {
+			/*line :245:500*/ if operation&2 != 0 {
+				/*line :246:500*/ for ; j2 < result8; j2++ {
 					/*line :246:1*/ r.CheckHalt()
 					/*line :247:500*/ if launch == 2 {
 						out[n2] = b_[j2]
@@ -11159,11 +11278,11 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 					/*line :250:1000*/ n2++
 				}
 			}
-			/*line :253:1000*/ if launch == 0 {
+			/*line :253:500*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:11166:1*/
+	} /*line quern_gen.go:11285:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11188,7 +11307,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/runs.go:223*/ if launch == 1 {
-				/*line :224:500*/ if p > 0 {
+				/*line :224:1000*/ if p > 0 {
 					break
 				}
 				/*line :227:500*/ all := quernStruct3{}
@@ -11202,7 +11321,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 					} else {
 						/*line :21:1000*/ result0 = quernStruct3{N: all.N + own.N, Start: own.Start}
 					}
-					/*line :231:1000*/ all = result0
+					/*line :231:500*/ all = result0
 				}
 				/*line :233:1000*/ if len(count) > 0 {
 					count[0] = int(all.N)
@@ -11212,11 +11331,11 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			/*line :239:1000*/ if p >= len(sums) || first >= len(in) {
 				break
 			}
-			/*line :242:1500*/ so := quernStruct3{}
-			/*line :243:1000*/ if launch == 2 {
+			/*line :242:1000*/ so := quernStruct3{}
+			/*line :243:500*/ if launch == 2 {
 				so = quernStruct3{N: sums[p][0], Start: sums[p][1]}
 			}
-			/*line :246:1500*/ x := in[first:t5]
+			/*line :246:1000*/ x := in[first:t5]
 			prior := in[max(first-1, 0)]
 			begins := first == 0
 			/*line :249:500*/ for from := 0; from < len(x); from += 4096 {
@@ -11230,10 +11349,10 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 						/*line :253:1*/ result02 := same[T](prior, v)
 						t10 = !result02
 					}
-					/*line :256:1000*/ begins = t10
+					/*line :256:500*/ begins = t10
 					/*line :254:1000*/ if begins {
-						/*line :255:1000*/ if launch == 2 {
-							/*line :256:1000*/ if len(values) > 0 {
+						/*line :255:500*/ if launch == 2 {
+							/*line :256:500*/ if len(values) > 0 {
 								values[so.N] = v
 							}
 							/*line :259:500*/ if len(lengths) > 0 && so.N > 0 {
@@ -11242,13 +11361,13 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 						}
 						/*line :263:1000*/ so = quernStruct3{N: so.N + 1, Start: uint32(i2)}
 					}
-					/*line :265:500*/ if launch == 2 && len(heads) > 0 {
+					/*line :265:1000*/ if launch == 2 && len(heads) > 0 {
 						heads[i2] = 0
 						/*line :267:500*/ if begins {
 							heads[i2] = 1
 						}
 					}
-					begins = false
+					/*line :271:500*/ begins = false
 					prior = v
 				}
 			}
@@ -11256,10 +11375,10 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 				sums[p] = [2]uint32{so.N, so.Start}
 //line :277:500
 			} else if len(lengths) > 0 && first+len(x) == len(in) {
-				/*line :278:1000*/ lengths[so.N-1] = len(in) - int(so.Start)
+				/*line :278:1500*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:11262:1*/
+	} /*line quern_gen.go:11381:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11289,21 +11408,21 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 		/*line :106:1000*/ switch {
 //line :107:1000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group2 == 1 {
 				quernRow3ExtremeIntegerReduceRows[int](r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			/*line :244:500*/ for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				host.ShuffleDown(others, vs, d)
 				start := 2*d - 1
 				quernRow4NonZeroCountLines(r, vs, others, d, group2, count, start)
 			}
-			/*line :248:500*/ quernRow5ExtremeIntegerReduceRows[int](r, vs, results)
+			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[int](r, vs, results)
 		}
-		/*line :250:500*/ quernRow6NonZeroCountLines(r, ps, results, c, l, base, size2, out)
-	} /*line quern_gen.go:11306:1*/
+		/*line :270:500*/ quernRow6NonZeroCountLines(r, ps, results, c, l, base, size2, out)
+	} /*line quern_gen.go:11425:1*/
 }
 
 //go:noinline
@@ -11346,14 +11465,14 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			}
 		}
 		/*line :104:1000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:11349:1*/
+	} /*line quern_gen.go:11468:1*/
 }
 
 //go:noinline
 func quernRow2NonZeroCountLines(r *host.Run, sums, vs []int) {
 	sumRow := (*[256]int)(sums)
 	vRow := (*[256]int)(vs)
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:11356:1*/
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:11475:1*/
 }
 
 //go:noinline
@@ -11367,11 +11486,11 @@ func quernRow4NonZeroCountLines(r *host.Run, vs, others []int, d, group2, count,
 		v := vRow[threadX]
 		other := otherRow[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:265*/ if lane2+d < count && lane2&start == 0 {
 			/*line quern.dev/algo/internal/template/lines.go:104*/ v += other
 		}
 		/*line :106:1000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11374:1*/
+	} /*line quern_gen.go:11493:1*/
 }
 
 //go:noinline
@@ -11391,7 +11510,7 @@ func quernRow6NonZeroCountLines(r *host.Run, ps []quernStruct2, results []int, c
 				/*line :109:500*/ out[p2.Line] = result
 			}
 		}
-	} /*line quern_gen.go:11394:1*/
+	} /*line quern_gen.go:11513:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11410,14 +11529,14 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		}
 		/*line :150:500*/ host.ReduceAdd(ns2, ns)
 		quernRow3NonZeroCountMatches(r, ns2, count)
-	} /*line quern_gen.go:11413:1*/
+	} /*line quern_gen.go:11532:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches(r *host.Run, ns []uint32) {
 	nRow := (*[256]uint32)(ns)
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:11420:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:11539:1*/
 }
 
 //go:noinline
@@ -11455,7 +11574,7 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:500*/ nRow[threadX] = n
-	} /*line quern_gen.go:11458:1*/
+	} /*line quern_gen.go:11577:1*/
 }
 
 //go:noinline
@@ -11467,7 +11586,7 @@ func quernRow3NonZeroCountMatches(r *host.Run, ns2 []uint32, count []int) {
 		/*line quern.dev/algo/internal/template/select.go:151*/ if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:11470:1*/
+	} /*line quern_gen.go:11589:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11535,7 +11654,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :170:500*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:11538:1*/
+	} /*line quern_gen.go:11657:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11565,7 +11684,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				/*line quern.dev/algo/internal/template/select.go:179*/ if p+1 >= len(before) {
 					break
 				}
-				/*line :183:1000*/ n := int(row[threadX])
+				/*line :183:500*/ n := int(row[threadX])
 				dropped := first - n
 				t3 := in[first:t2]
 				/*line :186:1500*/ for i := 0; i < len(t3); i++ {
@@ -11582,7 +11701,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-		/*line :196:1000*/ return
+		/*line :196:1500*/ return
 	}
 	/*line :198:1000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
@@ -11590,12 +11709,12 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 		first := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
 		/*line :203:1000*/ switch {
-//line :204:1000
+//line :204:500
 		default:
 			/*line :179:1000*/ if p+1 >= len(before) {
 				break
 			}
-			/*line :183:1000*/ n := int(before[p])
+			/*line :183:500*/ n := int(before[p])
 			dropped := first - n
 			t3 := in[first:t2]
 			/*line :186:1500*/ for i := 0; i < len(t3); i++ {
@@ -11611,7 +11730,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:11614:1*/
+	} /*line quern_gen.go:11733:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11677,7 +11796,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:11680:1*/
+	} /*line quern_gen.go:11799:1*/
 }
 
 //line :215:1000

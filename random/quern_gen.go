@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "45fc01fc3e6f9ea15dbff79313010d81981f3c5bccb8d52e531ba919180149e4",
+	Sum:     "ff646e65c09f435d32e0a0293fe7f28d73f25b03ba925cc2f16ac8c6d708afa4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -529,13 +529,13 @@ func quernRow1FillExponential32(r *host.Run, base, shift int, dst []float32, siz
 		i := base + threadX
 		/*line exponential.go:20*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -947,13 +947,13 @@ func quernRow1FillIntegers32(r *host.Run, base, shift int, dst []uint32, size ui
 		t19 := first + 3
 		/*line integers.go:12*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -1161,13 +1161,13 @@ func quernRow1FillBernoulli(r *host.Run, base, shift int, dst []bool, size uint6
 		t20 := first + 3
 		/*line integers.go:108*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c2<<16
 			c3 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c4) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c5) * uint64(c3) >> 32)
 			lo1 := c3 * 3449720151
@@ -1320,13 +1320,13 @@ func quernRow1FillNormal32(r *host.Run, base, shift int, dst []float32, size uin
 		i := base + threadX
 		/*line normal.go:55*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -2841,13 +2841,13 @@ func quernRow1FillBits32(r *host.Run, base, shift int, dst []uint32, size uint64
 		i := base + threadX
 		/*line uniform.go:73:1000*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151
@@ -3041,13 +3041,13 @@ func quernRow1FillUniform32(r *host.Run, base, shift int, dst []float32, size ui
 		i := base + threadX
 		/*line uniform.go:97*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
-			/*line source.go:42*/ a := uint32(t1)
+			/*line source.go:49*/ a := uint32(t1)
 			b := uint32(t1>>32) | c<<16
 			c2 := uint32(src.Stream)
 			d := uint32(src.Stream >> 32)
-			/*line source.go:43*/ k0 := uint32(src.Seed)
+			/*line source.go:50*/ k0 := uint32(src.Seed)
 			k1 := uint32(src.Seed >> 32)
-			/*line source.go:41*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
+			/*line source.go:48*/ hi0 := uint32(uint64(c3) * uint64(a) >> 32)
 			lo0 := a * 3528531795
 			hi1 := uint32(uint64(c4) * uint64(c2) >> 32)
 			lo1 := c2 * 3449720151

@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "6bd8d547b8eb79b400118c7724aae8526fd37f53551d77ac5688ce3136f0592e",
+	Sum:     "03d48d4813c2e9229a0e45659524a0751a8b292e3683db8774483e9c06c6a1a7",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -6417,7 +6417,6 @@ func quernHostBlockSum(r *host2.Run) {
 	size6 := gridX * 256 * 3
 	var iFirst2 int
 	ss2, partial, ps := host2.Scratch[float32](r, 1, r.BlockDim.Count()), host2.Shared[[8]float32](r, 0), host2.Scratch[float32](r, 2, r.BlockDim.Count())
-	var pOf [1]float32
 	var p2 float32
 	threads11 := r.BlockDim.Count()
 	for r.Next() {
@@ -6450,9 +6449,8 @@ func quernHostBlockSum(r *host2.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5BlockSum(r, ps, at4, partial, startX)
 				}
-				/*line warp.go:44*/ host2.ReduceAdd(pOf[:], ps[first:][:lanes])
-				p2 = pOf[0]
-//line :46:1000
+				/*line warp.go:44*/ p2 = host2.Sum((*[32]float32)(ps[first:]))
+//line :45:1500
 				{
 					at4, n, startX := first, lanes, first
 					_, _, _ = at4, n, startX
@@ -6461,18 +6459,22 @@ func quernHostBlockSum(r *host2.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow6BlockSum(r, sum, p2, startX)
+					/*line :53:1500*/ for lane := 0; lane < min(1, 32); lane++ {
+						threadX := startX + lane
+						r.ThreadIdx.X = threadX
+						/*line warp.go:46*/ kernel.AtomicAdd(&sum[0], p2)
+					}
 				}
 			}
 		}
-	} /*line quern_gen.go:6468:1*/
+	} /*line quern_gen.go:6470:1*/
 }
 
 //go:noinline
 func quernRow1BlockSum(r *host2.Run, ss []float32) {
 	sRow := (*[256]float32)(ss)
 //line warp.go:30
-	*sRow = [256]float32{} /*line quern_gen.go:6475:1*/
+	*sRow = [256]float32{} /*line quern_gen.go:6477:1*/
 }
 
 //go:noinline
@@ -6501,7 +6503,7 @@ func quernRow2BlockSum(r *host2.Run, ss, x []float32, iFirst, at, at2, at3 int) 
 		/*line warp.go:32*/ s += x[at2+threadX]
 		/*line warp.go:32*/ s += x[at3+threadX]
 		sRow[threadX] = s
-	} /*line quern_gen.go:6504:1*/
+	} /*line quern_gen.go:6506:1*/
 }
 
 //go:noinline
@@ -6530,7 +6532,7 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, iFirst2 int, x []float32) {
 			s += x[iFirst2+threadX]
 		}
 		/*line :34:1000*/ sRow[threadX] = s
-	} /*line quern_gen.go:6533:1*/
+	} /*line quern_gen.go:6535:1*/
 }
 
 //go:noinline
@@ -6541,7 +6543,7 @@ func quernRow4BlockSum(r *host2.Run, ss2 []float32, partial *[8]float32) {
 		/*line warp.go:35:1500*/ if threadX&31 == 0 {
 			partial[threadX>>5] = s2
 		}
-	} /*line quern_gen.go:6544:1*/
+	} /*line quern_gen.go:6546:1*/
 }
 
 //go:noinline
@@ -6556,16 +6558,7 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at4 int, partial *[8]float32,
 			p = partial[lane]
 		}
 		/*line warp.go:44*/ pRow[lane] = p
-	} /*line quern_gen.go:6559:1*/
-}
-
-//go:noinline
-func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, startX int) {
-	for lane := 0; lane < min(1, 32); lane++ {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		/*line warp.go:46*/ kernel.AtomicAdd(&sum[0], p2)
-	} /*line quern_gen.go:6568:1*/
+	} /*line quern_gen.go:6561:1*/
 }
 
 func quernPlainCompact(r *host2.Run) {
@@ -6599,7 +6592,7 @@ func quernHostCompact(r *host2.Run) {
 			first3 := rowIdx * dimX
 			quernRow3Compact(r, keeps, first3, dimX, masks, bases2, c, out, x, base, count3, same2)
 		}
-	} /*line quern_gen.go:6602:1*/
+	} /*line quern_gen.go:6595:1*/
 }
 
 //go:noinline
@@ -6620,7 +6613,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 		i := base + threadX
 		/*line warp.go:57*/ keep := i < len(x) && x[i] >= 0
 		keepRow[threadX] = keep
-	} /*line quern_gen.go:6623:1*/
+	} /*line quern_gen.go:6616:1*/
 }
 
 //go:noinline
@@ -6637,7 +6630,7 @@ func quernRow2Compact(r *host2.Run, masks []uint32, first2, dimX int, bases, cou
 			base2 = old
 		}
 		/*line :64:500*/ baseRow[threadX] = base2
-	} /*line quern_gen.go:6640:1*/
+	} /*line quern_gen.go:6633:1*/
 }
 
 //go:noinline
@@ -6672,7 +6665,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 			below := mask & (c<<((threadX+first3)&31) - 1)
 			out[int(base3)+bits.OnesCount32(below)] = x[i]
 		}
-	} /*line quern_gen.go:6675:1*/
+	} /*line quern_gen.go:6668:1*/
 }
 
 func quernPlainShuffles(r *host2.Run) {
@@ -6695,7 +6688,7 @@ func quernHostShuffles(r *host2.Run) {
 		quernRow5Shuffles(r, vs, os, shuffleXors, givens)
 		/*line warp.go:79*/ host2.Gather(shuffles2, vs, givens)
 		quernRow6Shuffles(r, os, shuffles2)
-	} /*line quern_gen.go:6698:1*/
+	} /*line quern_gen.go:6691:1*/
 }
 
 //go:noinline
@@ -6721,7 +6714,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, os [][]int32, x, out []int32) {
 		/*line warp.go:74*/ o := out[t2:]
 		vRow[threadX] = v
 		oRow[threadX] = o
-	} /*line quern_gen.go:6724:1*/
+	} /*line quern_gen.go:6717:1*/
 }
 
 //go:noinline
@@ -6733,7 +6726,7 @@ func quernRow2Shuffles(r *host2.Run, os [][]int32, shuffles []int32) {
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
 		/*line warp.go:75*/ o[0] = shuffle
-	} /*line quern_gen.go:6736:1*/
+	} /*line quern_gen.go:6729:1*/
 }
 
 //go:noinline
@@ -6745,7 +6738,7 @@ func quernRow3Shuffles(r *host2.Run, os [][]int32, shuffleUps []int32) {
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
 		/*line warp.go:76*/ o[1] = shuffleUp
-	} /*line quern_gen.go:6748:1*/
+	} /*line quern_gen.go:6741:1*/
 }
 
 //go:noinline
@@ -6757,7 +6750,7 @@ func quernRow4Shuffles(r *host2.Run, os [][]int32, shuffleDowns []int32) {
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		/*line warp.go:77*/ o[2] = shuffleDown
-	} /*line quern_gen.go:6760:1*/
+	} /*line quern_gen.go:6753:1*/
 }
 
 //go:noinline
@@ -6775,7 +6768,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, os [][]int32, shuffleXors []int
 		t13 := int(v) % 32
 		given := t13 & 31
 		givenRow[threadX] = given
-	} /*line quern_gen.go:6778:1*/
+	} /*line quern_gen.go:6771:1*/
 }
 
 //go:noinline
@@ -6787,7 +6780,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, shuffles2 []int32) {
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
 		/*line warp.go:79*/ o[4] = shuffle2
-	} /*line quern_gen.go:6790:1*/
+	} /*line quern_gen.go:6783:1*/
 }
 
 func quernPlainAgreements(r *host2.Run) {
@@ -6816,10 +6809,12 @@ func quernHostAgreements(r *host2.Run) {
 			{
 				at, n, startX := first, lanes, first
 				_, _, _ = at, n, startX
-				quernRow4Agreements(r, anys, at, t8s)
+				anyRow := (*[32]bool)(anys[at:])
+				t8Row := (*[32]bool)(t8s[at:])
+				copy(t8Row[:], anyRow[:])
 			}
-			/*line :98:500*/ if t8s[first] {
-//line :99:500
+			/*line :100:1000*/ if t8s[first] {
+//line :101:500
 				{
 					at, n, startX := first, lanes, first
 					_, _, _ = at, n, startX
@@ -6828,18 +6823,18 @@ func quernHostAgreements(r *host2.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow5Agreements(r, givens4, at, keys, base, startX)
+					quernRow4Agreements(r, givens4, at, keys, base, startX)
 				}
-				/*line :109:500*/ host2.All(allOf[:], givens4[first:][:lanes])
+				/*line :111:500*/ host2.All(allOf[:], givens4[first:][:lanes])
 				all = allOf[0]
-//line :111:500
+//line :113:1000
 				{
 					at, n, startX := first, lanes, first
 					_, _, _ = at, n, startX
-					quernRow6Agreements(r, t8s, at, all)
+					quernRow5Agreements(r, t8s, at, all)
 				}
 			}
-//line :117:500
+//line :119:1000
 			{
 				at, n, startX := first, lanes, first
 				_, _, _ = at, n, startX
@@ -6848,10 +6843,10 @@ func quernHostAgreements(r *host2.Run) {
 				threadZ := 0 // no constant, by which Go would not divide
 				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow7Agreements(r, t8s, at, zero, base, startX)
+				quernRow6Agreements(r, t8s, at, zero, base, startX)
 			}
 		}
-	} /*line quern_gen.go:6854:1*/
+	} /*line quern_gen.go:6849:1*/
 }
 
 //go:noinline
@@ -6867,7 +6862,7 @@ func quernRow1Agreements(r *host2.Run, givens, keys []uint32, base int) {
 		i := base + threadX
 		/*line warp.go:88*/ given := keys[i]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:6870:1*/
+	} /*line quern_gen.go:6865:1*/
 }
 
 //go:noinline
@@ -6895,7 +6890,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys, givens2 []uint32, count []int3
 		_ = single[i]
 		/*line warp.go:89*/ given2 := keys[i]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:6898:1*/
+	} /*line quern_gen.go:6893:1*/
 }
 
 //go:noinline
@@ -6944,18 +6939,11 @@ func quernRow3Agreements(r *host2.Run, matchAlls, givens3, single []bool, base i
 		/*line warp.go:89*/ single[i] = matchAll
 		given3 := keys[i] == 0
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:6947:1*/
+	} /*line quern_gen.go:6942:1*/
 }
 
 //go:noinline
-func quernRow4Agreements(r *host2.Run, anys []bool, at int, t8s []bool) {
-	anyRow := (*[32]bool)(anys[at:])
-	t8Row := (*[32]bool)(t8s[at:])
-	/*line warp.go:90*/ copy(t8Row[:], anyRow[:]) /*line quern_gen.go:6954:1*/
-}
-
-//go:noinline
-func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, keys []uint32, base, startX int) {
+func quernRow4Agreements(r *host2.Run, givens4 []bool, at int, keys []uint32, base, startX int) {
 	givenRow4 := (*[32]bool)(givens4[at:])
 	for lane := range 32 {
 		threadX := startX + lane
@@ -6963,11 +6951,11 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, keys []uint32, ba
 		i := base + threadX
 		/*line warp.go:90*/ given4 := keys[i] == 0
 		givenRow4[lane] = given4
-	} /*line quern_gen.go:6966:1*/
+	} /*line quern_gen.go:6954:1*/
 }
 
 //go:noinline
-func quernRow6Agreements(r *host2.Run, t8s []bool, at int, all bool) {
+func quernRow5Agreements(r *host2.Run, t8s []bool, at int, all bool) {
 	t8Row := (*[32]bool)(t8s[at:])
 	for lane := 0; lane < 32; lane += 4 {
 		/*line warp.go:90*/ t8 := !all
@@ -6990,11 +6978,11 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at int, all bool) {
 			t8 := !all
 			t8Row[lane] = t8
 		}
-	} /*line quern_gen.go:6993:1*/
+	} /*line quern_gen.go:6981:1*/
 }
 
 //go:noinline
-func quernRow7Agreements(r *host2.Run, t8s []bool, at int, zero []bool, base, startX int) {
+func quernRow6Agreements(r *host2.Run, t8s []bool, at int, zero []bool, base, startX int) {
 	t8Row := (*[32]bool)(t8s[at:])
 	for lane := range 32 {
 		threadX := startX + lane
@@ -7002,7 +6990,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at int, zero []bool, base, st
 		t8 := t8Row[lane]
 		i := base + threadX
 		/*line warp.go:90*/ zero[i] = t8
-	} /*line quern_gen.go:7005:1*/
+	} /*line quern_gen.go:6993:1*/
 }
 
 func quernPlainBounds(r *host2.Run) {
@@ -7022,7 +7010,7 @@ func quernHostBounds(r *host2.Run) {
 		host2.ReduceXor(xors, vs)
 		/*line warp.go:100*/ host2.ScanExclusiveAdd(befores, vs)
 		quernRow2Bounds(r, lows, highs, ands, ors, xors, befores, out)
-	} /*line quern_gen.go:7025:1*/
+	} /*line quern_gen.go:7013:1*/
 }
 
 //go:noinline
@@ -7037,7 +7025,7 @@ func quernRow1Bounds(r *host2.Run, vs, x []uint32) {
 		r.ThreadIdx.X = threadX
 		/*line warp.go:97*/ v := x[threadX]
 		vRow[threadX] = v
-	} /*line quern_gen.go:7040:1*/
+	} /*line quern_gen.go:7028:1*/
 }
 
 //go:noinline
@@ -7070,7 +7058,7 @@ func quernRow2Bounds(r *host2.Run, lows, highs, ands, ors, xors, befores, out []
 			/*line warp.go:102*/ out[4] = xor
 			/*line warp.go:102*/ out[5] = before
 		}
-	} /*line quern_gen.go:7073:1*/
+	} /*line quern_gen.go:7061:1*/
 }
 
 func quernPlainReversed(r *host2.Run) {
@@ -7100,7 +7088,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:112*/ tile[threadX] = x[i]
-	} /*line quern_gen.go:7103:1*/
+	} /*line quern_gen.go:7091:1*/
 }
 
 //go:noinline
@@ -7117,7 +7105,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:114*/ x[i] = tile[threadX^31]
-	} /*line quern_gen.go:7120:1*/
+	} /*line quern_gen.go:7108:1*/
 }
 
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
@@ -7142,7 +7130,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 	quernRow1Summarise(r, givens, in)
 	/*line actor.go:26*/ host2.ReduceAdd(sums, givens)
 	quernRow2Summarise(r, sums, sums2)
-	quernRow3Summarise(r, state, sums2, out, result, action) /*line quern_gen.go:7145:1*/
+	quernRow3Summarise(r, state, sums2, out, result, action) /*line quern_gen.go:7133:1*/
 }
 
 //go:noinline
@@ -7152,7 +7140,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, in *samples) {
 		r.ThreadIdx.X = threadX
 		/*line actor.go:26*/ given := in.Values[threadX]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:7155:1*/
+	} /*line quern_gen.go:7143:1*/
 }
 
 //go:noinline
@@ -7163,7 +7151,7 @@ func quernRow2Summarise(r *host2.Run, sums []float32, sums2 *[2]float32) {
 		/*line actor.go:27:2500*/ if threadX&31 == 0 {
 			sums2[threadX>>5] = sum
 		}
-	} /*line quern_gen.go:7166:1*/
+	} /*line quern_gen.go:7154:1*/
 }
 
 //go:noinline
@@ -7182,7 +7170,7 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums2 *[2]float32, out *su
 //line actor.go:24
 			*action = result
 		}
-	} /*line quern_gen.go:7185:1*/
+	} /*line quern_gen.go:7173:1*/
 }
 
 func quernHostLongerReducePartsInTurn(r *host2.Run) {
@@ -7275,7 +7263,7 @@ func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], b
 			}
 			/*line :116:1500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7278:1*/
+	} /*line quern_gen.go:7266:1*/
 }
 
 func quernHostLongerReduceRows(r *host2.Run) {
@@ -7300,24 +7288,24 @@ func quernHostLongerReduceRows(r *host2.Run) {
 		/*line :129:500*/ switch {
 //line :130:500
 		default:
-			/*line :240:500*/ if width == 1 {
+			/*line :260:500*/ if width == 1 {
 				quernRow3LongerReduceRows(r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				quernRow4LongerReduceRows(r, vs, shuffleDowns, givens)
-				/*line :244:1*/ host2.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :264:1*/ host2.ShuffleDown(shuffleDowns2, givens, d)
 				quernRow5LongerReduceRows(r, vs, shuffleDowns, shuffleDowns2, givens2)
 				host2.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
 				quernRow6LongerReduceRows(r, actives, vs, shuffleDowns, shuffleDowns3, d, width, start)
 			}
-			/*line :250:500*/ quernRow7LongerReduceRows(r, vs, results)
+			quernRow7LongerReduceRows(r, vs, results)
 		}
-		/*line :252:500*/ quernRow8LongerReduceRows(r, tos, results, out, width)
-	} /*line quern_gen.go:7320:1*/
+		/*line :272:500*/ quernRow8LongerReduceRows(r, tos, results, out, width)
+	} /*line quern_gen.go:7308:1*/
 }
 
 //go:noinline
@@ -7327,7 +7315,7 @@ func quernRow1LongerReduceRows(r *host2.Run, tos []int, base, group int) {
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:7330:1*/
+	} /*line quern_gen.go:7318:1*/
 }
 
 //go:noinline
@@ -7390,14 +7378,14 @@ func quernRow2LongerReduceRows(r *host2.Run, tos, actives []int, vs []kernel.Vec
 		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:7393:1*/
+	} /*line quern_gen.go:7381:1*/
 }
 
 //go:noinline
 func quernRow3LongerReduceRows(r *host2.Run, vs, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs)
 	resultRow := (*[256]kernel.Vec2[float32])(results)
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7400:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7388:1*/
 }
 
 //go:noinline
@@ -7407,7 +7395,7 @@ func quernRow4LongerReduceRows(r *host2.Run, vs, shuffleDowns []kernel.Vec2[floa
 	givenRow := (*[256]float32)(givens)
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown := kernel.Vec2[float32]{}
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown := kernel.Vec2[float32]{}
 		given := v.X
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
@@ -7435,7 +7423,7 @@ func quernRow4LongerReduceRows(r *host2.Run, vs, shuffleDowns []kernel.Vec2[floa
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:7438:1*/
+	} /*line quern_gen.go:7426:1*/
 }
 
 //go:noinline
@@ -7448,7 +7436,7 @@ func quernRow5LongerReduceRows(r *host2.Run, vs, shuffleDowns []kernel.Vec2[floa
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.X = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.X = shuffleDown2
 		given2 := v.Y
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -7482,7 +7470,7 @@ func quernRow5LongerReduceRows(r *host2.Run, vs, shuffleDowns []kernel.Vec2[floa
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:7485:1*/
+	} /*line quern_gen.go:7473:1*/
 }
 
 //go:noinline
@@ -7498,20 +7486,20 @@ func quernRow6LongerReduceRows(r *host2.Run, actives []int, vs, shuffleDowns []k
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Y = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:264*/ shuffleDown.Y = shuffleDown3
 		if d < width && lane2+d < active && lane2&start == 0 {
 			v = longer(v, shuffleDown)
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:7507:1*/
+	} /*line quern_gen.go:7495:1*/
 }
 
 //go:noinline
 func quernRow7LongerReduceRows(r *host2.Run, vs, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs)
 	resultRow := (*[256]kernel.Vec2[float32])(results)
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7514:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7502:1*/
 }
 
 //go:noinline
@@ -7526,7 +7514,7 @@ func quernRow8LongerReduceRows(r *host2.Run, tos []int, results, out []kernel.Ve
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result
 		}
-	} /*line quern_gen.go:7529:1*/
+	} /*line quern_gen.go:7517:1*/
 }
 
 func quernHostLongerReduceColumns(r *host2.Run) {
@@ -7534,6 +7522,8 @@ func quernHostLongerReduceColumns(r *host2.Run) {
 	dimX := r.BlockDim.X
 	gridY := r.GridDim.Y
 	gridZ := r.GridDim.Z
+	size := width % 4
+	vectors := width / 4
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -7542,35 +7532,71 @@ func quernHostLongerReduceColumns(r *host2.Run) {
 		first := blockY * part
 		last := min(first+part, n)
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
-			quernRow1LongerReduceColumns(r, base, width, blockZ, gridZ, n, in, first, last, out, gridY, blockY, width2)
+			quernRow1LongerReduceColumns(r, size, base, vectors, blockZ, gridZ, n, width, in, first, last, gridY, blockY, out, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LongerReduceColumns(r *host2.Run, base, width, blockZ, gridZ, n int, in []kernel.Vec2[float32], first, last int, out []kernel.Vec2[float32], gridY, blockY, width2 int) {
+func quernRow1LongerReduceColumns(r *host2.Run, size, base, vectors, blockZ, gridZ, n, width int, in []kernel.Vec2[float32], first, last, gridY, blockY int, out []kernel.Vec2[float32], width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174:500*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:177:500*/ if size == 0 {
+				/*line :179:500*/ if x >= vectors {
+					break
+				}
+				/*line :182:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+					/*line :182:1*/ r.CheckHalt()
+					at := (z*n+first)*vectors + x
+					/*line :20:1*/ v := [4]kernel.Vec2[float32]{}
+					/*line :22:1*/ v[0] = in[at*4]
+					/*line :22:1*/ v[1] = in[at*4+1]
+					/*line :22:1*/ v[2] = in[at*4+2]
+					/*line :22:1*/ v[3] = in[at*4+3]
+					/*line :184:1*/ sum := v
+					/*line :186:500*/ for y := 1; y < last-first; y++ {
+						/*line :186:1*/ r.CheckHalt()
+						t6 := at + y*vectors
+						/*line :20:1*/ v2 := [4]kernel.Vec2[float32]{}
+						/*line :22:1*/ v2[0] = in[t6*4]
+						/*line :22:1*/ v2[1] = in[t6*4+1]
+						/*line :22:1*/ v2[2] = in[t6*4+2]
+						/*line :22:1*/ v2[3] = in[t6*4+3]
+						/*line :188:500*/ for k := 0; k < 4; k++ {
+							t8 := sum[k]
+							/*line :189:1*/ t9 := v2[k]
+							/*line :189:1*/ result0 := longer(t8, t9)
+							/*line :189:1*/ sum[k] = result0
+						}
+					}
+					t12 := (z*gridY+blockY)*vectors + x
+					/*line :32:1*/ out[t12*4] = sum[0]
+					/*line :32:1*/ out[t12*4+1] = sum[1]
+					/*line :32:1*/ out[t12*4+2] = sum[2]
+					/*line :32:1*/ out[t12*4+3] = sum[3]
+				}
+				/*line :34:1500*/ break
+			}
+			/*line :196:500*/ if x >= width {
 				break
 			}
-			/*line :179:500*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :179:1*/ r.CheckHalt()
-				t2 := (z*n+first)*width + x
-				/*line :180:1*/ column := in[t2:]
-				sum := column[0]
-				/*line :183:500*/ for y := 1; y < last-first; y++ {
-					/*line :183:1*/ r.CheckHalt()
-					t4 := column[y*width]
-					/*line :184:1*/ sum = longer(sum, t4)
+			/*line :199:500*/ for z2 := blockZ; z2*n*width < len(in); z2 += gridZ {
+				/*line :199:1*/ r.CheckHalt()
+				t14 := (z2*n+first)*width + x
+				/*line :200:1*/ column := in[t14:]
+				sum2 := column[0]
+				/*line :203:500*/ for y2 := 1; y2 < last-first; y2++ {
+					/*line :203:1*/ r.CheckHalt()
+					t16 := column[y2*width]
+					/*line :204:1*/ sum2 = longer(sum2, t16)
 				}
-				/*line :186:500*/ out[(z*gridY+blockY)*width+x] = sum
+				out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:7573:1*/
+	} /*line quern_gen.go:7599:1*/
 }
 
 func quernHostLongerReduceSegments(r *host2.Run) {
@@ -7584,24 +7610,24 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 		quernRow1LongerReduceSegments(r, segments, firsts, lasts, counts, vs, base, group, out, ends, in)
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:260*/ if group == 1 {
 				quernRow3LongerReduceRows(r, vs, results)
 				break
 			}
-			/*line :243:500*/ d = 1
-			for ; d < 32; d *= 2 {
-				/*line :243:1*/ r.CheckHalt()
+			/*line :263:500*/ d = 1
+			/*line :264:500*/ for ; d < 32; d *= 2 {
+				/*line :263:1*/ r.CheckHalt()
 				quernRow4LongerReduceRows(r, vs, shuffleDowns, givens)
-				/*line :244:1*/ host2.ShuffleDown(shuffleDowns2, givens, d)
+				/*line :264:1*/ host2.ShuffleDown(shuffleDowns2, givens, d)
 				quernRow5LongerReduceRows(r, vs, shuffleDowns, shuffleDowns2, givens2)
 				host2.ShuffleDown(shuffleDowns3, givens2, d)
 				start := 2*d - 1
 				quernRow6LongerReduceRows(r, counts, vs, shuffleDowns, shuffleDowns3, d, group, start)
 			}
-			/*line :250:500*/ quernRow7LongerReduceRows(r, vs, results)
+			quernRow7LongerReduceRows(r, vs, results)
 		}
-		/*line :252:500*/ quernRow7LongerReduceSegments(r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:7604:1*/
+		/*line :272:500*/ quernRow7LongerReduceSegments(r, segments, firsts, lasts, results, out, group, empty)
+	} /*line quern_gen.go:7630:1*/
 }
 
 //go:noinline
@@ -7614,30 +7640,30 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments, firsts, lasts, counts
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host2.Div(base+threadX, group)
-		/*line :199:1*/ first := 0
+		/*line quern.dev/algo/internal/template/reduce.go:217*/ segment := host2.Div(base+threadX, group)
+		/*line :219:1*/ first := 0
 		last := 0
-		/*line :200:500*/ if segment < len(out) {
+		/*line :220:500*/ if segment < len(out) {
 			first = int(ends[segment])
-			/*line :201:1*/ last = int(ends[segment+1])
+			/*line :221:1*/ last = int(ends[segment+1])
 		}
-		/*line :203:500*/ sum := kernel.Vec2[float32]{}
-		/*line :204:500*/ if first+lane < last {
+		/*line :223:500*/ sum := kernel.Vec2[float32]{}
+		/*line :224:500*/ if first+lane < last {
 			sum = in[first+lane]
-			for j := first + lane + group; j < last; j += group {
-				/*line :206:1*/ r.CheckHalt()
+			/*line :226:500*/ for j := first + lane + group; j < last; j += group {
+				/*line :226:1*/ r.CheckHalt()
 				t4 := in[j]
-				/*line :207:1*/ sum = longer(sum, t4)
+				/*line :227:1*/ sum = longer(sum, t4)
 			}
 		}
-		/*line :210:500*/ count := min(last-first, group)
+		/*line :230:500*/ count := min(last-first, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7640:1*/
+	} /*line quern_gen.go:7666:1*/
 }
 
 //go:noinline
@@ -7653,14 +7679,14 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments, firsts, lasts []int, 
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:230*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first >= last {
 				sum2 = empty
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:7663:1*/
+	} /*line quern_gen.go:7689:1*/
 }
 
 func quernHostLongerRunScanParts(r *host2.Run) {
@@ -7766,7 +7792,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:7769:1*/
+	} /*line quern_gen.go:7795:1*/
 }
 
 func quernHostLongerTotalParts(r *host2.Run) {
@@ -7813,7 +7839,7 @@ func quernRow1LongerTotalParts(r *host2.Run, base, part, size int, in, before []
 				/*line :271:1*/ sb := b[0]
 				/*line :271:1*/ sc := c[0]
 				/*line :271:1*/ sd := d[0]
-				/*line :272:500*/ for i := 1; i < part; i++ {
+				/*line :272:1000*/ for i := 1; i < part; i++ {
 					t18 := a[i]
 					/*line :273:1*/ sa = longer(sa, t18)
 					/*line :273:1*/ t22 := b[i]
@@ -7848,7 +7874,7 @@ func quernRow1LongerTotalParts(r *host2.Run, base, part, size int, in, before []
 				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7851:1*/
+	} /*line quern_gen.go:7877:1*/
 }
 
 func quernHostLongerPrefixParts(r *host2.Run) {
@@ -7884,7 +7910,7 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7887:1*/
+	} /*line quern_gen.go:7913:1*/
 }
 
 func quernHostLongerScanParts(r *host2.Run) {
@@ -8004,7 +8030,7 @@ func quernRow1LongerScanParts(r *host2.Run, base, part, size int, in, before, ou
 				}
 			}
 		}
-	} /*line quern_gen.go:8007:1*/
+	} /*line quern_gen.go:8033:1*/
 }
 
 func quernHostLongerScanLines(r *host2.Run) {
@@ -8052,7 +8078,7 @@ func quernRow1LongerScanLines(r *host2.Run, base, inner, n int, in []kernel.Vec2
 				/*line :419:500*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:8055:1*/
+	} /*line quern_gen.go:8081:1*/
 }
 
 //line :424:500

@@ -18,14 +18,13 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "12758cb61ec3c2cd2062af6b372ca53fd799f5a918b44364603a80f0f22e021c",
+	Sum:     "be28348ddc9763d7bd291b18ced02ce5c0de0efeff821e24dab46654eb33f899",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 
 type quern_gen_is_stale__run_go_generate__gemmLarge func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__gemmSmall func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__gemmDouble func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float64, float64, []float64, []float64, []float64, int, int, int, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__sumParts_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__gemmCPU_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32)
@@ -50,6 +49,14 @@ type quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8
 type quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int32, int32, []kernel.TileMap, []uint8, []uint8, []int32)
 type quern_gen_is_stale__run_go_generate__roundRows func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__absLines_float32 func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product128 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product128x64 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product64 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product64x4 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product32x4 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product128b func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__product256 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__sumTiles_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__dot_float32 func(kernel.Thread, int, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__dot_float64 func(kernel.Thread, int, int, int, int, []float64, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__asum_float32 func(kernel.Thread, int, int, int, []float32, []float32)
@@ -114,7 +121,6 @@ type quern_gen_is_stale__run_go_generate__rot_float32 func(kernel.Thread, int, i
 type quern_gen_is_stale__run_go_generate__axpyCPU_float32 func(kernel.Thread, int, float32, []float32, []float32)
 
 var quern_gemmLarge quern_gen_is_stale__run_go_generate__gemmLarge = gemmLarge
-var quern_gemmSmall quern_gen_is_stale__run_go_generate__gemmSmall = gemmSmall
 var quern_gemmDouble quern_gen_is_stale__run_go_generate__gemmDouble = gemmDouble
 var quern_sumParts_float32 quern_gen_is_stale__run_go_generate__sumParts_float32 = sumParts[float32]
 var quern_gemmCPU_float32 quern_gen_is_stale__run_go_generate__gemmCPU_float32 = gemmCPU[float32]
@@ -139,6 +145,14 @@ var quern_groupInteger_int8_int8_16_int8_16_int8 quern_gen_is_stale__run_go_gene
 var quern_groupInteger_uint8_uint8_16_uint8_16_uint8 quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 = groupInteger[uint8, uint8, [16]uint8, [16]uint8]
 var quern_roundRows quern_gen_is_stale__run_go_generate__roundRows = roundRows
 var quern_absLines_float32 quern_gen_is_stale__run_go_generate__absLines_float32 = absLines[float32]
+var quern_product128 quern_gen_is_stale__run_go_generate__product128 = product128
+var quern_product128x64 quern_gen_is_stale__run_go_generate__product128x64 = product128x64
+var quern_product64 quern_gen_is_stale__run_go_generate__product64 = product64
+var quern_product64x4 quern_gen_is_stale__run_go_generate__product64x4 = product64x4
+var quern_product32x4 quern_gen_is_stale__run_go_generate__product32x4 = product32x4
+var quern_product128b quern_gen_is_stale__run_go_generate__product128b = product128b
+var quern_product256 quern_gen_is_stale__run_go_generate__product256 = product256
+var quern_sumTiles_float32 quern_gen_is_stale__run_go_generate__sumTiles_float32 = sumTiles[float32]
 var quern_dot_float32 quern_gen_is_stale__run_go_generate__dot_float32 = dot[float32]
 var quern_dot_float64 quern_gen_is_stale__run_go_generate__dot_float64 = dot[float64]
 var quern_asum_float32 quern_gen_is_stale__run_go_generate__asum_float32 = asum[float32]
@@ -192,43 +206,9 @@ var quernGemmLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmLarge
 // LaunchGemmLarge runs gemmLarge on the grid g.
 //
 // gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
-// thread. See gemmTile.
+// thread, for whole tiles of aligned matrices. See gemmTile.
 func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmLarge.Begin(s, g)
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	return l.EndBegun(err)
-}
-
-var quernGemmSmall = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmSmall", Code: &quernPTX}}
-
-// LaunchGemmSmall runs gemmSmall on the grid g.
-//
-// gemmSmall computes tiles of 64x64 elements of C, and 8x8 elements per thread.
-func LaunchGemmSmall(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
-	l, err := quernGemmSmall.Begin(s, g)
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -750,6 +730,306 @@ func LaunchAbsLines[T float32 | float64](s *gpu.Stream, g gpu.Grid, lines, n, pa
 	gpu.Arg(l, largest)
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, to)
+	return l.EndBegun(err)
+}
+
+var quernProduct128 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128", Code: &quernPTX}}
+
+// LaunchProduct128 runs product128 on the grid g.
+//
+// product128 computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
+// thread. See productTile.
+func LaunchProduct128(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct128.Begin(s, g)
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.EndBegun(err)
+}
+
+var quernProduct128x64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128x64", Code: &quernPTX}}
+
+// LaunchProduct128x64 runs product128x64 on the grid g.
+//
+// product128x64 computes tiles of 128x64 elements of C, and 8x8 elements per thread.
+func LaunchProduct128x64(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct128x64.Begin(s, g)
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.EndBegun(err)
+}
+
+var quernProduct64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product64", Code: &quernPTX}}
+
+// LaunchProduct64 runs product64 on the grid g.
+//
+// product64 computes tiles of 64x64 elements of C, and 8x8 elements per thread.
+func LaunchProduct64(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct64.Begin(s, g)
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.EndBegun(err)
+}
+
+var quernProduct64x4 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product64x4", Code: &quernPTX}}
+
+// LaunchProduct64x4 runs product64x4 on the grid g.
+//
+// product64x4 is product64 with four slices.
+func LaunchProduct64x4(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct64x4.Begin(s, g)
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.EndBegun(err)
+}
+
+var quernProduct32x4 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product32x4", Code: &quernPTX}}
+
+// LaunchProduct32x4 runs product32x4 on the grid g.
+//
+// product32x4 computes tiles of 32x64 elements of C with four slices, and 4x8 elements per
+// thread.
+func LaunchProduct32x4(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct32x4.Begin(s, g)
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.EndBegun(err)
+}
+
+var quernProduct128b = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128b", Code: &quernPTX}}
+
+// LaunchProduct128b runs product128b on the grid g.
+//
+// product128b is product128 with 8x8 elements per thread.
+func LaunchProduct128b(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct128b.Begin(s, g)
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.EndBegun(err)
+}
+
+var quernProduct256 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product256", Code: &quernPTX}}
+
+// LaunchProduct256 runs product256 on the grid g.
+//
+// product256 computes tiles of 256x128 elements of C, and 16x8 elements per thread.
+func LaunchProduct256(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
+	l, err := quernProduct256.Begin(s, g)
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, part)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offA)
+	gpu.Arg(l, offB)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
+	return l.EndBegun(err)
+}
+
+var quernSumTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumTiles[float32]", Code: &quernPTX, Host: quernHostSumTiles[float32], Plain: quernPlainSumTiles[float32]}}
+var quernSumTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumTiles[float64]", Code: &quernPTX, Host: quernHostSumTiles[float64], Plain: quernPlainSumTiles[float64]}}
+
+// LaunchSumTiles runs sumTiles on the grid g.
+//
+// sumTiles adds up the parts of the tiles that productTile has not completed, in order, and
+// completes them. The grid is linear over the quads of these tiles.
+func LaunchSumTiles[T float32 | float64](s *gpu.Stream, g gpu.Grid, m, n, whole, tiles, parts, sideM, sideN, flags, offC, ldc, stepC int, alpha, beta T, c *gpu.Buffer[T], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernSumTiles_float32
+	case *float64:
+		k = quernSumTiles_float64
+	}
+	l, err := k.Begin(s, g)
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, whole)
+	gpu.Arg(l, tiles)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, sideM)
+	gpu.Arg(l, sideN)
+	gpu.Arg(l, flags)
+	gpu.Arg(l, offC)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, c)
+	gpu.Arg(l, post)
+	gpu.Arg(l, ldr)
+	gpu.Arg(l, stepR)
+	gpu.SliceArg(l, bias)
+	gpu.SliceArg(l, residual)
+	gpu.SliceArg(l, partial)
 	return l.EndBegun(err)
 }
 
@@ -1680,36 +1960,36 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base, size, quads, m, p
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line gemm.go:262*/ if i >= size {
+		/*line gemm.go:252*/ if i >= size {
 			continue
 		}
 		r2 := host.Div(i, quads)
-		/*line gemm.go:265*/ left := host.Rem(i, quads) * 4
+		/*line gemm.go:255*/ left := host.Rem(i, quads) * 4
 		t5 := host.Rem(r2, m)
-		/*line gemm.go:266*/ matrix := host.Div(r2, m)
+		/*line gemm.go:256*/ matrix := host.Div(r2, m)
 		r2 = t5
-		/*line gemm.go:267*/ sum := quad[T]{}
+		/*line gemm.go:257*/ sum := quad[T]{}
 		base2 := (matrix*parts*m+r2)*quads*4 + left
 		whole := flags&96 == 0 && left+4 <= n
 		if whole {
-			/*line gemm.go:272*/ for p := 0; p < parts; p++ {
-				/*line gemm.go:272*/ r.CheckHalt()
+			/*line gemm.go:262*/ for p := 0; p < parts; p++ {
+				/*line gemm.go:262*/ r.CheckHalt()
 				at := (base2/4 + p*m*quads) * 4
-				/*line gemm.go:275*/ sum[0] += partial[at]
-				/*line gemm.go:275*/ sum[1] += partial[at+1]
-				/*line gemm.go:275*/ sum[2] += partial[at+2]
-				/*line gemm.go:275*/ sum[3] += partial[at+3]
+				/*line gemm.go:265*/ sum[0] += partial[at]
+				/*line gemm.go:265*/ sum[1] += partial[at+1]
+				/*line gemm.go:265*/ sum[2] += partial[at+2]
+				/*line gemm.go:265*/ sum[3] += partial[at+3]
 			}
 		} else {
-			/*line gemm.go:279*/ for j := 0; j < 4; j++ {
+			/*line gemm.go:269*/ for j := 0; j < 4; j++ {
 				t12 := left+j < n
 				if t12 {
 					t10 := left + j
-					/*line gemm.go:280*/ t12 = inTriangle(flags, r2, t10)
+					/*line gemm.go:270*/ t12 = inTriangle(flags, r2, t10)
 				}
 				if t12 {
-					/*line gemm.go:281*/ for p2 := 0; p2 < parts; p2++ {
-						/*line gemm.go:281*/ r.CheckHalt()
+					/*line gemm.go:271*/ for p2 := 0; p2 < parts; p2++ {
+						/*line gemm.go:271*/ r.CheckHalt()
 						sum[j] += partial[base2+p2*m*ldp+j]
 					}
 				}
@@ -1717,40 +1997,40 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base, size, quads, m, p
 		}
 		if whole && post == 0 && flags&16 != 0 {
 			at2 := (size2+matrix*size3+r2*size4)*4 + left
-			/*line gemm.go:290*/ sum[0] *= alpha
+			/*line gemm.go:280*/ sum[0] *= alpha
 			sum[1] *= alpha
 			sum[2] *= alpha
 			sum[3] *= alpha
-			/*line gemm.go:292*/ if beta != 0 {
-				/*line gemm.go:294*/ sum[0] += beta * c[at2]
-				/*line gemm.go:294*/ sum[1] += beta * c[at2+1]
-				/*line gemm.go:294*/ sum[2] += beta * c[at2+2]
-				/*line gemm.go:294*/ sum[3] += beta * c[at2+3]
+			/*line gemm.go:282*/ if beta != 0 {
+				/*line gemm.go:284*/ sum[0] += beta * c[at2]
+				/*line gemm.go:284*/ sum[1] += beta * c[at2+1]
+				/*line gemm.go:284*/ sum[2] += beta * c[at2+2]
+				/*line gemm.go:284*/ sum[3] += beta * c[at2+3]
 			}
-			/*line gemm.go:298*/ c[at2] = sum[0]
-			/*line gemm.go:298*/ c[at2+1] = sum[1]
-			/*line gemm.go:298*/ c[at2+2] = sum[2]
-			/*line gemm.go:298*/ c[at2+3] = sum[3]
-			/*line gemm.go:300*/ continue
+			/*line gemm.go:288*/ c[at2] = sum[0]
+			/*line gemm.go:288*/ c[at2+1] = sum[1]
+			/*line gemm.go:288*/ c[at2+2] = sum[2]
+			/*line gemm.go:288*/ c[at2+3] = sum[3]
+			/*line gemm.go:290*/ continue
 		}
 		for j2 := 0; j2 < 4; j2++ {
 			q := left + j2
 			t18 := q < n
 			if t18 {
-				/*line gemm.go:303*/ t18 = inTriangle(flags, r2, q)
+				/*line gemm.go:293*/ t18 = inTriangle(flags, r2, q)
 			}
 			if t18 {
-				/*line gemm.go:304*/ at3 := offC + matrix*stepC + r2*ldc + q
+				/*line gemm.go:294*/ at3 := offC + matrix*stepC + r2*ldc + q
 				v := alpha * sum[j2]
 				if beta != 0 {
 					v += beta * c[at3]
 				}
 				t23 := matrix*stepR + r2*ldr + q
-				/*line gemm.go:309*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
-				/*line gemm.go:309*/ c[at3] = result0
+				/*line gemm.go:299*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
+				/*line gemm.go:299*/ c[at3] = result0
 			}
 		}
-	} /*line quern_gen.go:1753:1*/
+	} /*line quern_gen.go:2033:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -1967,7 +2247,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX, size, tilesN, m,
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:1970:1*/
+	} /*line quern_gen.go:2250:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2005,7 +2285,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 			}
 			quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 		}
-	} /*line quern_gen.go:2008:1*/
+	} /*line quern_gen.go:2288:1*/
 }
 
 //go:noinline
@@ -2027,7 +2307,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2030:1*/
+	} /*line quern_gen.go:2310:1*/
 }
 
 //go:noinline
@@ -2066,7 +2346,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2069:1*/
+	} /*line quern_gen.go:2349:1*/
 }
 
 //go:noinline
@@ -2096,7 +2376,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2099:1*/
+	} /*line quern_gen.go:2379:1*/
 }
 
 //go:noinline
@@ -2125,7 +2405,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			/*line gemv.go:107*/ result0 := place(i, n, incY)
 			/*line gemv.go:107*/ put[T](y, result0, alpha, beta, total)
 		}
-	} /*line quern_gen.go:2128:1*/
+	} /*line quern_gen.go:2408:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2156,7 +2436,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				quernRow2Ger[T](r, vs, width, base, columns, i, rows, incX, a, start, x, start2)
 			}
 		}
-	} /*line quern_gen.go:2159:1*/
+	} /*line quern_gen.go:2439:1*/
 }
 
 //go:noinline
@@ -2186,7 +2466,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width, base, columns
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2189:1*/
+	} /*line quern_gen.go:2469:1*/
 }
 
 //go:noinline
@@ -2217,7 +2497,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width, base, columns
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2220:1*/
+	} /*line quern_gen.go:2500:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2272,7 +2552,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX, tiles, part,
 			/*line gemv.go:149*/ result04 := dotOf[T](t42, t45)
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, result04)
 		}
-	} /*line quern_gen.go:2275:1*/
+	} /*line quern_gen.go:2555:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2353,7 +2633,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX, tiles, pa
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2356:1*/
+	} /*line quern_gen.go:2636:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2407,7 +2687,7 @@ func quernRow1RoundRows(r *host.Run, base, size, columns int, from []float32, ro
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2410:1*/
+	} /*line quern_gen.go:2690:1*/
 }
 
 func quernPlainAbsLines[T float32 | float64](r *host.Run) {
@@ -2491,7 +2771,7 @@ func quernRow1AbsLines_float32(r *host.Run, base, size int, to []float32, parts,
 			/*line norm.go:34*/ at += size2
 		}
 		to[i] = v
-	} /*line quern_gen.go:2494:1*/
+	} /*line quern_gen.go:2774:1*/
 }
 
 func quernHostAbsLines_float64(r *host.Run) {
@@ -2570,7 +2850,100 @@ func quernRow1AbsLines_float64(r *host.Run, base, size int, to []float64, parts,
 			/*line norm.go:34*/ at += size2
 		}
 		to[i] = v
-	} /*line quern_gen.go:2573:1*/
+	} /*line quern_gen.go:2853:1*/
+}
+
+func quernPlainSumTiles[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[T](r, 11), host.Value[T](r, 12), host.Slice[T](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Slice[T](r, 17), host.Slice[T](r, 18), host.Slice[T](r, 19)
+	host.Plain(r, func(t kernel.Thread) {
+		sumTiles[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
+	})
+}
+
+func quernHostSumTiles[T float32 | float64](r *host.Run) {
+	m, n, whole, tiles, parts, sideM, sideN, flags, offC, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual, partial := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[T](r, 11), host.Value[T](r, 12), host.Slice[T](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Slice[T](r, 17), host.Slice[T](r, 18), host.Slice[T](r, 19)
+	quads := int32(sideM * sideN / 4)
+	size := m + sideM - 1
+	size2 := n + sideN - 1
+	size3 := int32(sideN / 4)
+	size4 := offC / 4
+	size5 := stepC / 4
+	size6 := ldc / 4
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		quernRow1SumTiles[T](r, base, quads, tiles, parts, size, sideM, size2, sideN, whole, size3, m, n, flags, partial, post, size4, size5, size6, alpha, beta, c, offC, stepC, ldc, stepR, ldr, bias, residual, width)
+	}
+}
+
+//go:noinline
+func quernRow1SumTiles[T float32 | float64](r *host.Run, base int, quads int32, tiles, parts, size, sideM, size2, sideN, whole int, size3 int32, m, n, flags int, partial []T, post, size4, size5, size6 int, alpha, beta T, c []T, offC, stepC, ldc, stepR, ldr int, bias, residual []T, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := int32(base + threadX)
+		/*line product.go:391*/ tile := i / quads
+		/*line product.go:391*/ at := i % quads
+		if tile >= int32(tiles) {
+			continue
+		}
+		first := int(tile)*parts*int(quads) + int(at)
+		tilesM := int32(host.Div(size, sideM))
+		/*line product.go:396*/ tilesN := int32(host.Div(size2, sideN))
+		tile += int32(whole)
+		batch := int(tile / (tilesM * tilesN))
+		t5 := tile % (tilesM * tilesN)
+		/*line product.go:399*/ tileRow, tileColumn := placeOf(t5, tilesM, tilesN)
+		row := int(tileRow)*sideM + int(at/size3)
+		/*line product.go:400*/ column := int(tileColumn)*sideN + int(at%size3)*4
+		if row >= m || column >= n || flags&32 != 0 && column > row || flags&64 != 0 && row >= column+4 {
+			continue
+		}
+		sum := quad[T]{}
+		/*line product.go:406*/ for p := 0; p < parts; p++ {
+			/*line product.go:406*/ r.CheckHalt()
+			from := (first + p*int(quads)) * 4
+			/*line product.go:409*/ sum[0] += partial[from]
+			/*line product.go:409*/ sum[1] += partial[from+1]
+			/*line product.go:409*/ sum[2] += partial[from+2]
+			/*line product.go:409*/ sum[3] += partial[from+3]
+		}
+		/*line product.go:412*/ if post == 0 && flags&96 == 0 && flags&16 != 0 && column+4 <= n {
+			to := (size4+batch*size5+row*size6)*4 + column
+			/*line product.go:415*/ sum[0] *= alpha
+			sum[1] *= alpha
+			sum[2] *= alpha
+			sum[3] *= alpha
+			/*line product.go:417*/ if beta != 0 {
+				/*line product.go:419*/ sum[0] += beta * c[to]
+				/*line product.go:419*/ sum[1] += beta * c[to+1]
+				/*line product.go:419*/ sum[2] += beta * c[to+2]
+				/*line product.go:419*/ sum[3] += beta * c[to+3]
+			}
+			/*line product.go:423*/ c[to] = sum[0]
+			/*line product.go:423*/ c[to+1] = sum[1]
+			/*line product.go:423*/ c[to+2] = sum[2]
+			/*line product.go:423*/ c[to+3] = sum[3]
+			/*line product.go:425*/ continue
+		}
+		base2 := offC + batch*stepC + row*ldc + column
+		for j := 0; j < 4; j++ {
+			t17 := column+j < n
+			if t17 {
+				t15 := column + j
+				/*line product.go:429*/ t17 = inTriangle(flags, row, t15)
+			}
+			if t17 {
+				/*line product.go:430*/ v := alpha * sum[j]
+				if beta != 0 {
+					v += beta * c[base2+j]
+				}
+				t20 := column + j
+				t22 := batch*stepR + row*ldr + column + j
+				/*line product.go:434*/ result0 := finish[T](v, row, t20, post, t22, bias, residual)
+				/*line product.go:434*/ c[base2+j] = result0
+			}
+		}
+	} /*line quern_gen.go:2946:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -2636,14 +3009,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 		/*line reduce.go:98*/ w8 = warps[7]
 		total += w8
 		quernRow5Sum[T](r, out, total)
-	} /*line quern_gen.go:2639:1*/
+	} /*line quern_gen.go:3012:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T) {
 	sumRow := (*[256]T)(sums)
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:2646:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:3019:1*/
 }
 
 //go:noinline
@@ -2672,7 +3045,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums, x []T, iFirst, at, at2
 		/*line reduce.go:83*/ sum += x[at2+threadX]
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2675:1*/
+	} /*line quern_gen.go:3048:1*/
 }
 
 //go:noinline
@@ -2701,7 +3074,7 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, iFirst2, n int, x 
 			sum += x[iFirst2+threadX]
 		}
 		/*line :85:500*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:2704:1*/
+	} /*line quern_gen.go:3077:1*/
 }
 
 //go:noinline
@@ -2712,7 +3085,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, vs []T, warps *[8]T) {
 		/*line reduce.go:94*/ if threadX&31 == 0 {
 			warps[threadX>>5] = v
 		}
-	} /*line quern_gen.go:2715:1*/
+	} /*line quern_gen.go:3088:1*/
 }
 
 //go:noinline
@@ -2733,7 +3106,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, out []T, total T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total
 		}
-	} /*line quern_gen.go:2736:1*/
+	} /*line quern_gen.go:3109:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -2760,7 +3133,7 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:2763:1*/
+	} /*line quern_gen.go:3136:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -2782,7 +3155,7 @@ func quernHostDotCPU[T float32 | float64](r *host.Run) {
 func quernRow1DotCPU[T float32 | float64](r *host.Run, incX, incY int, x []T, from, to int, y, partial []T, blockX, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:306:500*/ if incX == 1 && incY == 1 {
+		/*line reduce.go:306*/ if incX == 1 && incY == 1 {
 			t7 := x[from:to]
 			/*line reduce.go:307*/ t10 := y[from:to]
 			/*line reduce.go:307*/ result0 := dotOf[T](t7, t10)
@@ -2797,7 +3170,7 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX, incY int, x []T, fr
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:2800:1*/
+	} /*line quern_gen.go:3173:1*/
 }
 
 func quernPlainAsumCPU[T float32 | float64](r *host.Run) {
@@ -2845,7 +3218,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from, to, n, inc int, x, partial []fl
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:2848:1*/
+	} /*line quern_gen.go:3221:1*/
 }
 
 func quernHostAsumCPU_float64(r *host.Run) {
@@ -2888,7 +3261,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from, to, n, inc int, x, partial []fl
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:2891:1*/
+	} /*line quern_gen.go:3264:1*/
 }
 
 func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
@@ -2914,7 +3287,7 @@ func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T
 			best.take(l)
 		}
 		out[0] = best.Index
-	} /*line quern_gen.go:2917:1*/
+	} /*line quern_gen.go:3290:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -2952,7 +3325,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from,
 			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:2955:1*/
+	} /*line quern_gen.go:3328:1*/
 }
 
 func quernPlainLargestCPU[T float32 | float64](r *host.Run) {
@@ -2985,7 +3358,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from, to, n, inc int, x []float32,
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:2988:1*/
+	} /*line quern_gen.go:3361:1*/
 }
 
 func quernHostLargestCPU_float64(r *host.Run) {
@@ -3013,7 +3386,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from, to, n, inc int, x []float64,
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3016:1*/
+	} /*line quern_gen.go:3389:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3059,7 +3432,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base, size, colum
 		row := host.Div(i, columns)
 		/*line tensor.go:367*/ column := host.Rem(i, columns)
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3062:1*/
+	} /*line quern_gen.go:3435:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3119,7 +3492,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base, size, rows, step, stride i
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3122:1*/
+	} /*line quern_gen.go:3495:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3179,7 +3552,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base, size, rows, step, stride 
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3182:1*/
+	} /*line quern_gen.go:3555:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -3241,7 +3614,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base, size, rows, step, strid
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3244:1*/
+	} /*line quern_gen.go:3617:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -3303,7 +3676,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base, size, rows, step, strid
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3306:1*/
+	} /*line quern_gen.go:3679:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -3391,7 +3764,7 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base, size, m, stepA, lda,
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:3394:1*/
+	} /*line quern_gen.go:3767:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3431,7 +3804,7 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow4Transpose[T](r, firstTos, iFirst2, column, columns, row, rows, to, strideTo, tile)
 		}
-	} /*line quern_gen.go:3434:1*/
+	} /*line quern_gen.go:3807:1*/
 }
 
 //go:noinline
@@ -3464,7 +3837,7 @@ func quernRow1Transpose(r *host.Run, matricess []Axes, matrices *Axes) {
 				}
 			}
 		}
-	} /*line quern_gen.go:3467:1*/
+	} /*line quern_gen.go:3840:1*/
 }
 
 //go:noinline
@@ -3486,7 +3859,7 @@ func quernRow2Transpose(r *host.Run, firstFroms, firstTos []int, matricess []Axe
 				firstToRow[threadX] = firstTo
 			}
 		}
-	} /*line quern_gen.go:3489:1*/
+	} /*line quern_gen.go:3862:1*/
 }
 
 //go:noinline
@@ -3531,7 +3904,7 @@ func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFr
 				}
 			}
 		}
-	} /*line quern_gen.go:3534:1*/
+	} /*line quern_gen.go:3907:1*/
 }
 
 //go:noinline
@@ -3576,7 +3949,7 @@ func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTo
 				}
 			}
 		}
-	} /*line quern_gen.go:3579:1*/
+	} /*line quern_gen.go:3952:1*/
 }
 
 func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3616,7 +3989,7 @@ func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Ax
 		/*line :85:1000*/ for i := base2 + threadX; i < width; i += size {
 			to[start+i] = from[first+i*stride]
 		}
-	} /*line quern_gen.go:3619:1*/
+	} /*line quern_gen.go:3992:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3653,7 +4026,7 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:3656:1*/
+	} /*line quern_gen.go:4029:1*/
 }
 
 //go:noinline
@@ -3700,7 +4073,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 		}
 //line :114:500
 	done3:
-		switch {
+		/*line :115:500*/ switch {
 //line transpose.go:116
 		default:
 			if !(iFirst+threadY < 32 && start6 < n) {
@@ -3726,7 +4099,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:3729:1*/
+	} /*line quern_gen.go:4102:1*/
 }
 
 //go:noinline
@@ -3804,7 +4177,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:3807:1*/
+	} /*line quern_gen.go:4180:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -3824,7 +4197,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 			quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m)
 		}
 		quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
-	} /*line quern_gen.go:3827:1*/
+	} /*line quern_gen.go:4200:1*/
 }
 
 //go:noinline
@@ -3865,7 +4238,7 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst, unit, n int, a []T,
 			}
 			/*line :28:500*/ m[i][j] = v
 		}
-	} /*line quern_gen.go:3868:1*/
+	} /*line quern_gen.go:4241:1*/
 }
 
 //go:noinline
@@ -3925,7 +4298,7 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base, lines, n int, alpha T
 				b[at+i4*rowB] = x[i4]
 			}
 		}
-	} /*line quern_gen.go:3928:1*/
+	} /*line quern_gen.go:4301:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -3969,7 +4342,7 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base, n, incY, incX int, y 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:3972:1*/
+	} /*line quern_gen.go:4345:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4035,7 +4408,7 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base, n, incX int, alpha T,
 			/*line :34:1000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4038:1*/
+	} /*line quern_gen.go:4411:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4092,7 +4465,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base, n, incY, incX i
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4095:1*/
+	} /*line quern_gen.go:4468:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4160,7 +4533,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base, n, incX, incY int, x,
 			/*line vector.go:53*/ x[at] = t15
 			/*line vector.go:53*/ y[to] = t16
 		}
-	} /*line quern_gen.go:4163:1*/
+	} /*line quern_gen.go:4536:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -4218,7 +4591,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base, n, incX, incY int, x, 
 			/*line vector.go:64*/ x[at] = t17
 			/*line vector.go:64*/ y[to] = t18
 		}
-	} /*line quern_gen.go:4221:1*/
+	} /*line quern_gen.go:4594:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -4243,7 +4616,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from, to int, x [
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:4246:1*/
+	} /*line quern_gen.go:4619:1*/
 }
 
 //line vector.go:80

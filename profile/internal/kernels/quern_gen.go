@@ -1363,7 +1363,6 @@ func quernHostStreamDot(r *host.Run) {
 	size6 := gridX * 1024 * 3
 	var iFirst2 int
 	reduceAdds, part, givens := host.Scratch[float64](r, 1, r.BlockDim.Count()), host.Shared[[32]float64](r, 0), host.Scratch[float64](r, 2, r.BlockDim.Count())
-	var reduceAddOf [1]float64
 	var reduceAdd2 float64
 	threads9 := r.BlockDim.Count()
 	for r.Next() {
@@ -1390,8 +1389,8 @@ func quernHostStreamDot(r *host.Run) {
 					_, _, _ = at4, n, startX
 					quernRow5StreamDot(r, givens, at4, part)
 				}
-				/*line stream.go:64*/ host.ReduceAdd(reduceAddOf[:], givens[first:][:lanes])
-				reduceAdd2 = reduceAddOf[0]
+				/*line stream.go:64*/ reduceAdd2 = host.Sum((*[32]float64)(givens[first:]))
+//line :65:500
 				{
 					at4, n, startX := first, lanes, first
 					_, _, _ = at4, n, startX
@@ -1404,14 +1403,14 @@ func quernHostStreamDot(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:1407:1*/
+	} /*line quern_gen.go:1406:1*/
 }
 
 //go:noinline
 func quernRow1StreamDot(r *host.Run, sums2 []float64) {
 	sumRow := (*[1024]float64)(sums2)
 //line stream.go:54
-	*sumRow = [1024]float64{} /*line quern_gen.go:1414:1*/
+	*sumRow = [1024]float64{} /*line quern_gen.go:1413:1*/
 }
 
 //go:noinline
@@ -1444,7 +1443,7 @@ func quernRow2StreamDot(r *host.Run, sums2, a []float64, iFirst int, b []float64
 		/*line stream.go:56*/ sum += a[at2+threadX] * b[at2+threadX]
 		/*line stream.go:56*/ sum += a[at3+threadX] * b[at3+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1447:1*/
+	} /*line quern_gen.go:1446:1*/
 }
 
 //go:noinline
@@ -1474,7 +1473,7 @@ func quernRow3StreamDot(r *host.Run, sums2 []float64, iFirst2 int, a, b []float6
 			sum += a[iFirst2+threadX] * b[iFirst2+threadX]
 		}
 		/*line stream.go:58*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:1477:1*/
+	} /*line quern_gen.go:1476:1*/
 }
 
 //go:noinline
@@ -1486,13 +1485,13 @@ func quernRow4StreamDot(r *host.Run, reduceAdds []float64, part *[32]float64) {
 		if threadX&31 == 0 {
 			part[threadX>>5] = sum2
 		}
-	} /*line quern_gen.go:1489:1*/
+	} /*line quern_gen.go:1488:1*/
 }
 
 //go:noinline
 func quernRow5StreamDot(r *host.Run, givens []float64, at4 int, part *[32]float64) {
 	givenRow := (*[32]float64)(givens[at4:])
-	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1495:1*/
+	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1494:1*/
 }
 
 //go:noinline
@@ -1504,7 +1503,7 @@ func quernRow6StreamDot(r *host.Run, reduceAdd2 float64, sums []float64, blockX,
 		/*line :65:500*/ if lane == 0 {
 			sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:1507:1*/
+	} /*line quern_gen.go:1506:1*/
 }
 
 //line stream.go:70

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random/internal/drawing",
 	Archive: &quern_gen_zip,
-	Sum:     "bb6d098e9276324e86b3c1e591f0dd7b7ec3804e6ae3348b24054c972ca0ffcd",
+	Sum:     "d153ca3df1533d6e6ba59746be597150137ec4c37f65ecef1411580b53cb4b1c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -42,15 +42,12 @@ var quernEvaluate = &gpu.Kernel{Declared: compiled.Declaration{Name: "evaluate",
 // none there, and where a result is not finite.
 func LaunchEvaluate(s *gpu.Stream, g gpu.Grid, n int, program *gpu.Buffer[Instruction], values *gpu.Buffer[float32], none float32, out *gpu.Buffer[float32]) error {
 	l, err := quernEvaluate.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, program)
 	gpu.SliceArg(l, values)
 	gpu.Arg(l, none)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainEvaluate(r *host.Run) {
@@ -59,110 +56,19 @@ func quernPlainEvaluate(r *host.Run) {
 }
 
 func quernHostEvaluate(r *host.Run) {
-	n := host.Value[int](r, 0)
-	program := host.Slice[Instruction](r, 1)
-	values := host.Slice[float32](r, 2)
-	none := host.Value[float32](r, 3)
-	out := host.Slice[float32](r, 4)
+	n, program, values, none, out := host.Value[int](r, 0), host.Slice[Instruction](r, 1), host.Slice[float32](r, 2), host.Value[float32](r, 3), host.Slice[float32](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Evaluate(r, base, n, program, values, none, out, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Evaluate(r, base, n, program, values, none, out, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Evaluate(r *host.Run, base int, n int, program []Instruction, values []float32, none float32, out []float32, width int) {
-	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line evaluate.go:45*/ stack := [16]float64{}
-				top := 0
-				missing := false
-				for k := 0; k < len(program); k++ {
-					_ = program[k]
-					/*line evaluate.go:49*/ p := &program[k]
-					t3 := p.Code
-					if t3 == 0 {
-						v := float64(values[p.Arg*n+i])
-						missing = missing || v != v
-						stack[top] = v
-						top++
-						continue
-					} else if t3 == 1 {
-						stack[top] = p.Value
-						top++
-						continue
-					} else if t3 == 8 {
-						stack[top-1] = -stack[top-1]
-						continue
-					} else if t3 == 9 {
-						stack[top-1] = math.Abs(stack[top-1])
-						continue
-					} else if t3 == 10 {
-						stack[top-1] = math.Sqrt(stack[top-1] - 0)
-						continue
-					} else if t3 == 13 {
-						top -= 2
-						if stack[top-1] == 0 {
-							stack[top-1] = stack[top+1]
-						} else {
-							stack[top-1] = stack[top]
-						}
-						continue
-					}
-					top--
-					a := stack[top-1]
-					/*line evaluate.go:80*/ b := stack[top]
-					var v2 float64
-					t6 := p.Code
-					if t6 == 2 {
-						v2 = a + b
-					} else if t6 == 3 {
-						v2 = a - b
-					} else if t6 == 4 {
-						v2 = float64(a * b)
-					} else if t6 == 5 {
-						v2 = a / b
-					} else if t6 == 6 {
-						v2 = min(a, b)
-					} else if t6 == 7 {
-						v2 = max(a, b)
-					} else if t6 == 11 {
-						if a < b {
-							v2 = 1
-						}
-					} else if t6 == 12 {
-						if a == b {
-							v2 = 1
-						}
-					}
-					stack[top-1] = v2
-				}
-				v3 := float32(stack[0])
-				if missing || v3-v3 != 0 {
-					v3 = none
-				}
-				row[threadX] = v3
-			}
-			return
-		}
-	}
+func quernRow1Evaluate(r *host.Run, base, n int, program []Instruction, values []float32, none float32, out []float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -237,7 +143,7 @@ func quernRow1Evaluate(r *host.Run, base int, n int, program []Instruction, valu
 			v3 = none
 		}
 		out[i] = v3
-	} /*line quern_gen.go:240:1*/
+	} /*line quern_gen.go:146:1*/
 }
 
 //line evaluate.go:113

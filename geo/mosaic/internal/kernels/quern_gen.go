@@ -60,15 +60,12 @@ var quernSpread = &gpu.Kernel{Declared: compiled.Declaration{Name: "spread", Cod
 // spread averages weights along rows, or columns, with a triangular filter: the pixel at a distance of radius has weight 0.
 func LaunchSpread(s *gpu.Stream, g gpu.Grid, w Window, radius int, down bool, weights, out *gpu.Buffer[float64]) error {
 	l, err := quernSpread.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.Arg(l, radius)
 	gpu.Arg(l, down)
 	gpu.SliceArg(l, weights)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernMix = &gpu.Kernel{Declared: compiled.Declaration{Name: "mix", Code: &quernPTX, Host: quernHostMix, Plain: quernPlainMix}}
@@ -79,9 +76,6 @@ var quernMix = &gpu.Kernel{Declared: compiled.Declaration{Name: "mix", Code: &qu
 // whole window.
 func LaunchMix(s *gpu.Stream, g gpu.Grid, box, whole Window, image int32, first bool, values, present, weights, sums, totals *gpu.Buffer[float64], owners *gpu.Buffer[int32]) error {
 	l, err := quernMix.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, box)
 	gpu.Arg(l, whole)
 	gpu.Arg(l, image)
@@ -92,7 +86,7 @@ func LaunchMix(s *gpu.Stream, g gpu.Grid, box, whole Window, image int32, first 
 	gpu.SliceArg(l, sums)
 	gpu.SliceArg(l, totals)
 	gpu.SliceArg(l, owners)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDivide = &gpu.Kernel{Declared: compiled.Declaration{Name: "divide", Code: &quernPTX, Host: quernHostDivide, Plain: quernPlainDivide}}
@@ -102,15 +96,12 @@ var quernDivide = &gpu.Kernel{Declared: compiled.Declaration{Name: "divide", Cod
 // divide makes means of sums, and marks the pixels of a single image.
 func LaunchDivide(s *gpu.Stream, g gpu.Grid, n int, sums, totals *gpu.Buffer[float64], owners *gpu.Buffer[int32], pure *gpu.Buffer[uint8]) error {
 	l, err := quernDivide.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, n)
 	gpu.SliceArg(l, sums)
 	gpu.SliceArg(l, totals)
 	gpu.SliceArg(l, owners)
 	gpu.SliceArg(l, pure)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLoad_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "load[uint8]", Code: &quernPTX, Host: quernHostLoad[uint8], Plain: quernPlainLoad[uint8]}}
@@ -147,9 +138,6 @@ func LaunchLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | flo
 		k = quernLoad_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, box)
 	gpu.Arg(l, whole)
 	gpu.Arg(l, stride)
@@ -163,7 +151,7 @@ func LaunchLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | flo
 	gpu.SliceArg(l, present)
 	gpu.SliceArg(l, weights)
 	gpu.SliceArg(l, chosen)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernFinish_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "finish[uint8]", Code: &quernPTX, Host: quernHostFinish[uint8], Plain: quernPlainFinish[uint8]}}
@@ -200,9 +188,6 @@ func LaunchFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | f
 		k = quernFinish_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, tile)
 	gpu.Arg(l, whole)
 	gpu.Arg(l, cells)
@@ -219,7 +204,7 @@ func LaunchFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | f
 	gpu.SliceArg(l, chosen)
 	gpu.SliceArg(l, blended)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernReduce = &gpu.Kernel{Declared: compiled.Declaration{Name: "reduce", Code: &quernPTX, Host: quernHostReduce, Plain: quernPlainReduce}}
@@ -230,9 +215,6 @@ var quernReduce = &gpu.Kernel{Declared: compiled.Declaration{Name: "reduce", Cod
 // those of the level are there already.
 func LaunchReduce(s *gpu.Stream, g gpu.Grid, fine, coarse Window, weighted bool, values, present, weights, values2, present2, weights2 *gpu.Buffer[float64]) error {
 	l, err := quernReduce.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, fine)
 	gpu.Arg(l, coarse)
 	gpu.Arg(l, weighted)
@@ -242,7 +224,7 @@ func LaunchReduce(s *gpu.Stream, g gpu.Grid, fine, coarse Window, weighted bool,
 	gpu.SliceArg(l, values2)
 	gpu.SliceArg(l, present2)
 	gpu.SliceArg(l, weights2)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernAdd = &gpu.Kernel{Declared: compiled.Declaration{Name: "add", Code: &quernPTX, Host: quernHostAdd, Plain: quernPlainAdd}}
@@ -253,9 +235,6 @@ var quernAdd = &gpu.Kernel{Declared: compiled.Declaration{Name: "add", Code: &qu
 // level has all that is left. fine and coarse are levels of the image's box; whole is the level of the sums.
 func LaunchAdd(s *gpu.Stream, g gpu.Grid, fine, coarse, whole Window, last, first bool, values, weights, values2, present2, sums, totals *gpu.Buffer[float64]) error {
 	l, err := quernAdd.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, fine)
 	gpu.Arg(l, coarse)
 	gpu.Arg(l, whole)
@@ -267,7 +246,7 @@ func LaunchAdd(s *gpu.Stream, g gpu.Grid, fine, coarse, whole Window, last, firs
 	gpu.SliceArg(l, present2)
 	gpu.SliceArg(l, sums)
 	gpu.SliceArg(l, totals)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCollapse = &gpu.Kernel{Declared: compiled.Declaration{Name: "collapse", Code: &quernPTX, Host: quernHostCollapse, Plain: quernPlainCollapse}}
@@ -277,9 +256,6 @@ var quernCollapse = &gpu.Kernel{Declared: compiled.Declaration{Name: "collapse",
 // collapse adds a level's means of details to the levels below, which were collapsed before.
 func LaunchCollapse(s *gpu.Stream, g gpu.Grid, fine, coarse Window, last bool, sums, totals, sums2, totals2 *gpu.Buffer[float64]) error {
 	l, err := quernCollapse.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, fine)
 	gpu.Arg(l, coarse)
 	gpu.Arg(l, last)
@@ -287,7 +263,7 @@ func LaunchCollapse(s *gpu.Stream, g gpu.Grid, fine, coarse Window, last bool, s
 	gpu.SliceArg(l, totals)
 	gpu.SliceArg(l, sums2)
 	gpu.SliceArg(l, totals2)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernOwn = &gpu.Kernel{Declared: compiled.Declaration{Name: "own", Code: &quernPTX, Host: quernHostOwn, Plain: quernPlainOwn}}
@@ -297,15 +273,12 @@ var quernOwn = &gpu.Kernel{Declared: compiled.Declaration{Name: "own", Code: &qu
 // own notes which image has a weight in each cell of its box.
 func LaunchOwn(s *gpu.Stream, g gpu.Grid, box, whole Window, image int32, weights *gpu.Buffer[float64], owners *gpu.Buffer[int32]) error {
 	l, err := quernOwn.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, box)
 	gpu.Arg(l, whole)
 	gpu.Arg(l, image)
 	gpu.SliceArg(l, weights)
 	gpu.SliceArg(l, owners)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernSingle = &gpu.Kernel{Declared: compiled.Declaration{Name: "single", Code: &quernPTX, Host: quernHostSingle, Plain: quernPlainSingle}}
@@ -315,13 +288,10 @@ var quernSingle = &gpu.Kernel{Declared: compiled.Declaration{Name: "single", Cod
 // single marks the cells around which all cells that have an owner have the same.
 func LaunchSingle(s *gpu.Stream, g gpu.Grid, cells Window, owners *gpu.Buffer[int32], pure *gpu.Buffer[uint8]) error {
 	l, err := quernSingle.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, cells)
 	gpu.SliceArg(l, owners)
 	gpu.SliceArg(l, pure)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainSpread(r *host.Run) {
@@ -330,33 +300,26 @@ func quernPlainSpread(r *host.Run) {
 }
 
 func quernHostSpread(r *host.Run) {
-	w := host.Value[Window](r, 0)
-	radius := host.Value[int](r, 1)
-	down := host.Value[bool](r, 2)
-	weights := host.Slice[float64](r, 3)
-	out := host.Slice[float64](r, 4)
+	w, radius, down, weights, out := host.Value[Window](r, 0), host.Value[int](r, 1), host.Value[bool](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * w.W
-				start2 := y*w.W + base
-				quernRow1Spread(r, base, w, y, down, radius, weights, start, out, width, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * w.W
+			start2 := y*w.W + base
+			quernRow1Spread(r, base, w, y, down, radius, weights, start, out, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Spread(r *host.Run, base int, w Window, y int, down bool, radius int, weights []float64, start int, out []float64, width int, start2 int) {
+func quernRow1Spread(r *host.Run, base int, w Window, y int, down bool, radius int, weights []float64, start int, out []float64, width, start2 int) {
 	if !(y < w.H) {
 		return
 	}
@@ -382,10 +345,8 @@ func quernRow1Spread(r *host.Run, base int, w Window, y int, down bool, radius i
 //line feather.go:21
 				var sum float64
 				for d := max(1-radius, -here); d <= min(radius-1, n-1-here); d++ {
-					if r.Halted() {
-						/*line feather.go:22*/ r.Halt()
-					}
-					/*line feather.go:23*/ share := radius - d
+					/*line feather.go:22*/ r.CheckHalt()
+					share := radius - d
 					if d < 0 {
 						share = radius + d
 					}
@@ -414,17 +375,15 @@ func quernRow1Spread(r *host.Run, base int, w Window, y int, down bool, radius i
 //line feather.go:21
 		var sum float64
 		for d := max(1-radius, -here); d <= min(radius-1, n-1-here); d++ {
-			if r.Halted() {
-				/*line feather.go:22*/ r.Halt()
-			}
-			/*line feather.go:23*/ share := radius - d
+			/*line feather.go:22*/ r.CheckHalt()
+			share := radius - d
 			if d < 0 {
 				share = radius + d
 			}
 			sum = math.FMA(float64(share), weights[at+d*step], sum)
 		}
 		out[at] = sum
-	} /*line quern_gen.go:427:1*/
+	} /*line quern_gen.go:386:1*/
 }
 
 func quernPlainMix(r *host.Run) {
@@ -433,40 +392,28 @@ func quernPlainMix(r *host.Run) {
 }
 
 func quernHostMix(r *host.Run) {
-	box := host.Value[Window](r, 0)
-	whole := host.Value[Window](r, 1)
-	image := host.Value[int32](r, 2)
-	first := host.Value[bool](r, 3)
-	values := host.Slice[float64](r, 4)
-	present := host.Slice[float64](r, 5)
-	weights := host.Slice[float64](r, 6)
-	sums := host.Slice[float64](r, 7)
-	totals := host.Slice[float64](r, 8)
-	owners := host.Slice[int32](r, 9)
+	box, whole, image, first, values, present, weights, sums, totals, owners := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[int32](r, 2), host.Value[bool](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8), host.Slice[int32](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * box.W
-				t2 := box.Y + y
-				t8 := box.Y + y
-				start2 := y*box.W + base
-				quernRow1Mix(r, whole, base, box, y, weights, start, present, t2, sums, values, first, totals, owners, t8, image, width, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * box.W
+			t2 := box.Y + y
+			t8 := box.Y + y
+			start2 := y*box.W + base
+			quernRow1Mix(r, whole, base, box, y, weights, start, present, t2, sums, values, first, totals, owners, t8, image, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Mix(r *host.Run, whole Window, base int, box Window, y int, weights []float64, start int, present []float64, t2 int, sums []float64, values []float64, first bool, totals []float64, owners []int32, t8 int, image int32, width int, start2 int) {
+func quernRow1Mix(r *host.Run, whole Window, base int, box Window, y int, weights []float64, start int, present []float64, t2 int, sums, values []float64, first bool, totals []float64, owners []int32, t8 int, image int32, width, start2 int) {
 	count := width
 	if start2 >= 0 && count <= len(weights)-start2 && count <= len(present)-start2 && count <= len(values)-start2 {
 		row := weights[start2:][:count]
@@ -516,7 +463,7 @@ func quernRow1Mix(r *host.Run, whole Window, base int, box Window, y int, weight
 			t6 := &whole2
 			/*line feather.go:50*/ claim(owners, t6, t7, t8, image)
 		}
-	} /*line quern_gen.go:519:1*/
+	} /*line quern_gen.go:466:1*/
 }
 
 func quernPlainDivide(r *host.Run) {
@@ -525,28 +472,19 @@ func quernPlainDivide(r *host.Run) {
 }
 
 func quernHostDivide(r *host.Run) {
-	n := host.Value[int](r, 0)
-	sums := host.Slice[float64](r, 1)
-	totals := host.Slice[float64](r, 2)
-	owners := host.Slice[int32](r, 3)
-	pure := host.Slice[uint8](r, 4)
+	n, sums, totals, owners, pure := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3), host.Slice[uint8](r, 4)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Divide(r, base, n, totals, sums, pure, owners, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Divide(r, base, n, totals, sums, pure, owners, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Divide(r *host.Run, base int, n int, totals []float64, sums []float64, pure []uint8, owners []int32, width int) {
+func quernRow1Divide(r *host.Run, base, n int, totals, sums []float64, pure []uint8, owners []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
 		count := min(n-base, width)
 		if count <= 0 {
@@ -582,7 +520,7 @@ func quernRow1Divide(r *host.Run, base int, n int, totals []float64, sums []floa
 		if owners[i] != -2 {
 			pure[i] = 1
 		}
-	} /*line quern_gen.go:585:1*/
+	} /*line quern_gen.go:523:1*/
 }
 
 func quernPlainLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -591,42 +529,27 @@ func quernPlainLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 |
 }
 
 func quernHostLoad[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
-	box := host.Value[Window](r, 0)
-	whole := host.Value[Window](r, 1)
-	stride := host.Value[int](r, 2)
-	band := host.Value[int](r, 3)
-	gain := host.Value[float64](r, 4)
-	offset := host.Value[float64](r, 5)
-	image := host.Value[int32](r, 6)
-	pixels := host.Slice[T](r, 7)
-	labels := host.Slice[int32](r, 8)
-	values := host.Slice[float64](r, 9)
-	present := host.Slice[float64](r, 10)
-	weights := host.Slice[float64](r, 11)
-	chosen := host.Slice[float64](r, 12)
+	box, whole, stride, band, gain, offset, image, pixels, labels, values, present, weights, chosen := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Value[int32](r, 6), host.Slice[T](r, 7), host.Slice[int32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11), host.Slice[float64](r, 12)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * box.W
-				t3 := box.Y + y
-				start2 := y*box.W + base
-				quernRow1Load[T](r, whole, base, box, y, pixels, start, stride, band, gain, offset, t3, labels, image, chosen, values, present, weights, width, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * box.W
+			t3 := box.Y + y
+			start2 := y*box.W + base
+			quernRow1Load[T](r, whole, base, box, y, pixels, start, stride, band, gain, offset, t3, labels, image, chosen, values, present, weights, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Load[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run, whole Window, base int, box Window, y int, pixels []T, start int, stride int, band int, gain float64, offset float64, t3 int, labels []int32, image int32, chosen []float64, values []float64, present []float64, weights []float64, width int, start2 int) {
+func quernRow1Load[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run, whole Window, base int, box Window, y int, pixels []T, start, stride, band int, gain, offset float64, t3 int, labels []int32, image int32, chosen, values, present, weights []float64, width, start2 int) {
 	count := width
 	if start2 >= 0 && count <= len(values)-start2 && count <= len(present)-start2 && count <= len(weights)-start2 {
 		row := values[start2:][:count]
@@ -649,7 +572,7 @@ func quernRow1Load[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | 
 				value = math.FMA(float64(pixels[i*stride+band]), gain, offset)
 				here = 1
 				/*line layer.go:42*/ k, _ := whole2.at(t2, t3)
-				/*line layer.go:42:10000*/ if labels[k] == image {
+				/*line :42:500*/ if labels[k] == image {
 					mine = 1
 					chosen[k] = value
 				}
@@ -680,7 +603,7 @@ func quernRow1Load[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | 
 			value = math.FMA(float64(pixels[i*stride+band]), gain, offset)
 			here = 1
 			/*line layer.go:42*/ k, _ := whole2.at(t2, t3)
-			/*line layer.go:42:10000*/ if labels[k] == image {
+			/*line :42:500*/ if labels[k] == image {
 				mine = 1
 				chosen[k] = value
 			}
@@ -691,7 +614,7 @@ func quernRow1Load[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | 
 		/*line layer.go:47*/ values[i] = value
 		/*line layer.go:47*/ present[i] = here
 		/*line layer.go:47*/ weights[i] = mine
-	} /*line quern_gen.go:694:1*/
+	} /*line quern_gen.go:617:1*/
 }
 
 func quernPlainFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -702,45 +625,27 @@ func quernPlainFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32
 }
 
 func quernHostFinish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
-	tile := host.Value[Window](r, 0)
-	whole := host.Value[Window](r, 1)
-	cells := host.Value[Window](r, 2)
-	level := host.Value[int](r, 3)
-	stride := host.Value[int](r, 4)
-	band := host.Value[int](r, 5)
-	integer := host.Value[bool](r, 6)
-	noData := host.Value[bool](r, 7)
-	least := host.Value[float64](r, 8)
-	most := host.Value[float64](r, 9)
-	none := host.Value[float64](r, 10)
-	labels := host.Slice[int32](r, 11)
-	pure := host.Slice[uint8](r, 12)
-	chosen := host.Slice[float64](r, 13)
-	blended := host.Slice[float64](r, 14)
-	dst := host.Slice[T](r, 15)
+	tile, whole, cells, level, stride, band, integer, noData, least, most, none, labels, pure, chosen, blended, dst := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[Window](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[bool](r, 6), host.Value[bool](r, 7), host.Value[float64](r, 8), host.Value[float64](r, 9), host.Value[float64](r, 10), host.Slice[int32](r, 11), host.Slice[uint8](r, 12), host.Slice[float64](r, 13), host.Slice[float64](r, 14), host.Slice[T](r, 15)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				t2 := tile.Y + y
-				start := y * tile.W
-				start2 := (tile.Y + y) >> uint(level)
-				quernRow1Finish[T](r, whole, cells, base, tile, y, t2, start, stride, band, labels, dst, none, level, start2, blended, pure, chosen, integer, least, most, noData, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			t2 := tile.Y + y
+			start := y * tile.W
+			start2 := (tile.Y + y) >> uint(level)
+			quernRow1Finish[T](r, whole, cells, base, tile, y, t2, start, stride, band, labels, dst, none, level, start2, blended, pure, chosen, integer, least, most, noData, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Finish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, whole Window, cells Window, base int, tile Window, y int, t2 int, start int, stride int, band int, labels []int32, dst []T, none float64, level int, start2 int, blended []float64, pure []uint8, chosen []float64, integer bool, least float64, most float64, noData bool, width int) {
+func quernRow1Finish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, whole, cells Window, base int, tile Window, y, t2, start, stride, band int, labels []int32, dst []T, none float64, level, start2 int, blended []float64, pure []uint8, chosen []float64, integer bool, least, most float64, noData bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -750,13 +655,13 @@ func quernRow1Finish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 		if x >= tile.W || y >= tile.H {
 			continue
 		}
-		/*line layer.go:59:10000*/ i, _ := whole2.at(t1, t2)
+		/*line :59:500*/ i, _ := whole2.at(t1, t2)
 		to := (start+x)*stride + band
 		/*line layer.go:61*/ if labels[i] < 0 {
 			dst[to] = host.Narrow[T](none)
 			continue
 		}
-		/*line layer.go:66:10000*/ t5 := max((tile.X+x)>>uint(level), cells2.X)
+		/*line :66:500*/ t5 := max((tile.X+x)>>uint(level), cells2.X)
 		t6 := max(start2, cells2.Y)
 		/*line layer.go:66*/ c, _ := cells2.at(t5, t6)
 		value := blended[i]
@@ -776,49 +681,31 @@ func quernRow1Finish[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			}
 		}
 		dst[to] = host.Narrow[T](value)
-	} /*line quern_gen.go:779:1*/
+	} /*line quern_gen.go:684:1*/
 }
 
 func quernHostFinish_float32[T float32 | float64](r *host.Run) {
-	tile := host.Value[Window](r, 0)
-	whole := host.Value[Window](r, 1)
-	cells := host.Value[Window](r, 2)
-	level := host.Value[int](r, 3)
-	stride := host.Value[int](r, 4)
-	band := host.Value[int](r, 5)
-	integer := host.Value[bool](r, 6)
-	noData := host.Value[bool](r, 7)
-	least := host.Value[float64](r, 8)
-	most := host.Value[float64](r, 9)
-	none := host.Value[float64](r, 10)
-	labels := host.Slice[int32](r, 11)
-	pure := host.Slice[uint8](r, 12)
-	chosen := host.Slice[float64](r, 13)
-	blended := host.Slice[float64](r, 14)
-	dst := host.Slice[T](r, 15)
+	tile, whole, cells, level, stride, band, integer, noData, least, most, none, labels, pure, chosen, blended, dst := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[Window](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[bool](r, 6), host.Value[bool](r, 7), host.Value[float64](r, 8), host.Value[float64](r, 9), host.Value[float64](r, 10), host.Slice[int32](r, 11), host.Slice[uint8](r, 12), host.Slice[float64](r, 13), host.Slice[float64](r, 14), host.Slice[T](r, 15)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				t2 := tile.Y + y
-				start := y * tile.W
-				start2 := (tile.Y + y) >> uint(level)
-				quernRow1Finish_float32[T](r, whole, cells, base, tile, y, t2, start, stride, band, labels, dst, none, level, start2, blended, pure, chosen, integer, least, most, noData, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			t2 := tile.Y + y
+			start := y * tile.W
+			start2 := (tile.Y + y) >> uint(level)
+			quernRow1Finish_float32[T](r, whole, cells, base, tile, y, t2, start, stride, band, labels, dst, none, level, start2, blended, pure, chosen, integer, least, most, noData, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Finish_float32[T float32 | float64](r *host.Run, whole Window, cells Window, base int, tile Window, y int, t2 int, start int, stride int, band int, labels []int32, dst []T, none float64, level int, start2 int, blended []float64, pure []uint8, chosen []float64, integer bool, least float64, most float64, noData bool, width int) {
+func quernRow1Finish_float32[T float32 | float64](r *host.Run, whole, cells Window, base int, tile Window, y, t2, start, stride, band int, labels []int32, dst []T, none float64, level, start2 int, blended []float64, pure []uint8, chosen []float64, integer bool, least, most float64, noData bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -828,13 +715,13 @@ func quernRow1Finish_float32[T float32 | float64](r *host.Run, whole Window, cel
 		if x >= tile.W || y >= tile.H {
 			continue
 		}
-		/*line layer.go:59:10000*/ i, _ := whole2.at(t1, t2)
+		/*line :59:500*/ i, _ := whole2.at(t1, t2)
 		to := (start+x)*stride + band
 		/*line layer.go:61*/ if labels[i] < 0 {
 			dst[to] = T(none)
 			continue
 		}
-		/*line layer.go:66:10000*/ t5 := max((tile.X+x)>>uint(level), cells2.X)
+		/*line :66:500*/ t5 := max((tile.X+x)>>uint(level), cells2.X)
 		t6 := max(start2, cells2.Y)
 		/*line layer.go:66*/ c, _ := cells2.at(t5, t6)
 		value := blended[i]
@@ -854,7 +741,7 @@ func quernRow1Finish_float32[T float32 | float64](r *host.Run, whole Window, cel
 			}
 		}
 		dst[to] = T(value)
-	} /*line quern_gen.go:857:1*/
+	} /*line quern_gen.go:744:1*/
 }
 
 func quernPlainReduce(r *host.Run) {
@@ -863,40 +750,29 @@ func quernPlainReduce(r *host.Run) {
 }
 
 func quernHostReduce(r *host.Run) {
-	fine := host.Value[Window](r, 0)
-	coarse := host.Value[Window](r, 1)
-	weighted := host.Value[bool](r, 2)
-	values := host.Slice[float64](r, 3)
-	present := host.Slice[float64](r, 4)
-	weights := host.Slice[float64](r, 5)
-	values2 := host.Slice[float64](r, 6)
-	present2 := host.Slice[float64](r, 7)
-	weights2 := host.Slice[float64](r, 8)
+	fine, coarse, weighted, values, present, weights, values2, present2, weights2 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[bool](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				top := 2*(coarse.Y+y) - fine.Y - 2
-				start := max(-top, 0)
-				start2 := min(fine.H-top, 5)
-				start3 := y * coarse.W
-				start4 := y*coarse.W + base
-				quernRow1Reduce(r, base, coarse, y, fine, start, start2, top, weighted, weights, present, values, values2, start3, present2, weights2, width, start4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			top := 2*(coarse.Y+y) - fine.Y - 2
+			start := max(-top, 0)
+			start2 := min(fine.H-top, 5)
+			start3 := y * coarse.W
+			start4 := y*coarse.W + base
+			quernRow1Reduce(r, base, coarse, y, fine, start, start2, top, weighted, weights, present, values, values2, start3, present2, weights2, width, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Reduce(r *host.Run, base int, coarse Window, y int, fine Window, start int, start2 int, top int, weighted bool, weights []float64, present []float64, values []float64, values2 []float64, start3 int, present2 []float64, weights2 []float64, width int, start4 int) {
+func quernRow1Reduce(r *host.Run, base int, coarse Window, y int, fine Window, start, start2, top int, weighted bool, weights, present, values, values2 []float64, start3 int, present2, weights2 []float64, width, start4 int) {
 	if !(y < coarse.H) {
 		return
 	}
@@ -921,18 +797,18 @@ func quernRow1Reduce(r *host.Run, base int, coarse Window, y int, fine Window, s
 				var weight float64
 				/*line pyramid.go:25*/ for j := start; j < start2; j++ {
 					row := (top+j)*fine.W + left
-					/*line pyramid.go:27:20000*/ for i := first; i < end; i++ {
+					/*line :27:500*/ for i := first; i < end; i++ {
 						w := float64(binomial[i] * binomial[j])
-						/*line pyramid.go:29:20000*/ if weighted {
+						/*line :29:500*/ if weighted {
 							weight = math.FMA(w, weights[row+i], weight)
 						}
-						/*line pyramid.go:32*/ w = float64(w * present[row+i])
+						w = float64(w * present[row+i])
 						sum = math.FMA(w, values[row+i], sum)
 						total += w
 					}
 				}
-				row2[threadX] = 0
-				/*line pyramid.go:38:20000*/ if total > 0 {
+				/*line pyramid.go:37*/ row2[threadX] = 0
+				/*line :38:500*/ if total > 0 {
 					row2[threadX] = sum / total
 				}
 				/*line pyramid.go:41*/ if weighted {
@@ -947,15 +823,15 @@ func quernRow1Reduce(r *host.Run, base int, coarse Window, y int, fine Window, s
 			return
 		}
 	}
-	/*line pyramid.go:52:20000*/ for threadX := range width {
+	/*line :52:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		left := 2*(coarse.X+x) - fine.X - 2
 		k := start3 + x
-		/*line pyramid.go:18:20000*/ if x >= coarse.W || y >= coarse.H {
+		/*line :18:500*/ if x >= coarse.W || y >= coarse.H {
 			continue
 		}
-		/*line pyramid.go:23:20000*/ first := max(-left, 0)
+		/*line pyramid.go:23*/ first := max(-left, 0)
 		end := min(fine.W-left, 5)
 //line pyramid.go:24
 		var sum float64
@@ -963,18 +839,18 @@ func quernRow1Reduce(r *host.Run, base int, coarse Window, y int, fine Window, s
 		var weight float64
 		/*line pyramid.go:25*/ for j := start; j < start2; j++ {
 			row := (top+j)*fine.W + left
-			/*line pyramid.go:27:20000*/ for i := first; i < end; i++ {
+			/*line :27:500*/ for i := first; i < end; i++ {
 				w := float64(binomial[i] * binomial[j])
-				/*line pyramid.go:29:20000*/ if weighted {
+				/*line :29:500*/ if weighted {
 					weight = math.FMA(w, weights[row+i], weight)
 				}
-				/*line pyramid.go:32*/ w = float64(w * present[row+i])
+				w = float64(w * present[row+i])
 				sum = math.FMA(w, values[row+i], sum)
 				total += w
 			}
 		}
-		values2[k] = 0
-		/*line pyramid.go:38:20000*/ if total > 0 {
+		/*line pyramid.go:37*/ values2[k] = 0
+		/*line :38:500*/ if total > 0 {
 			values2[k] = sum / total
 		}
 		/*line pyramid.go:41*/ if weighted {
@@ -985,7 +861,7 @@ func quernRow1Reduce(r *host.Run, base int, coarse Window, y int, fine Window, s
 			/*line pyramid.go:42*/ present2[k] = t11
 			/*line pyramid.go:42*/ weights2[k] = t12
 		}
-	} /*line quern_gen.go:988:1*/
+	} /*line quern_gen.go:864:1*/
 }
 
 func quernPlainAdd(r *host.Run) {
@@ -994,41 +870,28 @@ func quernPlainAdd(r *host.Run) {
 }
 
 func quernHostAdd(r *host.Run) {
-	fine := host.Value[Window](r, 0)
-	coarse := host.Value[Window](r, 1)
-	whole := host.Value[Window](r, 2)
-	last := host.Value[bool](r, 3)
-	first := host.Value[bool](r, 4)
-	values := host.Slice[float64](r, 5)
-	weights := host.Slice[float64](r, 6)
-	values2 := host.Slice[float64](r, 7)
-	present2 := host.Slice[float64](r, 8)
-	sums := host.Slice[float64](r, 9)
-	totals := host.Slice[float64](r, 10)
+	fine, coarse, whole, last, first, values, weights, values2, present2, sums, totals := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[Window](r, 2), host.Value[bool](r, 3), host.Value[bool](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * fine.W
-				t5 := fine.Y + y
-				t8 := fine.Y + y
-				start2 := y*fine.W + base
-				quernRow1Add(r, coarse, whole, base, fine, y, weights, start, values, last, t5, present2, values2, t8, sums, first, totals, width, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * fine.W
+			t5 := fine.Y + y
+			t8 := fine.Y + y
+			start2 := y*fine.W + base
+			quernRow1Add(r, coarse, whole, base, fine, y, weights, start, values, last, t5, present2, values2, t8, sums, first, totals, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Add(r *host.Run, coarse Window, whole Window, base int, fine Window, y int, weights []float64, start int, values []float64, last bool, t5 int, present2 []float64, values2 []float64, t8 int, sums []float64, first bool, totals []float64, width int, start2 int) {
+func quernRow1Add(r *host.Run, coarse, whole Window, base int, fine Window, y int, weights []float64, start int, values []float64, last bool, t5 int, present2, values2 []float64, t8 int, sums []float64, first bool, totals []float64, width, start2 int) {
 	count := width
 	if start2 >= 0 && count <= len(weights)-start2 && count <= len(values)-start2 {
 		row2 := weights[start2:][:count]
@@ -1057,10 +920,10 @@ func quernRow1Add(r *host.Run, coarse Window, whole Window, base int, fine Windo
 				/*line pyramid.go:50*/ if t4&1 != 0 {
 					firstX = 0
 				}
-				/*line pyramid.go:53:20000*/ if t5&1 != 0 {
+				/*line :53:500*/ if t5&1 != 0 {
 					firstY = 0
 				}
-				/*line pyramid.go:56:20000*/ left := t4>>1 - t1.X
+				/*line :56:500*/ left := t4>>1 - t1.X
 				top := t5>>1 - t1.Y
 				/*line pyramid.go:57*/ firstX = max(firstX, -left)
 				lastX = min(lastX, t1.W-1-left)
@@ -1070,16 +933,12 @@ func quernRow1Add(r *host.Run, coarse Window, whole Window, base int, fine Windo
 				var sum float64
 				var total float64
 				/*line pyramid.go:60*/ for j := firstY; j <= lastY; j++ {
-					/*line pyramid.go:61:20000*/ if r.Halted() {
-						/*line pyramid.go:60*/ r.Halt()
-					}
-					/*line pyramid.go:61:20000*/ wy := between(t5, j)
+					/*line pyramid.go:60*/ r.CheckHalt()
+					wy := between(t5, j)
 					row := (top+j)*t1.W + left
-					/*line pyramid.go:63*/ for i := firstX; i <= lastX; i++ {
-						if r.Halted() {
-							/*line pyramid.go:63*/ r.Halt()
-						}
-						/*line pyramid.go:64*/ if !(present2[row+i] > 0) {
+					for i := firstX; i <= lastX; i++ {
+						/*line pyramid.go:63*/ r.CheckHalt()
+						if !(present2[row+i] > 0) {
 							continue
 						}
 						result0 := between(t4, i)
@@ -1089,11 +948,11 @@ func quernRow1Add(r *host.Run, coarse Window, whole Window, base int, fine Windo
 					}
 				}
 				var result02 float64
-				/*line pyramid.go:71:20000*/ if total > 0 {
+				/*line :71:500*/ if total > 0 {
 					result02 = sum / total
-//line pyramid.go:73:20000
+//line :73:500
 				} else {
-					/*line pyramid.go:74*/ result02 = 0
+					result02 = 0
 				}
 				/*line pyramid.go:104*/ detail -= result02
 			}
@@ -1130,10 +989,10 @@ func quernRow1Add(r *host.Run, coarse Window, whole Window, base int, fine Windo
 			/*line pyramid.go:50*/ if t4&1 != 0 {
 				firstX = 0
 			}
-			/*line pyramid.go:53:20000*/ if t5&1 != 0 {
+			/*line :53:500*/ if t5&1 != 0 {
 				firstY = 0
 			}
-			/*line pyramid.go:56:20000*/ left := t4>>1 - t1.X
+			/*line :56:500*/ left := t4>>1 - t1.X
 			top := t5>>1 - t1.Y
 			/*line pyramid.go:57*/ firstX = max(firstX, -left)
 			lastX = min(lastX, t1.W-1-left)
@@ -1143,16 +1002,12 @@ func quernRow1Add(r *host.Run, coarse Window, whole Window, base int, fine Windo
 			var sum float64
 			var total float64
 			/*line pyramid.go:60*/ for j := firstY; j <= lastY; j++ {
-				/*line pyramid.go:61:20000*/ if r.Halted() {
-					/*line pyramid.go:60*/ r.Halt()
-				}
-				/*line pyramid.go:61:20000*/ wy := between(t5, j)
+				/*line pyramid.go:60*/ r.CheckHalt()
+				wy := between(t5, j)
 				row := (top+j)*t1.W + left
-				/*line pyramid.go:63*/ for i := firstX; i <= lastX; i++ {
-					if r.Halted() {
-						/*line pyramid.go:63*/ r.Halt()
-					}
-					/*line pyramid.go:64*/ if !(present2[row+i] > 0) {
+				for i := firstX; i <= lastX; i++ {
+					/*line pyramid.go:63*/ r.CheckHalt()
+					if !(present2[row+i] > 0) {
 						continue
 					}
 					result0 := between(t4, i)
@@ -1162,11 +1017,11 @@ func quernRow1Add(r *host.Run, coarse Window, whole Window, base int, fine Windo
 				}
 			}
 			var result02 float64
-			/*line pyramid.go:71:20000*/ if total > 0 {
+			/*line :71:500*/ if total > 0 {
 				result02 = sum / total
-//line pyramid.go:73:20000
+//line :73:500
 			} else {
-				/*line pyramid.go:74*/ result02 = 0
+				result02 = 0
 			}
 			/*line pyramid.go:104*/ detail -= result02
 		}
@@ -1175,7 +1030,7 @@ func quernRow1Add(r *host.Run, coarse Window, whole Window, base int, fine Windo
 		if first {
 			totals[to] += w
 		}
-	} /*line quern_gen.go:1178:1*/
+	} /*line quern_gen.go:1033:1*/
 }
 
 func quernPlainCollapse(r *host.Run) {
@@ -1184,36 +1039,27 @@ func quernPlainCollapse(r *host.Run) {
 }
 
 func quernHostCollapse(r *host.Run) {
-	fine := host.Value[Window](r, 0)
-	coarse := host.Value[Window](r, 1)
-	last := host.Value[bool](r, 2)
-	sums := host.Slice[float64](r, 3)
-	totals := host.Slice[float64](r, 4)
-	sums2 := host.Slice[float64](r, 5)
-	totals2 := host.Slice[float64](r, 6)
+	fine, coarse, last, sums, totals, sums2, totals2 := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[bool](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * fine.W
-				t5 := fine.Y + y
-				start2 := y*fine.W + base
-				quernRow1Collapse(r, coarse, base, fine, y, totals, start, sums, last, t5, totals2, sums2, width, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * fine.W
+			t5 := fine.Y + y
+			start2 := y*fine.W + base
+			quernRow1Collapse(r, coarse, base, fine, y, totals, start, sums, last, t5, totals2, sums2, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int, totals []float64, start int, sums []float64, last bool, t5 int, totals2 []float64, sums2 []float64, width int, start2 int) {
+func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int, totals []float64, start int, sums []float64, last bool, t5 int, totals2, sums2 []float64, width, start2 int) {
 	count := width
 	if start2 >= 0 && count <= len(totals)-start2 && count <= len(sums)-start2 {
 		row2 := totals[start2:][:count]
@@ -1239,10 +1085,10 @@ func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int,
 				/*line pyramid.go:50*/ if t4&1 != 0 {
 					firstX = 0
 				}
-				/*line pyramid.go:53:20000*/ if t5&1 != 0 {
+				/*line :53:500*/ if t5&1 != 0 {
 					firstY = 0
 				}
-				/*line pyramid.go:56:20000*/ left := t4>>1 - t1.X
+				/*line :56:500*/ left := t4>>1 - t1.X
 				top := t5>>1 - t1.Y
 				/*line pyramid.go:57*/ firstX = max(firstX, -left)
 				lastX = min(lastX, t1.W-1-left)
@@ -1252,16 +1098,12 @@ func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int,
 				var sum float64
 				var total float64
 				/*line pyramid.go:60*/ for j := firstY; j <= lastY; j++ {
-					/*line pyramid.go:61:20000*/ if r.Halted() {
-						/*line pyramid.go:60*/ r.Halt()
-					}
-					/*line pyramid.go:61:20000*/ wy := between(t5, j)
+					/*line pyramid.go:60*/ r.CheckHalt()
+					wy := between(t5, j)
 					row := (top+j)*t1.W + left
-					/*line pyramid.go:63*/ for i := firstX; i <= lastX; i++ {
-						if r.Halted() {
-							/*line pyramid.go:63*/ r.Halt()
-						}
-						/*line pyramid.go:64*/ if !(totals2[row+i] > 0) {
+					for i := firstX; i <= lastX; i++ {
+						/*line pyramid.go:63*/ r.CheckHalt()
+						if !(totals2[row+i] > 0) {
 							continue
 						}
 						result0 := between(t4, i)
@@ -1271,11 +1113,11 @@ func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int,
 					}
 				}
 				var result02 float64
-				/*line pyramid.go:71:20000*/ if total > 0 {
+				/*line :71:500*/ if total > 0 {
 					result02 = sum / total
-//line pyramid.go:73:20000
+//line :73:500
 				} else {
-					/*line pyramid.go:74*/ result02 = 0
+					result02 = 0
 				}
 				/*line pyramid.go:127*/ v += result02
 			}
@@ -1305,10 +1147,10 @@ func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int,
 			/*line pyramid.go:50*/ if t4&1 != 0 {
 				firstX = 0
 			}
-			/*line pyramid.go:53:20000*/ if t5&1 != 0 {
+			/*line :53:500*/ if t5&1 != 0 {
 				firstY = 0
 			}
-			/*line pyramid.go:56:20000*/ left := t4>>1 - t1.X
+			/*line :56:500*/ left := t4>>1 - t1.X
 			top := t5>>1 - t1.Y
 			/*line pyramid.go:57*/ firstX = max(firstX, -left)
 			lastX = min(lastX, t1.W-1-left)
@@ -1318,16 +1160,12 @@ func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int,
 			var sum float64
 			var total float64
 			/*line pyramid.go:60*/ for j := firstY; j <= lastY; j++ {
-				/*line pyramid.go:61:20000*/ if r.Halted() {
-					/*line pyramid.go:60*/ r.Halt()
-				}
-				/*line pyramid.go:61:20000*/ wy := between(t5, j)
+				/*line pyramid.go:60*/ r.CheckHalt()
+				wy := between(t5, j)
 				row := (top+j)*t1.W + left
-				/*line pyramid.go:63*/ for i := firstX; i <= lastX; i++ {
-					if r.Halted() {
-						/*line pyramid.go:63*/ r.Halt()
-					}
-					/*line pyramid.go:64*/ if !(totals2[row+i] > 0) {
+				for i := firstX; i <= lastX; i++ {
+					/*line pyramid.go:63*/ r.CheckHalt()
+					if !(totals2[row+i] > 0) {
 						continue
 					}
 					result0 := between(t4, i)
@@ -1337,16 +1175,16 @@ func quernRow1Collapse(r *host.Run, coarse Window, base int, fine Window, y int,
 				}
 			}
 			var result02 float64
-			/*line pyramid.go:71:20000*/ if total > 0 {
+			/*line :71:500*/ if total > 0 {
 				result02 = sum / total
-//line pyramid.go:73:20000
+//line :73:500
 			} else {
-				/*line pyramid.go:74*/ result02 = 0
+				result02 = 0
 			}
 			/*line pyramid.go:127*/ v += result02
 		}
 		sums[k] = v
-	} /*line quern_gen.go:1349:1*/
+	} /*line quern_gen.go:1187:1*/
 }
 
 func quernPlainOwn(r *host.Run) {
@@ -1355,34 +1193,27 @@ func quernPlainOwn(r *host.Run) {
 }
 
 func quernHostOwn(r *host.Run) {
-	box := host.Value[Window](r, 0)
-	whole := host.Value[Window](r, 1)
-	image := host.Value[int32](r, 2)
-	weights := host.Slice[float64](r, 3)
-	owners := host.Slice[int32](r, 4)
+	box, whole, image, weights, owners := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Value[int32](r, 2), host.Slice[float64](r, 3), host.Slice[int32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * box.W
-				t4 := box.Y + y
-				start2 := y*box.W + base
-				quernRow1Own(r, whole, base, box, y, weights, start, owners, t4, image, width, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * box.W
+			t4 := box.Y + y
+			start2 := y*box.W + base
+			quernRow1Own(r, whole, base, box, y, weights, start, owners, t4, image, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Own(r *host.Run, whole Window, base int, box Window, y int, weights []float64, start int, owners []int32, t4 int, image int32, width int, start2 int) {
+func quernRow1Own(r *host.Run, whole Window, base int, box Window, y int, weights []float64, start int, owners []int32, t4 int, image int32, width, start2 int) {
 	count := width
 	if start2 >= 0 && count <= len(weights)-start2 {
 		row := weights[start2:][:count]
@@ -1409,7 +1240,7 @@ func quernRow1Own(r *host.Run, whole Window, base int, box Window, y int, weight
 		}
 		t2 := &whole2
 		/*line pyramid.go:146*/ claim(owners, t2, t3, t4, image)
-	} /*line quern_gen.go:1412:1*/
+	} /*line quern_gen.go:1243:1*/
 }
 
 func quernPlainSingle(r *host.Run) {
@@ -1418,33 +1249,28 @@ func quernPlainSingle(r *host.Run) {
 }
 
 func quernHostSingle(r *host.Run) {
-	cells := host.Value[Window](r, 0)
-	owners := host.Slice[int32](r, 1)
-	pure := host.Slice[uint8](r, 2)
+	cells, owners, pure := host.Value[Window](r, 0), host.Slice[int32](r, 1), host.Slice[uint8](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := max(y-2, 0)
-				start2 := min(y+3, cells.H-1)
-				start3 := y * cells.W
-				start4 := y*cells.W + base
-				quernRow1Single(r, base, cells, y, start, start2, owners, pure, start3, width, start4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := max(y-2, 0)
+			start2 := min(y+3, cells.H-1)
+			start3 := y * cells.W
+			start4 := y*cells.W + base
+			quernRow1Single(r, base, cells, y, start, start2, owners, pure, start3, width, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Single(r *host.Run, base int, cells Window, y int, start int, start2 int, owners []int32, pure []uint8, start3 int, width int, start4 int) {
+func quernRow1Single(r *host.Run, base int, cells Window, y, start, start2 int, owners []int32, pure []uint8, start3, width, start4 int) {
 	if !(y < cells.H) {
 		return
 	}
@@ -1464,14 +1290,10 @@ func quernRow1Single(r *host.Run, base int, cells Window, y int, start int, star
 				var owner int32 = -1
 				one := true
 				for j := start; j <= start2; j++ {
-					if r.Halted() {
-						/*line pyramid.go:168*/ r.Halt()
-					}
-					/*line pyramid.go:169*/ for i := at3; i <= at4; i++ {
-						if r.Halted() {
-							/*line pyramid.go:169*/ r.Halt()
-						}
-						/*line pyramid.go:170*/ o := owners[j*cells.W+i]
+					/*line pyramid.go:168*/ r.CheckHalt()
+					for i := at3; i <= at4; i++ {
+						/*line pyramid.go:169*/ r.CheckHalt()
+						o := owners[j*cells.W+i]
 						if o == -1 {
 							continue
 						}
@@ -1500,14 +1322,10 @@ func quernRow1Single(r *host.Run, base int, cells Window, y int, start int, star
 		var owner int32 = -1
 		one := true
 		for j := start; j <= start2; j++ {
-			if r.Halted() {
-				/*line pyramid.go:168*/ r.Halt()
-			}
-			/*line pyramid.go:169*/ for i := at; i <= at2; i++ {
-				if r.Halted() {
-					/*line pyramid.go:169*/ r.Halt()
-				}
-				/*line pyramid.go:170*/ o := owners[j*cells.W+i]
+			/*line pyramid.go:168*/ r.CheckHalt()
+			for i := at; i <= at2; i++ {
+				/*line pyramid.go:169*/ r.CheckHalt()
+				o := owners[j*cells.W+i]
 				if o == -1 {
 					continue
 				}
@@ -1521,7 +1339,7 @@ func quernRow1Single(r *host.Run, base int, cells Window, y int, start int, star
 		if one {
 			pure[start3+x] = 1
 		}
-	} /*line quern_gen.go:1524:1*/
+	} /*line quern_gen.go:1342:1*/
 }
 
 //line pyramid.go:186

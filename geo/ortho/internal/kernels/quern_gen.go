@@ -180,9 +180,6 @@ var quernLocate = &gpu.Kernel{Declared: compiled.Declaration{Name: "locate", Cod
 // centers of pixels.
 func LaunchLocate(s *gpu.Stream, g gpu.Grid, tile Window, half float64, views *gpu.Buffer[View], subgrids *gpu.Buffer[projection.Subgrid], nodes *gpu.Buffer[float32], o Occlusion, w Window, heights, peaks *gpu.Buffer[float32], xs, ys *gpu.Buffer[float64]) error {
 	l, err := quernLocate.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, tile)
 	gpu.Arg(l, half)
 	gpu.SliceArg(l, views)
@@ -194,7 +191,7 @@ func LaunchLocate(s *gpu.Stream, g gpu.Grid, tile Window, half float64, views *g
 	gpu.SliceArg(l, peaks)
 	gpu.SliceArg(l, xs)
 	gpu.SliceArg(l, ys)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHeights = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights", Code: &quernPTX, Host: quernHostHeights, Plain: quernPlainHeights}}
@@ -204,9 +201,6 @@ var quernHeights = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights", C
 // heights writes the heights of the centers of output pixels in a part of a window; NaN where there are none.
 func LaunchHeights(s *gpu.Stream, g gpu.Grid, part, whole Window, places *gpu.Buffer[Place], subgrids *gpu.Buffer[projection.Subgrid], nodes *gpu.Buffer[float32], r Relief, window, out *gpu.Buffer[float32]) error {
 	l, err := quernHeights.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, part)
 	gpu.Arg(l, whole)
 	gpu.SliceArg(l, places)
@@ -215,7 +209,7 @@ func LaunchHeights(s *gpu.Stream, g gpu.Grid, part, whole Window, places *gpu.Bu
 	gpu.Arg(l, r)
 	gpu.SliceArg(l, window)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernLevel = &gpu.Kernel{Declared: compiled.Declaration{Name: "level", Code: &quernPTX, Host: quernHostLevel, Plain: quernPlainLevel}}
@@ -225,12 +219,9 @@ var quernLevel = &gpu.Kernel{Declared: compiled.Declaration{Name: "level", Code:
 // level writes the same height everywhere.
 func LaunchLevel(s *gpu.Stream, g gpu.Grid, height float32, out *gpu.Buffer[float32]) error {
 	l, err := quernLevel.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, height)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPeaks = &gpu.Kernel{Declared: compiled.Declaration{Name: "peaks", Code: &quernPTX, Host: quernHostPeaks, Plain: quernPlainPeaks}}
@@ -240,13 +231,10 @@ var quernPeaks = &gpu.Kernel{Declared: compiled.Declaration{Name: "peaks", Code:
 // peaks writes the greatest height of each cell of a window, and of the pixels next to it.
 func LaunchPeaks(s *gpu.Stream, g gpu.Grid, w Window, heights, out *gpu.Buffer[float32]) error {
 	l, err := quernPeaks.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.SliceArg(l, heights)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -255,40 +243,27 @@ func quernPlainLocate(r *host.Run) {
 }
 
 func quernHostLocate(r *host.Run) {
-	tile := host.Value[Window](r, 0)
-	half := host.Value[float64](r, 1)
-	views := host.Slice[View](r, 2)
-	subgrids := host.Slice[projection.Subgrid](r, 3)
-	nodes := host.Slice[float32](r, 4)
-	o := host.Value[Occlusion](r, 5)
-	w := host.Value[Window](r, 6)
-	heights := host.Slice[float32](r, 7)
-	peaks := host.Slice[float32](r, 8)
-	xs := host.Slice[float64](r, 9)
-	ys := host.Slice[float64](r, 10)
+	tile, half, views, subgrids, nodes, o, w, heights, peaks, xs, ys := host.Value[Window](r, 0), host.Value[float64](r, 1), host.Slice[View](r, 2), host.Slice[projection.Subgrid](r, 3), host.Slice[float32](r, 4), host.Value[Occlusion](r, 5), host.Value[Window](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				row := float64(tile.Y+y) + half
-				start := y * tile.W
-				start2 := y*tile.W + base
-				quernRow1Locate(r, o, w, base, tile, y, views, heights, half, row, subgrids, nodes, peaks, xs, start, ys, width, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			row := float64(tile.Y+y) + half
+			start := y * tile.W
+			start2 := y*tile.W + base
+			quernRow1Locate(r, o, w, base, tile, y, views, heights, half, row, subgrids, nodes, peaks, xs, start, ys, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Locate(r *host.Run, o Occlusion, w Window, base int, tile Window, y int, views []View, heights []float32, half float64, row float64, subgrids []projection.Subgrid, nodes []float32, peaks []float32, xs []float64, start int, ys []float64, width int, start2 int) {
+func quernRow1Locate(r *host.Run, o Occlusion, w Window, base int, tile Window, y int, views []View, heights []float32, half, row float64, subgrids []projection.Subgrid, nodes, peaks []float32, xs []float64, start int, ys []float64, width, start2 int) {
 	count := width
 	if 0 < len(views) && start2 >= 0 && count <= len(xs)-start2 && count <= len(ys)-start2 {
 		row2 := xs[start2:][:count]
@@ -309,10 +284,8 @@ func quernRow1Locate(r *host.Run, o Occlusion, w Window, base int, tile Window, 
 			s := Sight{}
 			/*line locate.go:111*/ result0 := v.Points()
 			for k := 0; k < result0; k++ {
-				if r.Halted() {
-					/*line locate.go:111*/ r.Halt()
-				}
-				/*line locate.go:112*/ c, r2, z := Point(k, column, row, height)
+				/*line locate.go:111*/ r.CheckHalt()
+				c, r2, z := Point(k, column, row, height)
 				px, py := v.Output.Apply(c, r2)
 				if !v.Same {
 					px, py, z = v.Operation.Apply(subgrids, nodes, px, py, z)
@@ -352,10 +325,8 @@ func quernRow1Locate(r *host.Run, o Occlusion, w Window, base int, tile Window, 
 							/*line locate.go:56*/ steps := host.Int64[int](min(math.Ceil(min(t51.Peak-height, most)*length), 1.6777216e+07))
 							across := (t52.W + 16 - 1) / 16
 							for k2 := 1; k2 <= steps; {
-								if r.Halted() {
-									/*line locate.go:58*/ r.Halt()
-								}
-								/*line locate.go:59*/ at := float64(k2)
+								/*line locate.go:58*/ r.CheckHalt()
+								at := float64(k2)
 								x2 := fma(at, dx, column)
 								/*line locate.go:60*/ y2 := fma(at, dy, row)
 								/*line locate.go:60*/ result03 := fma(at, dz, height)
@@ -421,10 +392,8 @@ func quernRow1Locate(r *host.Run, o Occlusion, w Window, base int, tile Window, 
 		s := Sight{}
 		/*line locate.go:111*/ result0 := v.Points()
 		for k := 0; k < result0; k++ {
-			if r.Halted() {
-				/*line locate.go:111*/ r.Halt()
-			}
-			/*line locate.go:112*/ c, r2, z := Point(k, column, row, height)
+			/*line locate.go:111*/ r.CheckHalt()
+			c, r2, z := Point(k, column, row, height)
 			px, py := v.Output.Apply(c, r2)
 			if !v.Same {
 				px, py, z = v.Operation.Apply(subgrids, nodes, px, py, z)
@@ -464,10 +433,8 @@ func quernRow1Locate(r *host.Run, o Occlusion, w Window, base int, tile Window, 
 						/*line locate.go:56*/ steps := host.Int64[int](min(math.Ceil(min(t51.Peak-height, most)*length), 1.6777216e+07))
 						across := (t52.W + 16 - 1) / 16
 						for k2 := 1; k2 <= steps; {
-							if r.Halted() {
-								/*line locate.go:58*/ r.Halt()
-							}
-							/*line locate.go:59*/ at := float64(k2)
+							/*line locate.go:58*/ r.CheckHalt()
+							at := float64(k2)
 							x2 := fma(at, dx, column)
 							/*line locate.go:60*/ y2 := fma(at, dy, row)
 							/*line locate.go:60*/ result03 := fma(at, dz, height)
@@ -513,11 +480,11 @@ func quernRow1Locate(r *host.Run, o Occlusion, w Window, base int, tile Window, 
 		t73 := s.Y
 		/*line locate.go:128*/ xs[i2] = t72
 		/*line locate.go:128*/ ys[i2] = t73
-	} /*line quern_gen.go:516:1*/
+	} /*line quern_gen.go:483:1*/
 }
 
 // quernFunc1Locate is kernels.between.
-func quernFunc1Locate(w *Window, heights []float32, column float64, row float64) float64 {
+func quernFunc1Locate(w *Window, heights []float32, column, row float64) float64 {
 	/*line locate.go:19*/ t1 := column - 0.5 - float64(w.X)
 	/*line locate.go:19*/ t2 := row - 0.5 - float64(w.Y)
 	x := t1
@@ -570,11 +537,11 @@ func quernFunc1Locate(w *Window, heights []float32, column float64, row float64)
 		/*line locate.go:43*/ result06 := fma(t20, t21, t22)
 		h = result06
 	}
-	/*line locate.go:45*/ return h /*line quern_gen.go:573:1*/
+	/*line locate.go:45*/ return h /*line quern_gen.go:540:1*/
 }
 
 // quernFunc2Locate is kernels.skip.
-func quernFunc2Locate(x float64, dx float64, y float64, dy float64) int {
+func quernFunc2Locate(x, dx, y, dy float64) int {
 //line locate.go:81
 	var n float64 = 16
 	if dx > 0 {
@@ -587,7 +554,7 @@ func quernFunc2Locate(x float64, dx float64, y float64, dy float64) int {
 	} else if dy < 0 {
 		n = min(n, -(y / dy))
 	}
-	return max(host.Int64[int](n), 1) /*line quern_gen.go:590:1*/
+	return max(host.Int64[int](n), 1) /*line quern_gen.go:557:1*/
 }
 
 func quernPlainHeights(r *host.Run) {
@@ -596,17 +563,9 @@ func quernPlainHeights(r *host.Run) {
 }
 
 func quernHostHeights(r *host.Run) {
-	part := host.Value[Window](r, 0)
-	whole := host.Value[Window](r, 1)
-	places := host.Slice[Place](r, 2)
-	subgrids := host.Slice[projection.Subgrid](r, 3)
-	nodes := host.Slice[float32](r, 4)
-	r2 := host.Value[Relief](r, 5)
-	window := host.Slice[float32](r, 6)
-	out := host.Slice[float32](r, 7)
+	part, whole, places, subgrids, nodes, r2, window, out := host.Value[Window](r, 0), host.Value[Window](r, 1), host.Slice[Place](r, 2), host.Slice[projection.Subgrid](r, 3), host.Slice[float32](r, 4), host.Value[Relief](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := part.X - whole.X
 	size2 := part.Y - whole.Y
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -615,21 +574,19 @@ func quernHostHeights(r *host.Run) {
 		base := blockX * dimX
 		base2 := blockY * dimY
 		base3 := size + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				value := float64(part.Y+y) + 0.5
-				start := size + (size2+y)*whole.W
-				start2 := base3 + (size2+y)*whole.W
-				quernRow1Heights(r, r2, base, part, y, places, value, subgrids, nodes, window, out, start, width, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			value := float64(part.Y+y) + 0.5
+			start := size + (size2+y)*whole.W
+			start2 := base3 + (size2+y)*whole.W
+			quernRow1Heights(r, r2, base, part, y, places, value, subgrids, nodes, window, out, start, width, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Heights(r *host.Run, r2 Relief, base int, part Window, y int, places []Place, value float64, subgrids []projection.Subgrid, nodes []float32, window []float32, out []float32, start int, width int, start2 int) {
+func quernRow1Heights(r *host.Run, r2 Relief, base int, part Window, y int, places []Place, value float64, subgrids []projection.Subgrid, nodes, window, out []float32, start, width, start2 int) {
 	count := width
 	if 0 < len(places) && start2 >= 0 && count <= len(out)-start2 {
 		row := out[start2:][:count]
@@ -640,7 +597,7 @@ func quernRow1Heights(r *host.Run, r2 Relief, base int, part Window, y int, plac
 			/*line surface.go:79*/ if x >= part.W || y >= part.H {
 				continue
 			}
-			/*line surface.go:82:10000*/ _ = places[0]
+			/*line :82:500*/ _ = places[0]
 			x2 := float64(part.X+x) + 0.5
 			y2 := value
 			p := &places[0]
@@ -661,7 +618,7 @@ func quernRow1Heights(r *host.Run, r2 Relief, base int, part Window, y int, plac
 		/*line surface.go:79*/ if x >= part.W || y >= part.H {
 			continue
 		}
-		/*line surface.go:82:10000*/ _ = places[0]
+		/*line :82:500*/ _ = places[0]
 		x2 := float64(part.X+x) + 0.5
 		y2 := value
 		/*line surface.go:82*/ p := &places[0]
@@ -672,21 +629,21 @@ func quernRow1Heights(r *host.Run, r2 Relief, base int, part Window, y int, plac
 		px, py := p.Source.Apply(x2, y2)
 		/*line surface.go:83*/ result0 := quernFunc1Heights(&r3, window, px, py)
 		/*line surface.go:83*/ out[start+x] = float32(result0)
-	} /*line quern_gen.go:675:1*/
+	} /*line quern_gen.go:632:1*/
 }
 
 // quernFunc1Heights is kernels.Relief.HeightAt.
-func quernFunc1Heights(r2 *Relief, window []float32, x float64, y float64) float64 {
-	/*line surface.go:40:10000*/ if !(x >= 0 && y >= 0 && x <= float64(r2.Width) && y <= float64(r2.Height)) {
+func quernFunc1Heights(r2 *Relief, window []float32, x, y float64) float64 {
+	/*line surface.go:40:500*/ if !(x >= 0 && y >= 0 && x <= float64(r2.Width) && y <= float64(r2.Height)) {
 		result0 := math.NaN()
 		return result0
 	}
-	/*line surface.go:43:10000*/ t2 := min(host.Int64[int](x), r2.Width-1)
+	/*line :43:500*/ t2 := min(host.Int64[int](x), r2.Width-1)
 	/*line surface.go:43*/ t3 := min(host.Int64[int](y), r2.Height-1)
 	column := t2
 	row := t3
 	/*line surface.go:44*/ w := r2.Window
-	/*line surface.go:45:10000*/ if column < w.X || row < w.Y || column >= w.X+w.W || row >= w.Y+w.H || window[(row-w.Y)*w.W+column-w.X] != window[(row-w.Y)*w.W+column-w.X] {
+	/*line :45:500*/ if column < w.X || row < w.Y || column >= w.X+w.W || row >= w.Y+w.H || window[(row-w.Y)*w.W+column-w.X] != window[(row-w.Y)*w.W+column-w.X] {
 		result02 := math.NaN()
 		return result02
 	}
@@ -705,30 +662,30 @@ func quernFunc1Heights(r2 *Relief, window []float32, x float64, y float64) float
 //line surface.go:51
 	var sum float64
 	var total float64
-	/*line surface.go:52:10000*/ for j := 0; j < 2; j++ {
+	/*line :52:500*/ for j := 0; j < 2; j++ {
 		/*line surface.go:53*/ for i := 0; i < 2; i++ {
 			t11 := min(max(left+i, 0), r2.Width-1) - w.X
 			/*line surface.go:54*/ t12 := min(max(top+j, 0), r2.Height-1) - w.Y
 			column2 := t11
 			row2 := t12
-			/*line surface.go:55:10000*/ if column2 < 0 || row2 < 0 || column2 >= w.W || row2 >= w.H {
+			/*line :55:500*/ if column2 < 0 || row2 < 0 || column2 >= w.W || row2 >= w.H {
 				continue
 			}
-			/*line surface.go:58:10000*/ t13 := 1 - qx
+			t13 := 1 - qx
 			t14 := 1 - qy
 			wx := t13
 			wy := t14
-			/*line surface.go:59:10000*/ if i == 1 {
+			/*line surface.go:59*/ if i == 1 {
 				wx = qx
 			}
-			/*line surface.go:62*/ if j == 1 {
+			if j == 1 {
 				wy = qy
 			}
 			t15 := float64(window[row2*w.W+column2])
 			t16 := float64(wx * wy)
 			v := t15
 			weight := t16
-			/*line surface.go:66:10000*/ if v == v && weight > 0 {
+			/*line :66:500*/ if v == v && weight > 0 {
 				t17 := v
 				t18 := weight
 				t19 := sum
@@ -740,11 +697,11 @@ func quernFunc1Heights(r2 *Relief, window []float32, x float64, y float64) float
 			}
 		}
 	}
-	/*line surface.go:71:10000*/ t23 := sum / total
+	/*line :71:500*/ t23 := sum / total
 	/*line surface.go:71*/ t24 := r2.Scale
 	/*line surface.go:71*/ t25 := r2.Offset
 	/*line surface.go:71*/ result04 := fma(t23, t24, t25)
-	return result04 /*line quern_gen.go:747:1*/
+	return result04 /*line quern_gen.go:704:1*/
 }
 
 func quernPlainLevel(r *host.Run) {
@@ -753,19 +710,13 @@ func quernPlainLevel(r *host.Run) {
 }
 
 func quernHostLevel(r *host.Run) {
-	height := host.Value[float32](r, 0)
-	out := host.Slice[float32](r, 1)
+	height, out := host.Value[float32](r, 0), host.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Level(r, base, out, height, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Level(r, base, out, height, width)
 		}
 	}
 }
@@ -788,10 +739,10 @@ func quernRow1Level(r *host.Run, base int, out []float32, height float32, width 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line surface.go:90:10000*/ if i < len(out) {
+		/*line :90:500*/ if i < len(out) {
 			out[i] = height
 		}
-	} /*line quern_gen.go:794:1*/
+	} /*line quern_gen.go:745:1*/
 }
 
 func quernPlainPeaks(r *host.Run) {
@@ -800,12 +751,9 @@ func quernPlainPeaks(r *host.Run) {
 }
 
 func quernHostPeaks(r *host.Run) {
-	w := host.Value[Window](r, 0)
-	heights := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+	w, heights, out := host.Value[Window](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	across := (w.W + 16 - 1) / 16
 	down := (w.H + 16 - 1) / 16
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -813,22 +761,20 @@ func quernHostPeaks(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				cy := base2 + threadY
-				start := max(cy*16-1, 0)
-				start2 := min((cy+1)*16+1, w.H)
-				start3 := cy * across
-				start4 := cy*across + base
-				quernRow1Peaks(r, base, across, cy, down, start, start2, w, heights, out, start3, width, start4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			cy := base2 + threadY
+			start := max(cy*16-1, 0)
+			start2 := min((cy+1)*16+1, w.H)
+			start3 := cy * across
+			start4 := cy*across + base
+			quernRow1Peaks(r, base, across, cy, down, start, start2, w, heights, out, start3, width, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Peaks(r *host.Run, base int, across int, cy int, down int, start int, start2 int, w Window, heights []float32, out []float32, start3 int, width int, start4 int) {
+func quernRow1Peaks(r *host.Run, base, across, cy, down, start, start2 int, w Window, heights, out []float32, start3, width, start4 int) {
 	if !(cy < down) {
 		return
 	}
@@ -847,14 +793,10 @@ func quernRow1Peaks(r *host.Run, base int, across int, cy int, down int, start i
 				/*line surface.go:107*/ result0 := math.Inf(-1)
 				peak := float32(result0)
 				/*line surface.go:108*/ for y := start; y < start2; y++ {
-					if r.Halted() {
-						/*line surface.go:108*/ r.Halt()
-					}
-					/*line surface.go:109*/ for x := at3; x < at4; x++ {
-						if r.Halted() {
-							/*line surface.go:109*/ r.Halt()
-						}
-						/*line surface.go:110*/ h := heights[y*w.W+x]
+					/*line surface.go:108*/ r.CheckHalt()
+					for x := at3; x < at4; x++ {
+						/*line surface.go:109*/ r.CheckHalt()
+						h := heights[y*w.W+x]
 						if h > peak {
 							/*line surface.go:111*/ peak = h
 						}
@@ -862,10 +804,10 @@ func quernRow1Peaks(r *host.Run, base int, across int, cy int, down int, start i
 				}
 				row[threadX] = peak
 			}
-			/*line surface.go:117:10000*/ return
+			/*line :117:500*/ return
 		}
 	}
-	/*line surface.go:120:10000*/ for threadX := range width {
+	/*line :120:500*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		cx := base + threadX
 		at := max(cx*16-1, 0)
@@ -876,21 +818,17 @@ func quernRow1Peaks(r *host.Run, base int, across int, cy int, down int, start i
 		result0 := math.Inf(-1)
 		peak := float32(result0)
 		/*line surface.go:108*/ for y := start; y < start2; y++ {
-			if r.Halted() {
-				/*line surface.go:108*/ r.Halt()
-			}
-			/*line surface.go:109*/ for x := at; x < at2; x++ {
-				if r.Halted() {
-					/*line surface.go:109*/ r.Halt()
-				}
-				/*line surface.go:110*/ h := heights[y*w.W+x]
+			/*line surface.go:108*/ r.CheckHalt()
+			for x := at; x < at2; x++ {
+				/*line surface.go:109*/ r.CheckHalt()
+				h := heights[y*w.W+x]
 				if h > peak {
 					/*line surface.go:111*/ peak = h
 				}
 			}
 		}
 		out[start3+cx] = peak
-	} /*line quern_gen.go:893:1*/
+	} /*line quern_gen.go:831:1*/
 }
 
 //line surface.go:118

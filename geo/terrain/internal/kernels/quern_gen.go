@@ -56,16 +56,13 @@ var quernShade = &gpu.Kernel{Declared: compiled.Declaration{Name: "shade", Code:
 // shade writes the brightness of pixels from 1 to 255; 0 where there is none.
 func LaunchShade(s *gpu.Stream, g gpu.Grid, r Rows, y0, n int, l_ Light, heights *gpu.Buffer[float32], out *gpu.Buffer[uint8]) error {
 	l, err := quernShade.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, r)
 	gpu.Arg(l, y0)
 	gpu.Arg(l, n)
 	gpu.Arg(l, l_)
 	gpu.SliceArg(l, heights)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDerive = &gpu.Kernel{Declared: compiled.Declaration{Name: "derive", Code: &quernPTX, Host: quernHostDerive, Plain: quernPlainDerive}}
@@ -75,9 +72,6 @@ var quernDerive = &gpu.Kernel{Declared: compiled.Declaration{Name: "derive", Cod
 // derive writes slopes or aspects, and none where there is none.
 func LaunchDerive(s *gpu.Stream, g gpu.Grid, r Rows, y0, n, kind int, dx, dy, scale float64, none float32, heights, out *gpu.Buffer[float32]) error {
 	l, err := quernDerive.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, r)
 	gpu.Arg(l, y0)
 	gpu.Arg(l, n)
@@ -88,7 +82,7 @@ func LaunchDerive(s *gpu.Stream, g gpu.Grid, r Rows, y0, n, kind int, dx, dy, sc
 	gpu.Arg(l, none)
 	gpu.SliceArg(l, heights)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainShade(r *host.Run) {
@@ -97,15 +91,9 @@ func quernPlainShade(r *host.Run) {
 }
 
 func quernHostShade(r *host.Run) {
-	r2 := host.Value[Rows](r, 0)
-	y0 := host.Value[int](r, 1)
-	n := host.Value[int](r, 2)
-	l := host.Value[Light](r, 3)
-	heights := host.Slice[float32](r, 4)
-	out := host.Slice[uint8](r, 5)
+	r2, y0, n, l, heights, out := host.Value[Rows](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[Light](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t14 := l.Z
 	t15 := l.SinAlt
 	t12 := l.Z
@@ -115,19 +103,17 @@ func quernHostShade(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base2 + threadY
-				t3 := y0 + row
-				quernRow1Shade(r, r2, base, row, n, heights, t3, out, l, t14, t15, t12, t19, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			row := base2 + threadY
+			t3 := y0 + row
+			quernRow1Shade(r, r2, base, row, n, heights, t3, out, l, t14, t15, t12, t19, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Shade(r *host.Run, r2 Rows, base int, row int, n int, heights []float32, t3 int, out []uint8, l Light, t14 float64, t15 float64, t12 float64, t19 float64, width int) {
+func quernRow1Shade(r *host.Run, r2 Rows, base, row, n int, heights []float32, t3 int, out []uint8, l Light, t14, t15, t12, t19 float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -155,7 +141,7 @@ func quernRow1Shade(r *host.Run, r2 Rows, base int, row int, n int, heights []fl
 		length := math.Sqrt(result03 - 0)
 		/*line relief.go:99*/ v := float64(254*toLight) / length
 		out[row*r3.Width+x] = host.Narrow[uint8](max(v, 0) + 1.5)
-	} /*line quern_gen.go:158:1*/
+	} /*line quern_gen.go:144:1*/
 }
 
 func quernPlainDerive(r *host.Run) {
@@ -164,38 +150,26 @@ func quernPlainDerive(r *host.Run) {
 }
 
 func quernHostDerive(r *host.Run) {
-	r2 := host.Value[Rows](r, 0)
-	y0 := host.Value[int](r, 1)
-	n := host.Value[int](r, 2)
-	kind := host.Value[int](r, 3)
-	dx := host.Value[float64](r, 4)
-	dy := host.Value[float64](r, 5)
-	scale := host.Value[float64](r, 6)
-	none := host.Value[float32](r, 7)
-	heights := host.Slice[float32](r, 8)
-	out := host.Slice[float32](r, 9)
+	r2, y0, n, kind, dx, dy, scale, none, heights, out := host.Value[Rows](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Value[float64](r, 6), host.Value[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := float64(8 * scale)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base2 + threadY
-				t3 := y0 + row
-				quernRow1Derive(r, r2, base, row, n, heights, t3, out, none, kind, dx, dy, value, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			row := base2 + threadY
+			t3 := y0 + row
+			quernRow1Derive(r, r2, base, row, n, heights, t3, out, none, kind, dx, dy, value, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Derive(r *host.Run, r2 Rows, base int, row int, n int, heights []float32, t3 int, out []float32, none float32, kind int, dx float64, dy float64, value float64, width int) {
+func quernRow1Derive(r *host.Run, r2 Rows, base, row, n int, heights []float32, t3 int, out []float32, none float32, kind int, dx, dy, value float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -245,7 +219,7 @@ func quernRow1Derive(r *host.Run, r2 Rows, base int, row int, n int, heights []f
 			angle = 0
 		}
 		out[i] = float32(angle)
-	} /*line quern_gen.go:248:1*/
+	} /*line quern_gen.go:222:1*/
 }
 
 //line relief.go:158

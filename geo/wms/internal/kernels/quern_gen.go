@@ -98,15 +98,12 @@ var quernDraw = &gpu.Kernel{Declared: compiled.Declaration{Name: "draw", Code: &
 // pixel on; those between are interpolated. table has the index of the first color of each page.
 func LaunchDraw(s *gpu.Stream, g gpu.Grid, m Map, lattice *gpu.Buffer[int64], table *gpu.Buffer[int32], pages, dst *gpu.Buffer[uint32]) error {
 	l, err := quernDraw.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.SliceArg(l, lattice)
 	gpu.SliceArg(l, table)
 	gpu.SliceArg(l, pages)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernCoordinates = &gpu.Kernel{Declared: compiled.Declaration{Name: "coordinates", Code: &quernPTX, Host: quernHostCoordinates, Plain: quernPlainCoordinates}}
@@ -116,9 +113,6 @@ var quernCoordinates = &gpu.Kernel{Declared: compiled.Declaration{Name: "coordin
 // coordinates writes the coordinates of the centers of pixels, from (x0, y0) on.
 func LaunchCoordinates(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, a Affine, xs, ys *gpu.Buffer[float64]) error {
 	l, err := quernCoordinates.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, x0)
 	gpu.Arg(l, y0)
 	gpu.Arg(l, width)
@@ -126,7 +120,7 @@ func LaunchCoordinates(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, a A
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, xs)
 	gpu.SliceArg(l, ys)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "bounds", Code: &quernPTX, Host: quernHostBounds, Plain: quernPlainBounds}}
@@ -137,16 +131,13 @@ var quernBounds = &gpu.Kernel{Declared: compiled.Declaration{Name: "bounds", Cod
 // image: box[0] and box[1] become the least column and row, box[2] and box[3] the greatest.
 func LaunchBounds(s *gpu.Stream, g gpu.Grid, wide, high int, a Affine, xs, ys *gpu.Buffer[float64], box *gpu.Buffer[int32]) error {
 	l, err := quernBounds.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, wide)
 	gpu.Arg(l, high)
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, xs)
 	gpu.SliceArg(l, ys)
 	gpu.SliceArg(l, box)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernExact = &gpu.Kernel{Declared: compiled.Declaration{Name: "exact", Code: &quernPTX, Host: quernHostExact, Plain: quernPlainExact}}
@@ -157,9 +148,6 @@ var quernExact = &gpu.Kernel{Declared: compiled.Declaration{Name: "exact", Code:
 // position of the first page, in pixels of a level that has scaleX and scaleY pixels per pixel of the image.
 func LaunchExact(s *gpu.Stream, g gpu.Grid, m Map, scaleX, scaleY, originX, originY float64, xs, ys *gpu.Buffer[float64], table *gpu.Buffer[int32], pages, dst *gpu.Buffer[uint32]) error {
 	l, err := quernExact.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, m)
 	gpu.Arg(l, scaleX)
 	gpu.Arg(l, scaleY)
@@ -170,7 +158,7 @@ func LaunchExact(s *gpu.Stream, g gpu.Grid, m Map, scaleX, scaleY, originX, orig
 	gpu.SliceArg(l, table)
 	gpu.SliceArg(l, pages)
 	gpu.SliceArg(l, dst)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPaint_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "paint[uint8]", Code: &quernPTX, Host: quernHostPaint_uint8, Plain: quernPlainPaint[uint8]}}
@@ -206,15 +194,12 @@ func LaunchPaint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | fl
 		k = quernPaint_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, p)
 	gpu.SliceArg(l, src)
 	gpu.SliceArg(l, mask)
 	gpu.SliceArg(l, ramp)
 	gpu.SliceArg(l, pages)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHalve = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve", Code: &quernPTX, Host: quernHostHalve, Plain: quernPlainHalve}}
@@ -224,13 +209,10 @@ var quernHalve = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve", Code:
 // halve averages the colors of 2 x 2 pixels. table has the index of the first color of each page of the larger image.
 func LaunchHalve(s *gpu.Stream, g gpu.Grid, h Halving, table *gpu.Buffer[int32], pages *gpu.Buffer[uint32]) error {
 	l, err := quernHalve.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, table)
 	gpu.SliceArg(l, pages)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainDraw(r *host.Run) {
@@ -239,14 +221,9 @@ func quernPlainDraw(r *host.Run) {
 }
 
 func quernHostDraw(r *host.Run) {
-	m := host.Value[Map](r, 0)
-	lattice := host.Slice[int64](r, 1)
-	table := host.Slice[int32](r, 2)
-	pages := host.Slice[uint32](r, 3)
-	dst := host.Slice[uint32](r, 4)
+	m, lattice, table, pages, dst := host.Value[Map](r, 0), host.Slice[int64](r, 1), host.Slice[int32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	size := 2 * m.Columns
 	c := int(1)
 	size2 := c << uint(m.Shift)
@@ -258,21 +235,19 @@ func quernHostDraw(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y >> uint(m.Shift) * m.Columns
-				down := int64(y & (size2 - 1))
-				start2 := m.Start + y*m.Stride
-				quernRow1Draw(r, base, &m, y, start, size, lattice, down, size2, start2, table, dst, pages, t21, t26, t27, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y >> uint(m.Shift) * m.Columns
+			down := int64(y & (size2 - 1))
+			start2 := m.Start + y*m.Stride
+			quernRow1Draw(r, base, &m, y, start, size, lattice, down, size2, start2, table, dst, pages, t21, t26, t27, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Draw(r *host.Run, base int, m *Map, y int, start int, size int, lattice []int64, down int64, size2 int, start2 int, table []int32, dst []uint32, pages []uint32, t21 bool, t26 int, t27 bool, width int) {
+func quernRow1Draw(r *host.Run, base int, m *Map, y, start, size int, lattice []int64, down int64, size2, start2 int, table []int32, dst, pages []uint32, t21 bool, t26 int, t27 bool, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		part := base + threadX
@@ -333,7 +308,7 @@ func quernRow1Draw(r *host.Run, base int, m *Map, y int, start int, size int, la
 			px += dx
 			py += dy
 		}
-	} /*line quern_gen.go:336:1*/
+	} /*line quern_gen.go:311:1*/
 }
 
 func quernPlainCoordinates(r *host.Run) {
@@ -342,36 +317,27 @@ func quernPlainCoordinates(r *host.Run) {
 }
 
 func quernHostCoordinates(r *host.Run) {
-	x0 := host.Value[int](r, 0)
-	y0 := host.Value[int](r, 1)
-	width := host.Value[int](r, 2)
-	height := host.Value[int](r, 3)
-	a := host.Value[Affine](r, 4)
-	xs := host.Slice[float64](r, 5)
-	ys := host.Slice[float64](r, 6)
+	x0, y0, width, height, a, xs, ys := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[Affine](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * width
-				t6 := float64(y0+y) + 0.5
-				start2 := y*width + base
-				quernRow1Coordinates(r, a, base, width, y, height, xs, start, ys, x0, t6, width2, start2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * width
+			t6 := float64(y0+y) + 0.5
+			start2 := y*width + base
+			quernRow1Coordinates(r, a, base, width, y, height, xs, start, ys, x0, t6, width2, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, height int, xs []float64, start int, ys []float64, x0 int, t6 float64, width2 int, start2 int) {
+func quernRow1Coordinates(r *host.Run, a Affine, base, width, y, height int, xs []float64, start int, ys []float64, x0 int, t6 float64, width2, start2 int) {
 	count := width2
 	if start2 >= 0 && count <= len(xs)-start2 && count <= len(ys)-start2 {
 		row := xs[start2:][:count]
@@ -406,7 +372,7 @@ func quernRow1Coordinates(r *host.Run, a Affine, base int, width int, y int, hei
 		/*line draw.go:126*/ result0, result1 := a2.Apply(t5, t6)
 		/*line draw.go:126*/ xs[i] = result0
 		/*line draw.go:126*/ ys[i] = result1
-	} /*line quern_gen.go:409:1*/
+	} /*line quern_gen.go:375:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -415,29 +381,19 @@ func quernPlainBounds(r *host.Run) {
 }
 
 func quernHostBounds(r *host.Run) {
-	wide := host.Value[int](r, 0)
-	high := host.Value[int](r, 1)
-	a := host.Value[Affine](r, 2)
-	xs := host.Slice[float64](r, 3)
-	ys := host.Slice[float64](r, 4)
-	box := host.Slice[int32](r, 5)
+	wide, high, a, xs, ys, box := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[Affine](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4), host.Slice[int32](r, 5)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Bounds(r, a, base, xs, ys, wide, high, box, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Bounds(r, a, base, xs, ys, wide, high, box, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64, wide int, high int, box []int32, width int) {
+func quernRow1Bounds(r *host.Run, a Affine, base int, xs, ys []float64, wide, high int, box []int32, width int) {
 	count := width
 	if base >= 0 && count <= len(xs)-base && count <= len(ys)-base && 0 < len(box) && 1 < len(box) && 2 < len(box) && 3 < len(box) {
 		row := xs[base:][:count]
@@ -485,7 +441,7 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs []float64, ys []float64
 			kernel.AtomicMax(&box[2], host.Narrow[int32](x))
 			kernel.AtomicMax(&box[3], host.Narrow[int32](y))
 		}
-	} /*line quern_gen.go:488:1*/
+	} /*line quern_gen.go:444:1*/
 }
 
 func quernPlainExact(r *host.Run) {
@@ -494,19 +450,9 @@ func quernPlainExact(r *host.Run) {
 }
 
 func quernHostExact(r *host.Run) {
-	m := host.Value[Map](r, 0)
-	scaleX := host.Value[float64](r, 1)
-	scaleY := host.Value[float64](r, 2)
-	originX := host.Value[float64](r, 3)
-	originY := host.Value[float64](r, 4)
-	xs := host.Slice[float64](r, 5)
-	ys := host.Slice[float64](r, 6)
-	table := host.Slice[int32](r, 7)
-	pages := host.Slice[uint32](r, 8)
-	dst := host.Slice[uint32](r, 9)
+	m, scaleX, scaleY, originX, originY, xs, ys, table, pages, dst := host.Value[Map](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[int32](r, 7), host.Slice[uint32](r, 8), host.Slice[uint32](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t3 := m.Across
 	t4 := m.Nearest
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -515,22 +461,20 @@ func quernHostExact(r *host.Run) {
 		base := blockX * dimX
 		base2 := blockY * dimY
 		base3 := m.Start + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * m.Width
-				start2 := m.Start + y*m.Stride
-				start3 := y*m.Width + base
-				start4 := base3 + y*m.Stride
-				quernRow1Exact(r, base, &m, y, xs, start, scaleX, originX, ys, scaleY, originY, t3, t4, table, pages, dst, start2, width, start3, start4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * m.Width
+			start2 := m.Start + y*m.Stride
+			start3 := y*m.Width + base
+			start4 := base3 + y*m.Stride
+			quernRow1Exact(r, base, &m, y, xs, start, scaleX, originX, ys, scaleY, originY, t3, t4, table, pages, dst, start2, width, start3, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Exact(r *host.Run, base int, m *Map, y int, xs []float64, start int, scaleX float64, originX float64, ys []float64, scaleY float64, originY float64, t3 int, t4 bool, table []int32, pages []uint32, dst []uint32, start2 int, width int, start3 int, start4 int) {
+func quernRow1Exact(r *host.Run, base int, m *Map, y int, xs []float64, start int, scaleX, originX float64, ys []float64, scaleY, originY float64, t3 int, t4 bool, table []int32, pages, dst []uint32, start2, width, start3, start4 int) {
 	if !(y < m.Height) {
 		return
 	}
@@ -585,7 +529,7 @@ func quernRow1Exact(r *host.Run, base int, m *Map, y int, xs []float64, start in
 			/*line draw.go:165*/ c = over(c, t11)
 		}
 		dst[at] = c
-	} /*line quern_gen.go:588:1*/
+	} /*line quern_gen.go:532:1*/
 }
 
 func quernPlainPaint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -594,32 +538,25 @@ func quernPlainPaint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 }
 
 func quernHostPaint_uint8(r *host.Run) {
-	p := host.Value[Paint](r, 0)
-	src := host.Slice[uint8](r, 1)
-	mask := host.Slice[uint8](r, 2)
-	ramp := host.Slice[uint32](r, 3)
-	pages := host.Slice[uint32](r, 4)
+	p, src, mask, ramp, pages := host.Value[Paint](r, 0), host.Slice[uint8](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * 257
-				quernRow1Paint_uint8(r, &p, base, y, src, mask, ramp, pages, start, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * 257
+			quernRow1Paint_uint8(r, &p, base, y, src, mask, ramp, pages, start, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Paint_uint8(r *host.Run, p *Paint, base int, y int, src []uint8, mask []uint8, ramp []uint32, pages []uint32, start int, width int) {
+func quernRow1Paint_uint8(r *host.Run, p *Paint, base, y int, src, mask []uint8, ramp, pages []uint32, start, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -633,12 +570,12 @@ func quernRow1Paint_uint8(r *host.Run, p *Paint, base int, y int, src []uint8, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:636:1*/
+	} /*line quern_gen.go:573:1*/
 }
 
 // quernFunc1Paint_uint8 is kernels.color.
-func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
+func quernFunc1Paint_uint8(p *Paint, src, mask []uint8, ramp []uint32, pixel int) uint32 {
+	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
 //line page.go:57
@@ -646,12 +583,12 @@ func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, p
 	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
 	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -664,10 +601,10 @@ func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, p
 	none := true
 	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74:10000*/ if v != v {
+		/*line :74:500*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line :77:500*/ none = none && p.NoData && v == p.None
 		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
@@ -681,36 +618,29 @@ func quernFunc1Paint_uint8(p *Paint, src []uint8, mask []uint8, ramp []uint32, p
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:684:1*/
+	return result02 /*line quern_gen.go:621:1*/
 }
 
 func quernHostPaint_int8(r *host.Run) {
-	p := host.Value[Paint](r, 0)
-	src := host.Slice[int8](r, 1)
-	mask := host.Slice[uint8](r, 2)
-	ramp := host.Slice[uint32](r, 3)
-	pages := host.Slice[uint32](r, 4)
+	p, src, mask, ramp, pages := host.Value[Paint](r, 0), host.Slice[int8](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * 257
-				quernRow1Paint_int8(r, &p, base, y, src, mask, ramp, pages, start, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * 257
+			quernRow1Paint_int8(r, &p, base, y, src, mask, ramp, pages, start, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Paint_int8(r *host.Run, p *Paint, base int, y int, src []int8, mask []uint8, ramp []uint32, pages []uint32, start int, width int) {
+func quernRow1Paint_int8(r *host.Run, p *Paint, base, y int, src []int8, mask []uint8, ramp, pages []uint32, start, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -724,12 +654,12 @@ func quernRow1Paint_int8(r *host.Run, p *Paint, base int, y int, src []int8, mas
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int8(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:727:1*/
+	} /*line quern_gen.go:657:1*/
 }
 
 // quernFunc1Paint_int8 is kernels.color.
 func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
 //line page.go:57
@@ -737,12 +667,12 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
 	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -755,10 +685,10 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 	none := true
 	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74:10000*/ if v != v {
+		/*line :74:500*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line :77:500*/ none = none && p.NoData && v == p.None
 		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
@@ -772,36 +702,29 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:775:1*/
+	return result02 /*line quern_gen.go:705:1*/
 }
 
 func quernHostPaint_uint16(r *host.Run) {
-	p := host.Value[Paint](r, 0)
-	src := host.Slice[uint16](r, 1)
-	mask := host.Slice[uint8](r, 2)
-	ramp := host.Slice[uint32](r, 3)
-	pages := host.Slice[uint32](r, 4)
+	p, src, mask, ramp, pages := host.Value[Paint](r, 0), host.Slice[uint16](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * 257
-				quernRow1Paint_uint16(r, &p, base, y, src, mask, ramp, pages, start, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * 257
+			quernRow1Paint_uint16(r, &p, base, y, src, mask, ramp, pages, start, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Paint_uint16(r *host.Run, p *Paint, base int, y int, src []uint16, mask []uint8, ramp []uint32, pages []uint32, start int, width int) {
+func quernRow1Paint_uint16(r *host.Run, p *Paint, base, y int, src []uint16, mask []uint8, ramp, pages []uint32, start, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -815,12 +738,12 @@ func quernRow1Paint_uint16(r *host.Run, p *Paint, base int, y int, src []uint16,
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_uint16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:818:1*/
+	} /*line quern_gen.go:741:1*/
 }
 
 // quernFunc1Paint_uint16 is kernels.color.
 func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
 //line page.go:57
@@ -828,12 +751,12 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
 	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -846,10 +769,10 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 	none := true
 	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74:10000*/ if v != v {
+		/*line :74:500*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line :77:500*/ none = none && p.NoData && v == p.None
 		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
@@ -863,36 +786,29 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:866:1*/
+	return result02 /*line quern_gen.go:789:1*/
 }
 
 func quernHostPaint_int16(r *host.Run) {
-	p := host.Value[Paint](r, 0)
-	src := host.Slice[int16](r, 1)
-	mask := host.Slice[uint8](r, 2)
-	ramp := host.Slice[uint32](r, 3)
-	pages := host.Slice[uint32](r, 4)
+	p, src, mask, ramp, pages := host.Value[Paint](r, 0), host.Slice[int16](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * 257
-				quernRow1Paint_int16(r, &p, base, y, src, mask, ramp, pages, start, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * 257
+			quernRow1Paint_int16(r, &p, base, y, src, mask, ramp, pages, start, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Paint_int16(r *host.Run, p *Paint, base int, y int, src []int16, mask []uint8, ramp []uint32, pages []uint32, start int, width int) {
+func quernRow1Paint_int16(r *host.Run, p *Paint, base, y int, src []int16, mask []uint8, ramp, pages []uint32, start, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -906,12 +822,12 @@ func quernRow1Paint_int16(r *host.Run, p *Paint, base int, y int, src []int16, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int16(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:909:1*/
+	} /*line quern_gen.go:825:1*/
 }
 
 // quernFunc1Paint_int16 is kernels.color.
 func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
 //line page.go:57
@@ -919,12 +835,12 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
 	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -937,10 +853,94 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 	none := true
 	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74:10000*/ if v != v {
+		/*line :74:500*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line :77:500*/ none = none && p.NoData && v == p.None
+		/*line page.go:78*/ if p.Associated && alpha > 0 {
+			v /= alpha
+		}
+		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
+	}
+	if none || first != first {
+		return 0
+	}
+	t6 := level[0]
+	t7 := level[1]
+	t8 := level[2]
+	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
+	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
+	return result02 /*line quern_gen.go:873:1*/
+}
+
+func quernHostPaint_uint32(r *host.Run) {
+	p, src, mask, ramp, pages := host.Value[Paint](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * 257
+			quernRow1Paint_uint32(r, &p, base, y, src, mask, ramp, pages, start, width)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Paint_uint32(r *host.Run, p *Paint, base, y int, src []uint32, mask []uint8, ramp, pages []uint32, start, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		/*line page.go:42*/ p2 := *p
+		/*line page.go:44*/ if x >= 257 || y >= 257 {
+			continue
+		}
+		column := min(max(p2.X+x, 0), p2.Width-1)
+		row := min(max(p2.Y+y, 0), p2.Height-1)
+		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
+		t3 := &p2
+		/*line page.go:49*/ result0 := quernFunc1Paint_uint32(t3, src, mask, ramp, pixel)
+		/*line page.go:49*/ pages[p2.First+start+x] = result0
+	} /*line quern_gen.go:909:1*/
+}
+
+// quernFunc1Paint_uint32 is kernels.color.
+func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32, pixel int) uint32 {
+	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
+		return 0
+	}
+//line page.go:57
+	var alpha float64 = 1
+	if p.Alpha >= 0 {
+		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
+	}
+	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:62*/ if p.Ramp > 0 {
+		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+			return 0
+		}
+		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		c := ramp[host.Int64[int](at)]
+		t1 := c & 255
+		t2 := c >> 8 & 255
+		t3 := c >> 16 & 255
+		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
+		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
+		return result0
+	}
+	/*line page.go:70*/ level := [3]uint32{}
+	none := true
+	for i := 0; i < 3; i++ {
+		v := float64(src[pixel*p.Stride+p.Bands[i]])
+		/*line :74:500*/ if v != v {
+			continue
+		}
+		/*line :77:500*/ none = none && p.NoData && v == p.None
 		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
@@ -957,124 +957,26 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 	return result02 /*line quern_gen.go:957:1*/
 }
 
-func quernHostPaint_uint32(r *host.Run) {
-	p := host.Value[Paint](r, 0)
-	src := host.Slice[uint32](r, 1)
-	mask := host.Slice[uint8](r, 2)
-	ramp := host.Slice[uint32](r, 3)
-	pages := host.Slice[uint32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		base := blockX * dimX
-		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * 257
-				quernRow1Paint_uint32(r, &p, base, y, src, mask, ramp, pages, start, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Paint_uint32(r *host.Run, p *Paint, base int, y int, src []uint32, mask []uint8, ramp []uint32, pages []uint32, start int, width int) {
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		x := base + threadX
-		/*line page.go:42*/ p2 := *p
-		/*line page.go:44*/ if x >= 257 || y >= 257 {
-			continue
-		}
-		column := min(max(p2.X+x, 0), p2.Width-1)
-		row := min(max(p2.Y+y, 0), p2.Height-1)
-		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
-		t3 := &p2
-		/*line page.go:49*/ result0 := quernFunc1Paint_uint32(t3, src, mask, ramp, pixel)
-		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1000:1*/
-}
-
-// quernFunc1Paint_uint32 is kernels.color.
-func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
-		return 0
-	}
-//line page.go:57
-	var alpha float64 = 1
-	if p.Alpha >= 0 {
-		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
-	}
-	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
-			return 0
-		}
-		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
-		c := ramp[host.Int64[int](at)]
-		t1 := c & 255
-		t2 := c >> 8 & 255
-		t3 := c >> 16 & 255
-		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
-		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
-		return result0
-	}
-	/*line page.go:70*/ level := [3]uint32{}
-	none := true
-	for i := 0; i < 3; i++ {
-		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74:10000*/ if v != v {
-			continue
-		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
-			v /= alpha
-		}
-		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
-	}
-	if none || first != first {
-		return 0
-	}
-	t6 := level[0]
-	t7 := level[1]
-	t8 := level[2]
-	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
-	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1048:1*/
-}
-
 func quernHostPaint_int32(r *host.Run) {
-	p := host.Value[Paint](r, 0)
-	src := host.Slice[int32](r, 1)
-	mask := host.Slice[uint8](r, 2)
-	ramp := host.Slice[uint32](r, 3)
-	pages := host.Slice[uint32](r, 4)
+	p, src, mask, ramp, pages := host.Value[Paint](r, 0), host.Slice[int32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * 257
-				quernRow1Paint_int32(r, &p, base, y, src, mask, ramp, pages, start, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * 257
+			quernRow1Paint_int32(r, &p, base, y, src, mask, ramp, pages, start, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Paint_int32(r *host.Run, p *Paint, base int, y int, src []int32, mask []uint8, ramp []uint32, pages []uint32, start int, width int) {
+func quernRow1Paint_int32(r *host.Run, p *Paint, base, y int, src []int32, mask []uint8, ramp, pages []uint32, start, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -1088,12 +990,12 @@ func quernRow1Paint_int32(r *host.Run, p *Paint, base int, y int, src []int32, m
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_int32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1091:1*/
+	} /*line quern_gen.go:993:1*/
 }
 
 // quernFunc1Paint_int32 is kernels.color.
 func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
 //line page.go:57
@@ -1101,12 +1003,12 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
 	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -1119,10 +1021,10 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 	none := true
 	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74:10000*/ if v != v {
+		/*line :74:500*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line :77:500*/ none = none && p.NoData && v == p.None
 		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
@@ -1136,36 +1038,29 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1139:1*/
+	return result02 /*line quern_gen.go:1041:1*/
 }
 
 func quernHostPaint_float32(r *host.Run) {
-	p := host.Value[Paint](r, 0)
-	src := host.Slice[float32](r, 1)
-	mask := host.Slice[uint8](r, 2)
-	ramp := host.Slice[uint32](r, 3)
-	pages := host.Slice[uint32](r, 4)
+	p, src, mask, ramp, pages := host.Value[Paint](r, 0), host.Slice[float32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * 257
-				quernRow1Paint_float32(r, &p, base, y, src, mask, ramp, pages, start, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * 257
+			quernRow1Paint_float32(r, &p, base, y, src, mask, ramp, pages, start, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Paint_float32(r *host.Run, p *Paint, base int, y int, src []float32, mask []uint8, ramp []uint32, pages []uint32, start int, width int) {
+func quernRow1Paint_float32(r *host.Run, p *Paint, base, y int, src []float32, mask []uint8, ramp, pages []uint32, start, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -1179,12 +1074,12 @@ func quernRow1Paint_float32(r *host.Run, p *Paint, base int, y int, src []float3
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float32(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1182:1*/
+	} /*line quern_gen.go:1077:1*/
 }
 
 // quernFunc1Paint_float32 is kernels.color.
 func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
 //line page.go:57
@@ -1192,12 +1087,12 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
 	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -1210,10 +1105,10 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 	none := true
 	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74:10000*/ if v != v {
+		/*line :74:500*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line :77:500*/ none = none && p.NoData && v == p.None
 		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
@@ -1227,36 +1122,29 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1230:1*/
+	return result02 /*line quern_gen.go:1125:1*/
 }
 
 func quernHostPaint_float64(r *host.Run) {
-	p := host.Value[Paint](r, 0)
-	src := host.Slice[float64](r, 1)
-	mask := host.Slice[uint8](r, 2)
-	ramp := host.Slice[uint32](r, 3)
-	pages := host.Slice[uint32](r, 4)
+	p, src, mask, ramp, pages := host.Value[Paint](r, 0), host.Slice[float64](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := y * 257
-				quernRow1Paint_float64(r, &p, base, y, src, mask, ramp, pages, start, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := y * 257
+			quernRow1Paint_float64(r, &p, base, y, src, mask, ramp, pages, start, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Paint_float64(r *host.Run, p *Paint, base int, y int, src []float64, mask []uint8, ramp []uint32, pages []uint32, start int, width int) {
+func quernRow1Paint_float64(r *host.Run, p *Paint, base, y int, src []float64, mask []uint8, ramp, pages []uint32, start, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -1270,12 +1158,12 @@ func quernRow1Paint_float64(r *host.Run, p *Paint, base int, y int, src []float6
 		t3 := &p2
 		/*line page.go:49*/ result0 := quernFunc1Paint_float64(t3, src, mask, ramp, pixel)
 		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1273:1*/
+	} /*line quern_gen.go:1161:1*/
 }
 
 // quernFunc1Paint_float64 is kernels.color.
 func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:10000*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
 //line page.go:57
@@ -1283,12 +1171,12 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 	if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line page.go:61:10000*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
 	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line page.go:63:10000*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
-		/*line page.go:66*/ at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
+		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
 		c := ramp[host.Int64[int](at)]
 		t1 := c & 255
 		t2 := c >> 8 & 255
@@ -1301,10 +1189,10 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 	none := true
 	for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line page.go:74:10000*/ if v != v {
+		/*line :74:500*/ if v != v {
 			continue
 		}
-		/*line page.go:77:10000*/ none = none && p.NoData && v == p.None
+		/*line :77:500*/ none = none && p.NoData && v == p.None
 		/*line page.go:78*/ if p.Associated && alpha > 0 {
 			v /= alpha
 		}
@@ -1318,7 +1206,7 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
 	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1321:1*/
+	return result02 /*line quern_gen.go:1209:1*/
 }
 
 func quernPlainHalve(r *host.Run) {
@@ -1327,90 +1215,39 @@ func quernPlainHalve(r *host.Run) {
 }
 
 func quernHostHalve(r *host.Run) {
-	h := host.Value[Halving](r, 0)
-	table := host.Slice[int32](r, 1)
-	pages := host.Slice[uint32](r, 2)
+	h, table, pages := host.Value[Halving](r, 0), host.Slice[int32](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		base3 := h.First + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				row := min(max(h.Y+y, 0), h.Height-1)
-				r2 := min(row*2, h.High-1) + 1
-				start := (r2>>8-h.Top)*h.Across - h.Left
-				start2 := r2 & 255 * 257
-				r3 := min(row*2, h.High-1) + 1
-				start3 := (r3>>8-h.Top)*h.Across - h.Left
-				start4 := r3 & 255 * 257
-				r4 := min(row*2+1, h.High-1) + 1
-				start5 := (r4>>8-h.Top)*h.Across - h.Left
-				start6 := r4 & 255 * 257
-				r5 := min(row*2+1, h.High-1) + 1
-				start7 := (r5>>8-h.Top)*h.Across - h.Left
-				start8 := r5 & 255 * 257
-				start9 := h.First + y*257
-				start10 := base3 + y*257
-				quernRow1Halve(r, base, y, &h, start, pages, table, start2, start3, start4, start5, start6, start7, start8, start9, width, start10)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			row := min(max(h.Y+y, 0), h.Height-1)
+			r2 := min(row*2, h.High-1) + 1
+			start := (r2>>8-h.Top)*h.Across - h.Left
+			start2 := r2 & 255 * 257
+			r3 := min(row*2, h.High-1) + 1
+			start3 := (r3>>8-h.Top)*h.Across - h.Left
+			start4 := r3 & 255 * 257
+			r4 := min(row*2+1, h.High-1) + 1
+			start5 := (r4>>8-h.Top)*h.Across - h.Left
+			start6 := r4 & 255 * 257
+			r5 := min(row*2+1, h.High-1) + 1
+			start7 := (r5>>8-h.Top)*h.Across - h.Left
+			start8 := r5 & 255 * 257
+			start9 := h.First + y*257
+			quernRow1Halve(r, base, y, &h, start, pages, table, start2, start3, start4, start5, start6, start7, start8, start9, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages []uint32, table []int32, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int, start9 int, width int, start10 int) {
-	if !(y < 257) {
-		return
-	}
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(257-base, width)
-		if count <= 0 {
-			return
-		}
-		if start10 >= 0 && count <= len(pages)-start10 {
-			row2 := pages[start10:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				x := base + threadX
-				column := min(max(h.X+x, 0), h.Width-1)
-				c := min(column*2, h.Wide-1) + 1
-				page := start + c>>8
-				c2 := min(column*2+1, h.Wide-1) + 1
-				page2 := start3 + c2>>8
-				c3 := min(column*2, h.Wide-1) + 1
-				page3 := start5 + c3>>8
-				c4 := min(column*2+1, h.Wide-1) + 1
-				page4 := start7 + c4>>8
-//line page.go:116
-				var even uint32
-				var odd uint32
-				/*line page.go:120*/ p := pages[int(table[page])+start2+c&255]
-				even += p & 16711935
-				odd += p >> 8 & 16711935
-				/*line page.go:120*/ p2 := pages[int(table[page2])+start4+c2&255]
-				even += p2 & 16711935
-				odd += p2 >> 8 & 16711935
-				/*line page.go:120*/ p3 := pages[int(table[page3])+start6+c3&255]
-				even += p3 & 16711935
-				odd += p3 >> 8 & 16711935
-				/*line page.go:120*/ p4 := pages[int(table[page4])+start8+c4&255]
-				even += p4 & 16711935
-				odd += p4 >> 8 & 16711935
-				even = (even + 131074) >> 2 & 16711935
-				odd = (odd + 131074) >> 2 & 16711935
-				/*line page.go:124*/ row2[threadX] = even | odd<<8
-			}
-			/*line page.go:126:10000*/ return
-		}
-	}
-	/*line page.go:129*/ for threadX := range width {
+func quernRow1Halve(r *host.Run, base, y int, h *Halving, start int, pages []uint32, table []int32, start2, start3, start4, start5, start6, start7, start8, start9, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		/*line page.go:112*/ if x >= 257 || y >= 257 {
@@ -1442,7 +1279,7 @@ func quernRow1Halve(r *host.Run, base int, y int, h *Halving, start int, pages [
 		even = (even + 131074) >> 2 & 16711935
 		odd = (odd + 131074) >> 2 & 16711935
 		/*line page.go:124*/ pages[start9+x] = even | odd<<8
-	} /*line quern_gen.go:1445:1*/
+	} /*line quern_gen.go:1282:1*/
 }
 
 //line page.go:127
