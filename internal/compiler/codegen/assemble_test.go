@@ -96,10 +96,10 @@ func generatedModules(t *testing.T, p *frontend.Package) []archive.Module {
 	return list
 }
 
-// spilling matches the modules that may spill registers: a few for more blocks at a time, on
+// spilling matches the modules that may spill registers: a few for more blocks at a time or larger tiles, on
 // architectures without their instructions those that hold tiles for groups, and some with indices
 // of 64 bits, up to 48 bytes.
-var spilling = regexp.MustCompile(`^(fft registers|blas/internal/kernels (gemm|tensor|group.* older)|` +
+var spilling = regexp.MustCompile(`^(fft registers|blas/internal/kernels (gemm|product|tensor|group.* older)|` +
 	`algo (sortPairs|sortLines|extremeFloatScanTiles|.*UniqueTiles|nonZeroKeepTiles)|bench/parity/kernels (lennardJones|attentionUnchecked wide)|` +
 	`filter/internal/kernels maskedExtreme.* wide|geo/tiff/device/internal/kernels (difference|join).* wide|` +
 	`internal/conformance/(algo (joinScanRuns|.*UniqueTiles|bySizeSortPairTiles)|tensor (groups|product\[float64,float64,float64\] narrow|product.* older)))`)
