@@ -105,8 +105,13 @@ func (e *emitter) assignsOwn(body []ir.Stmt) bool {
 
 // flat returns loops over the elements that the threads of a row divide: one without checks
 // of the range and, if it does not apply, one with them. The code falls through if a thread's
-// counter may wrap. The result is nil if the elements are not adjacent.
-func (e *emitter) flat(g *region, d *division) *text {
+// counter may wrap. The result is nil if the region is not such a loop, or the elements are
+// not adjacent.
+func (e *emitter) flat(g *region) *text {
+	d := e.division(g)
+	if d == nil {
+		return nil
+	}
 	f := e.facts
 	i := &ir.Local{Name: d.counter.Name, Type: ir.TInt}
 	f.levels[i], f.read[i] = varying, true
@@ -115,7 +120,7 @@ func (e *emitter) flat(g *region, d *division) *text {
 		delete(f.levels, i)
 		f.element, f.lanes, f.safe, e.windows = nil, false, nil, nil
 	}()
-	body := d.overElements(i)
+	body := d.statements(i)
 	found := false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		found = found || f.hasWindow(p)
@@ -132,10 +137,10 @@ func (e *emitter) flat(g *region, d *division) *text {
 	w := &windows{count: count, names: map[string]string{}, seen: map[string]bool{}, stores: e.storesOf(body)}
 	e.windows, f.safe = w, f.isSafe
 	c := &elementChecks{facts: f, done: map[ir.Place]bool{}}
-	body = c.list(d.overElements(i))
+	body = c.list(d.statements(i))
 	f.safe = func(p ir.Place) bool { return c.done[p] || f.isSafe(p) }
 	if f.mayFault(body) { // what else may fail may come first
-		body, c.own, f.safe = d.overElements(i), nil, f.isSafe
+		body, c.own, f.safe = d.statements(i), nil, f.isSafe
 	}
 	fast := e.overElements(g, d, i, body, c.own, count)
 	if fast == nil || checked == nil {
@@ -189,9 +194,7 @@ func (e *emitter) overElements(g *region, d *division, i *ir.Local, body []ir.St
 		return nil
 	}
 	at := e.names.of[i]
-	loop := &text{}
-	loop.add("for %s := range %s {", at, count)
-	loop.depth++
+	loop := &text{depth: 1}
 	x, number := e.names.of[ir.ThreadIdxX], fmt.Sprintf("%s & %d", at, d.length-1)
 	if lane := e.inRow(); e.warp != nil && x != "" && inner.mentions(x) {
 		loop.add("%s := %s", lane, number)
@@ -200,13 +203,17 @@ func (e *emitter) overElements(g *region, d *division, i *ir.Local, body []ir.St
 		loop.add("%s := %s", lane, number)
 	}
 	loop.splice(inner)
-	loop.depth--
-	loop.add("}")
+	head := "for range " + count + " {"
+	if loop.mentions(at) {
+		head = fmt.Sprintf("for %s := range %s {", at, count)
+	}
+	loop.lines = slices.Insert(loop.lines, 0, line{text: head})
+	loop.lines = append(loop.lines, line{text: "}"})
 	return loop
 }
 
-// overElements returns the body of the loop for element i of the range.
-func (d *division) overElements(i *ir.Local) []ir.Stmt {
+// statements returns the body of the loop for element i of the range.
+func (d *division) statements(i *ir.Local) []ir.Stmt {
 	own := map[ir.Expr]ir.Expr{} // the element's number, by its value of the counter's type
 	whole := func(x *ir.Expr) {
 		if n := own[*x]; n != nil {

@@ -188,13 +188,12 @@ func (e *emitter) row(g *region) (fails bool) {
 	}
 	all := e.threads(g, g.stmts, "", fails)
 	if all != nil {
-		var fast *text
-		always := false
-		if d := e.division(g); d != nil {
-			fast = e.flat(g, d)
-		} else if e.warp == nil {
+		fast, always := e.flat(g), false
+		switch {
+		case fast != nil:
+		case e.warp == nil:
 			fast, always = e.fastThreads(g)
-		} else {
+		default:
 			fast, always = e.fastLanes(g)
 		}
 		if fast != nil {
