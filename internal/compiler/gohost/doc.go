@@ -77,6 +77,14 @@
 // loaded and stored less often (opt.Jam). A condition that a range of the row passes
 // becomes a loop of its own.
 //
+// # Elements that lanes divide
+//
+// If the lanes of full warps divide a range of elements, by steps of the size of a warp, and
+// only assign variables, a warp runs four steps at a time in lockstep while they are full.
+// The rest of the range is one loop over its elements, in which element%32 is the lane
+// (flat.go). An index that such a loop must check is checked before the statement that uses
+// it, and only an index out of range stores the number of the thread.
+//
 // # Barriers
 //
 // A kernel with barriers is split into regions at its barriers, each with its own loop

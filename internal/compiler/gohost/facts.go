@@ -47,6 +47,9 @@ type facts struct {
 	divides bool
 	warp    bool // a row consists of threads of one warp
 	lanes   bool // rows are the lanes of a warp
+	// element, if set, is the number of the element in a loop over the elements that the
+	// threads of a row divide.
+	element *ir.Local
 
 	// safe, if set, reports elements that are known to be in range.
 	safe func(ir.Place) bool

@@ -690,7 +690,11 @@ func (e *emitter) sideBySide(slice, length string, index ir.Expr) string {
 		}
 		w.decls = append(w.decls, fmt.Sprintf("%s := %s[:%s]", name, key, w.count))
 	}
-	return name + "[" + e.inRow() + "]"
+	at := e.inRow()
+	if e.facts.element != nil {
+		at = e.names.of[e.facts.element]
+	}
+	return name + "[" + at + "]"
 }
 
 // requireRow adds the condition that a part of shared memory exists to the fast form.

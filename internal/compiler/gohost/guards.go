@@ -237,15 +237,20 @@ func (f *facts) clampsIn(body []ir.Stmt) (found []bounds) {
 }
 
 // offset returns an index without the thread's X coordinate, or its lane if the threads
-// of a warp run, if the rest is the same for the row.
+// of a warp run, or the number of the element if a loop runs over elements. The rest must be
+// the same for the row.
 func (f *facts) offset(x ir.Expr) (ir.Expr, bool) {
 	switch x := x.(type) {
 	case *ir.ThreadValue:
-		if x.Op == ir.ThreadIdxX && !f.lanes || x.Op == ir.LaneID && f.lanes {
+		if f.element == nil && (x.Op == ir.ThreadIdxX && !f.lanes || x.Op == ir.LaneID && f.lanes) {
 			return ir.IntConst(ir.TInt, 0), true
 		}
 	case *ir.Load:
-		if p, ok := x.Place.(*ir.VarPlace); ok && f.local(p.Var) == perThread {
+		p, ok := x.Place.(*ir.VarPlace)
+		switch {
+		case ok && p.Var == f.element:
+			return ir.IntConst(ir.TInt, 0), true
+		case ok && f.local(p.Var) == perThread:
 			return f.offset(f.source[p.Var])
 		}
 	case *ir.Intrinsic:

@@ -188,11 +188,12 @@ func (e *emitter) row(g *region) (fails bool) {
 	}
 	all := e.threads(g, g.stmts, "", fails)
 	if all != nil {
-		var fast *text
-		always := false
-		if e.warp == nil {
+		fast, always := e.flat(g), false
+		switch {
+		case fast != nil:
+		case e.warp == nil:
 			fast, always = e.fastThreads(g)
-		} else {
+		default:
 			fast, always = e.fastLanes(g)
 		}
 		if fast != nil {
@@ -295,39 +296,14 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 			limit = fmt.Sprintf("min(%s, %s)", e.rowLength(), lanes)
 		}
 	}
-	e.scopes = newScopes()
-	e.scopes.place(stmts, e.plan.private[g])
-	ran := &region{stmts: stmts, last: g.last} // a fast form runs only what the guards enclose
-	e.defineCarried(ran, stmts)
 	t := target{label: e.newLabel("threads"), loop: true, returns: true}
-	thread, body := e.newSection(perThread), &text{}
-	e.sections[perThread] = thread
-	out, targets := e.out, e.targets
-	e.out, e.targets = body, []target{t}
-	e.stmts(stmts)
-	empty := len(body.lines) == 0
-	carried := e.carryIn(ran)
-	if !empty {
-		e.carryOut(g)
-	}
-	e.out, e.targets = out, targets
-	if empty {
+	inner := e.thread(g, stmts, e.plan.private[g], t, fails)
+	if inner == nil {
 		return nil
 	}
 	if limit == "" {
 		limit = e.rowLength()
 	}
-	if fails {
-		e.axes[ir.ThreadIdxX] = true
-		e.names.name(ir.ThreadIdxX, threadNames[ir.ThreadIdxX])
-	}
-	inner := &text{}
-	if fails {
-		inner.add("r.ThreadIdx.X = %s", e.names.of[ir.ThreadIdxX])
-	}
-	inner.splice(carried)
-	inner.splice(thread.text)
-	inner.splice(body)
 	if e.warp != nil && e.axes[ir.ThreadIdxX] && inner.mentions(e.names.of[ir.ThreadIdxX]) {
 		start := &text{}
 		start.add("%s := %s + %s", e.names.of[ir.ThreadIdxX], e.outer(e.warp.x, "int"), e.warp.lane)
@@ -381,6 +357,39 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	loop.depth--
 	loop.add("}")
 	return loop
+}
+
+// thread returns what a thread does: the statements of the region, or a variant of them, with
+// the private variables. The result is nil if there is nothing to do. The statements are in
+// the loop t.
+func (e *emitter) thread(g *region, stmts []ir.Stmt, private []*ir.Local, t target, fails bool) *text {
+	e.scopes = newScopes()
+	e.scopes.place(stmts, private)
+	ran := &region{stmts: stmts, last: g.last} // a fast form runs only what the guards enclose
+	e.defineCarried(ran, stmts)
+	thread, body := e.newSection(perThread), &text{}
+	e.sections[perThread] = thread
+	out, targets := e.out, e.targets
+	e.out, e.targets = body, []target{t}
+	e.stmts(stmts)
+	empty := len(body.lines) == 0
+	carried := e.carryIn(ran)
+	if !empty {
+		e.carryOut(g)
+	}
+	e.out, e.targets = out, targets
+	if empty {
+		return nil
+	}
+	inner := &text{}
+	if fails {
+		e.axes[ir.ThreadIdxX] = true
+		inner.add("r.ThreadIdx.X = %s", e.names.name(ir.ThreadIdxX, threadNames[ir.ThreadIdxX]))
+	}
+	inner.splice(carried)
+	inner.splice(thread.text)
+	inner.splice(body)
+	return inner
 }
 
 // overRow prints the head of a loop over the threads of a row up to limit, all or those

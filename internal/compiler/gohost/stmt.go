@@ -86,6 +86,10 @@ func (e *emitter) stmt(s ir.Stmt) {
 		}
 		e.out.at(s.Pos, true, "%s(r, %s)", e.member(hostPath, "Fail"), strconv.Quote(s.Reason))
 	case *ir.Check:
+		if e.facts.element != nil {
+			e.checkElement(s.Place.(*ir.ElemPlace))
+			return
+		}
 		e.out.at(placePos(s.Place), true, "_ = %s", e.place(s.Place))
 	default:
 		e.failf("unexpected statement %T", s)

@@ -20,7 +20,8 @@ import (
 //	}
 //
 // SyncWarp is for the Go back end, which splits the work at operations of the warp. The
-// lane's loop remains for ranges in which its counter could wrap.
+// lane's loop remains for ranges in which its counter could wrap. It also remains for the
+// end of a range, where the Go back end turns it into one loop over the elements (isFlat).
 func laneLoops(k *ir.Kernel) {
 	if !leaves(k.Func.Body, IsWarp) {
 		return
@@ -51,9 +52,9 @@ func (l *laneLooper) list(list []ir.Stmt) []ir.Stmt {
 			st.Body = l.list(st.Body)
 		case *ir.Loop:
 			if at, end := l.start(out, st), l.warpReaches(list[i+1:]); at >= 0 && end != nil {
-				if first, loop := l.inStep(out[at].(*ir.Assign), st, end); loop != nil {
+				if first, rest := l.inStep(out[at].(*ir.Assign), st, end); first != nil {
 					out[at] = first
-					out = append(out, loop)
+					out = append(out, rest...)
 					continue
 				}
 			}
@@ -115,7 +116,7 @@ const maxLaneKept = 4
 
 // inStep returns the statements of a loop that a warp runs in lockstep, first the one that
 // replaces init. They are nil if the loop does not qualify. The operation end follows it.
-func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop, end *ir.Warp) (first, rest ir.Stmt) {
+func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop, end *ir.Warp) (first ir.Stmt, rest []ir.Stmt) {
 	s := &l.strider
 	e, t := init.Dst.(*ir.VarPlace).Var, init.Dst.Type()
 	if len(loop.Pre) > 0 || len(loop.Post) != 1 || leaves(loop.Body, s.stays(loop)) || !slices.Contains(laneCounters, t.Kind) {
@@ -217,15 +218,53 @@ func (l *laneLooper) inStep(init *ir.Assign, loop *ir.Loop, end *ir.Warp) (first
 		}
 	}
 	more := func() ir.Expr { return &ir.Binary{Op: ir.Lt, X: ir.Get(k), Y: ir.CloneExpr(cond.Y), Pos: cond.Pos} }
-	then := []ir.Stmt{ofWarp(more(), 1)}
+	var then []ir.Stmt
 	if s.isPlain(loop.Body) {
 		full := ir.IntConst(ir.TInt, (strideCopies-1)*step+ir.WarpSize)
-		then = append([]ir.Stmt{ofWarp(binary(ir.LAnd, more(), binary(ir.Le, full, left())), strideCopies)}, then...)
+		then = append(then, ofWarp(binary(ir.LAnd, more(), binary(ir.Le, full, left())), strideCopies))
 	}
-	return &ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: from, Pos: init.Pos}, &ir.If{
-		Cond: fits, Then: then, Pos: loop.Pos,
-		Else: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: e}, Src: own(0), Pos: init.Pos}, loop},
+	first = &ir.Assign{Dst: &ir.VarPlace{Var: k}, Src: from, Pos: init.Pos}
+	own0 := &ir.Assign{Dst: &ir.VarPlace{Var: e}, Src: own(0), Pos: init.Pos}
+	if step == ir.WarpSize && l.isFlat(loop.Body, e) {
+		return first, []ir.Stmt{
+			&ir.If{Cond: fits, Then: then, Pos: loop.Pos},
+			own0, loop,
+			&ir.Warp{Op: ir.WarpSync, Pos: loop.Pos},
+		}
 	}
+	return first, []ir.Stmt{&ir.If{
+		Cond: fits, Then: append(then, ofWarp(more(), 1)), Pos: loop.Pos,
+		Else: []ir.Stmt{own0, loop},
+	}}
+}
+
+// isFlat reports whether the Go back end has a loop over all elements of a range for a loop
+// whose step is the size of a warp, in which each lane only assigns variables.
+func (l *laneLooper) isFlat(body []ir.Stmt, e *ir.Local) bool {
+	b := l.k.Options.Block
+	if b[0] == 0 || b[0]%ir.WarpSize != 0 || b[1] > 1 || b[2] > 1 || !l.strider.isPlain(body) {
+		return false
+	}
+	if leaves(body, func(st ir.Stmt) bool {
+		switch st := st.(type) {
+		case *ir.If:
+			return false
+		case *ir.Assign:
+			_, isLocal := st.Dst.(*ir.VarPlace)
+			return !isLocal
+		}
+		return true
+	}) {
+		return false
+	}
+	found := e.Type.Kind == ir.Int // other types' sums may wrap
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		at, ok := p.(*ir.ElemPlace)
+		found = found || ok && isVariable(at.Index, e)
+		return !found
+	}}
+	v.Body(body)
+	return found
 }
 
 // sumOf returns x plus a number.

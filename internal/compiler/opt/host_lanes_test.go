@@ -49,3 +49,38 @@ func TestLanesThatDivideARangeRunInLockstep(t *testing.T) {
 		}
 	}
 }
+
+func TestLanesRunTheEndOfARangeInTheirOwnLoop(t *testing.T) {
+	in, n, i, sum := Local("in", ints), Local("n", ir.TInt), Local("i", ir.TInt), Local("sum", ir.TInt)
+	body := func(step int64, more ...ir.Stmt) []ir.Stmt {
+		return Body(Set(sum, Int(0)), Set(i, Thread(ir.LaneID)), &ir.Loop{
+			Label: &ir.Label{Name: "l"}, Cond: Lt(ir.Get(i), ir.Get(n)),
+			Body: append([]ir.Stmt{Set(sum, Add(ir.Get(sum), Load(Elem(in, ir.Get(i)))))}, more...),
+			Post: []ir.Stmt{Set(i, Add(ir.Get(i), Int(step)))},
+		}, &ir.Warp{Op: ir.WarpReduceAdd, Dst: []*ir.Local{sum}, Args: []ir.Expr{ir.Get(sum)}})
+	}
+	store := &ir.Assign{Dst: Elem(in, ir.Get(i)), Src: ir.Get(sum)}
+	for _, c := range []struct {
+		name  string
+		block [3]int
+		body  []ir.Stmt
+		own   bool
+	}{
+		{"a block of one warp", [3]int{32}, body(32), true},
+		{"a warp that is not full", [3]int{16}, body(32), false},
+		{"a step of half a warp", [3]int{32}, body(16), false},
+		{"a lane that writes", [3]int{32}, body(32, store), false},
+	} {
+		k := ir.CloneKernel(Kernel("k", locals(in, n), locals(i, sum), c.body...))
+		k.Options.Block = c.block
+		laneLoops(k)
+		own := false
+		for _, s := range k.Func.Body {
+			_, isLoop := s.(*ir.Loop)
+			own = own || isLoop
+		}
+		if own != c.own {
+			t.Errorf("%s: a loop of the lane behind the others: %v\n%s", c.name, own, strings.TrimSpace(k.String()))
+		}
+	}
+}
