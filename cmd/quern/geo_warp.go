@@ -36,7 +36,7 @@ type warping struct {
 }
 
 // compiledGeo returns the commands below geo that run kernels.
-func compiledGeo() []*cobra.Command { return []*cobra.Command{geoWarpCommand()} }
+func compiledGeo() []*cobra.Command { return []*cobra.Command{geoWarpCommand(), geoFlyCommand()} }
 
 func geoWarpCommand() *cobra.Command {
 	var w warping
