@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/fly/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "30cea9559735b36dff506e460d5ff7a907f1c27d0b391df16e61ad9509617e91",
+	Sum:     "54a3df7757361dff9636611a9cbde5de585ef2132dd4165edbf649e5b8982cd8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -789,24 +789,28 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 				/*line render.go:70:20000*/ if r.Halted() {
 					/*line render.go:68*/ r.Halt()
 				}
-				/*line render.go:69*/ sx := float32(x) + (float32(i)+0.5)/float32(c3.Samples) - 0.5*float32(c3.Width)
-				sy := 0.5*float32(c3.Height) - float32(y) - (float32(j)+0.5)/float32(c3.Samples)
+				/*line render.go:69*/ t3 := float32(c3.Width)
+				/*line render.go:69*/ result0 := mul[float32](0.5, t3)
+				sx := float32(x) + (float32(i)+0.5)/float32(c3.Samples) - result0
+				/*line render.go:70*/ t5 := float32(c3.Height)
+				/*line render.go:70*/ result02 := mul[float32](0.5, t5)
+				sy := result02 - float32(y) - (float32(j)+0.5)/float32(c3.Samples)
 				var result kernel.Vec3[float32]
-				switch {
-//line render.go:73:20000
+				/*line render.go:73:20000*/ switch {
+//line render.go:74
 				default:
 					/*line render.go:86*/ t22 := c3.Right.X
 					t4 := c3.Up.X
-					/*line render.go:86*/ result0 := dot2[float32](sx, t22, sy, t4)
-					t6 := c3.Forward.X + result0
+					/*line render.go:86*/ result03 := dot2[float32](sx, t22, sy, t4)
+					t6 := c3.Forward.X + result03
 					/*line render.go:87*/ t8 := c3.Right.Y
 					t10 := c3.Up.Y
-					/*line render.go:87*/ result02 := dot2[float32](sx, t8, sy, t10)
-					t12 := c3.Forward.Y + result02
+					/*line render.go:87*/ result04 := dot2[float32](sx, t8, sy, t10)
+					t12 := c3.Forward.Y + result04
 					/*line render.go:88*/ t14 := c3.Right.Z
 					t16 := c3.Up.Z
-					/*line render.go:88*/ result03 := dot2[float32](sx, t14, sy, t16)
-					t18 := c3.Forward.Z + result03
+					/*line render.go:88*/ result05 := dot2[float32](sx, t14, sy, t16)
+					t18 := c3.Forward.Z + result05
 					/*line render.go:85*/ raw := kernel.V3[float32](t6, t12, t18)
 					/*line render.go:89*/ d, length := unit[float32](raw)
 					t25 := &c3.Eye
@@ -819,24 +823,24 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 						/*line march.go:103:10000*/ hit2 := Hit[float32]{}
 						t13 := t25.CellX
 						t23 := t25.FracX
-						t3 := t25.Cells[0]
+						t32 := t25.Cells[0]
 						t42 := d.X
-						t5 := t25.Cells[1]
+						t52 := t25.Cells[1]
 						t62 := d.Y
-						/*line march.go:104*/ result04 := dot2[float32](t3, t42, t5, t62)
+						/*line march.go:104*/ result06 := dot2[float32](t32, t42, t52, t62)
 						t9 := g3.Width - 1
-						/*line march.go:104*/ result05 := newAxis[float32](t13, t23, result04, t9)
-						x2 := result05
+						/*line march.go:104*/ result07 := newAxis[float32](t13, t23, result06, t9)
+						x2 := result07
 						/*line march.go:105*/ t11 := t25.CellY
 						t122 := t25.FracY
 						t132 := t25.Cells[2]
 						t142 := d.X
 						t15 := t25.Cells[3]
 						t162 := d.Y
-						/*line march.go:105*/ result06 := dot2[float32](t132, t142, t15, t162)
+						/*line march.go:105*/ result08 := dot2[float32](t132, t142, t15, t162)
 						t19 := g3.Height - 1
-						/*line march.go:105*/ result07 := newAxis[float32](t11, t122, result06, t19)
-						y2 := result07
+						/*line march.go:105*/ result09 := newAxis[float32](t11, t122, result08, t19)
+						y2 := result09
 						/*line march.go:106*/ t := max(max(x2.from, y2.from), 0)
 						end := min(min(x2.to, y2.to), t27)
 						/*line march.go:107*/ if !(t < end) {
@@ -861,9 +865,9 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 								if level == 0 {
 									t45 := &x2
 									t46 := &y2
-									t52 := &hit2
-									/*line march.go:118*/ result08 := patch[float32](g3, t25, d, t45, t46, ix, iy, t, out2, heights, t52)
-									if result08 {
+									t522 := &hit2
+									/*line march.go:118*/ result010 := patch[float32](g3, t25, d, t45, t46, ix, iy, t, out2, heights, t522)
+									if result010 {
 										/*line march.go:119*/ hit = hit2
 										ok = true
 										break block2
@@ -871,10 +875,10 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 								} else {
 									/*line march.go:122*/ l := levels[level]
 									t56 := d.Z
-									/*line march.go:123*/ result09 := mul[float32](t, t56)
+									/*line march.go:123*/ result011 := mul[float32](t, t56)
 									t59 := d.Z
-									/*line march.go:123*/ result010 := mul[float32](out2, t59)
-									low := t25.Z + min(result09, result010)
+									/*line march.go:123*/ result012 := mul[float32](out2, t59)
+									low := t25.Z + min(result011, result012)
 									/*line march.go:123*/ if low <= float32(tops[l.Offset+ny*l.Stride+nx]) {
 										level--
 										continue
@@ -924,22 +928,22 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 						facing = -c4 * length
 					}
 					/*line render.go:117:20000*/ t82 := float32(c3.Samples)
-					/*line render.go:117*/ result011 := mul[float32](length, t82)
-					scale := hit4.T / result011
+					/*line render.go:117*/ result013 := mul[float32](length, t82)
+					scale := hit4.T / result013
 					/*line render.go:118*/ t112 := c3.Right
 					t143 := c3.Right
-					/*line render.go:118*/ result012 := dot3[float32](t143, n)
-					t172 := result012 / facing
+					/*line render.go:118*/ result014 := dot3[float32](t143, n)
+					t172 := result014 / facing
 					/*line render.go:118*/ ax, ay := footprint[float32](c3, t112, raw, scale, t172)
 					t21 := c3.Up
 					t242 := c3.Up
-					/*line render.go:119*/ result013 := dot3[float32](t242, n)
-					t272 := result013 / facing
+					/*line render.go:119*/ result015 := dot3[float32](t242, n)
+					t272 := result015 / facing
 					/*line render.go:119*/ bx, by := footprint[float32](c3, t21, raw, scale, t272)
-					result014 := dot2[float32](ax, ax, ay, ay)
-					a := float32(math.Sqrt(float64(result014 - 0)))
-					/*line render.go:120*/ result015 := dot2[float32](bx, bx, by, by)
-					b := float32(math.Sqrt(float64(result015 - 0)))
+					result016 := dot2[float32](ax, ax, ay, ay)
+					a := float32(math.Sqrt(float64(result016 - 0)))
+					/*line render.go:120*/ result017 := dot2[float32](bx, bx, by, by)
+					b := float32(math.Sqrt(float64(result017 - 0)))
 					/*line render.go:121*/ if a < b {
 						t452 := a
 						ax = bx
@@ -949,7 +953,7 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 					}
 					/*line render.go:124*/ probes := 1
 					var t462 float32
-					var result016 float32
+					var result018 float32
 					var t49 bool
 					/*line render.go:125*/ for {
 						if r.Halted() {
@@ -958,8 +962,8 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 						t49 = probes < c3.Probes
 						/*line render.go:128:20000*/ if t49 {
 							t462 = float32(probes)
-							/*line render.go:125*/ result016 = mul[float32](t462, b)
-							t49 = result016 < a
+							/*line render.go:125*/ result018 = mul[float32](t462, b)
+							t49 = result018 < a
 						}
 						/*line render.go:128:20000*/ if !t49 {
 							break
@@ -983,9 +987,9 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 						/*line render.go:138:20000*/ level2++
 						/*line render.go:129*/ width = mul[float32](width, 0.5)
 					}
-					/*line render.go:140*/ t522 := hit4.T
+					/*line render.go:140*/ t523 := hit4.T
 					t53 := d.X
-					/*line render.go:140*/ px := mul[float32](t522, t53)
+					/*line render.go:140*/ px := mul[float32](t523, t53)
 					t562 := hit4.T
 					t57 := d.Y
 					/*line render.go:140*/ py := mul[float32](t562, t57)
@@ -1001,10 +1005,10 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 							/*line render.go:143*/ r.Halt()
 						}
 						/*line render.go:144*/ shift := (float32(i2)+0.5)/float32(probes) - 0.5
-						result017 := mul[float32](shift, ax)
-						sx2 := x3 + result017
-						/*line render.go:145*/ result018 := mul[float32](shift, ay)
-						sy2 := y3 + result018
+						result019 := mul[float32](shift, ax)
+						sx2 := x3 + result019
+						/*line render.go:145*/ result020 := mul[float32](shift, ay)
+						sy2 := y3 + result020
 						/*line render.go:39*/ t110 := &c2
 						/*line render.go:39*/ t26 := mips[level2]
 						/*line render.go:39*/ s := quernFunc2Render_float32(t110, t26, level2, sx2, sy2, texels)
@@ -1025,58 +1029,58 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 					u := float32(hit3.U)
 					v := float32(hit3.V)
 					/*line render.go:99*/ t40 := light[at+1] - light[at]
-					/*line render.go:99*/ result019 := mul[float32](u, t40)
-					/*line render.go:99*/ upper := light[at] + result019
+					/*line render.go:99*/ result021 := mul[float32](u, t40)
+					/*line render.go:99*/ upper := light[at] + result021
 					t43 := light[at+g3.Width+1] - light[at+g3.Width]
-					/*line render.go:100*/ result020 := mul[float32](u, t43)
-					/*line render.go:100*/ lower := light[at+g3.Width] + result020
+					/*line render.go:100*/ result022 := mul[float32](u, t43)
+					/*line render.go:100*/ lower := light[at+g3.Width] + result022
 					t463 := lower - upper
-					/*line render.go:101*/ result021 := mul[float32](v, t463)
-					lit := upper + result021
+					/*line render.go:101*/ result023 := mul[float32](v, t463)
+					lit := upper + result023
 					t50 := look3.Ground.X
-					/*line render.go:103*/ result022 := mul[float32](rest, t50)
-					t523 := result3.X + result022
-					/*line render.go:103*/ result023 := mul[float32](lit, t523)
+					/*line render.go:103*/ result024 := mul[float32](rest, t50)
+					t524 := result3.X + result024
+					/*line render.go:103*/ result025 := mul[float32](lit, t524)
 					t572 := look3.Ground.Y
-					/*line render.go:104*/ result024 := mul[float32](rest, t572)
-					t592 := result3.Y + result024
-					/*line render.go:104*/ result025 := mul[float32](lit, t592)
+					/*line render.go:104*/ result026 := mul[float32](rest, t572)
+					t592 := result3.Y + result026
+					/*line render.go:104*/ result027 := mul[float32](lit, t592)
 					t642 := look3.Ground.Z
-					/*line render.go:105*/ result026 := mul[float32](rest, t642)
-					t662 := result3.Z + result026
-					/*line render.go:105*/ result027 := mul[float32](lit, t662)
-					/*line render.go:102*/ surface := kernel.V3[float32](result023, result025, result027)
+					/*line render.go:105*/ result028 := mul[float32](rest, t642)
+					t662 := result3.Z + result028
+					/*line render.go:105*/ result029 := mul[float32](lit, t662)
+					/*line render.go:102*/ surface := kernel.V3[float32](result025, result027, result029)
 					/*line render.go:106*/ t72 := float32(hit3.T)
 					/*line render.go:106*/ result = hazy(look3, surface, t72)
 				}
-				/*line render.go:72*/ t32 := sum.X + result.X
-				t44 := sum.Y + result.Y
-				t54 := sum.Z + result.Z
-				sum.X = t32
-				sum.Y = t44
-				sum.Z = t54
+				/*line render.go:72*/ t7 := sum.X + result.X
+				t84 := sum.Y + result.Y
+				t92 := sum.Z + result.Z
+				sum.X = t7
+				sum.Y = t84
+				sum.Z = t92
 			}
 		}
 		/*line render.go:75*/ n2 := float32(c3.Samples * c3.Samples)
 		at2 := 4 * (y*c3.Width + x)
 		_ = out[at2]
-		t92 := at2 + 1
-		/*line render.go:77*/ _ = out[t92]
-		t113 := at2 + 2
-		/*line render.go:77*/ _ = out[t113]
-		t133 := at2 + 3
+		t133 := at2 + 1
 		/*line render.go:77*/ _ = out[t133]
-		t144 := sum.X / n2
-		/*line render.go:77*/ result028 := quernFunc3Render_float32(t144)
-		t173 := sum.Y / n2
-		/*line render.go:77*/ result029 := quernFunc3Render_float32(t173)
-		t20 := sum.Z / n2
-		/*line render.go:77*/ result030 := quernFunc3Render_float32(t20)
-		/*line render.go:77*/ out[at2] = result028
-		/*line render.go:77*/ out[t92] = result029
-		/*line render.go:77*/ out[t113] = result030
-		/*line render.go:77*/ out[t133] = 255
-	} /*line quern_gen.go:1079:1*/
+		t152 := at2 + 2
+		/*line render.go:77*/ _ = out[t152]
+		t173 := at2 + 3
+		/*line render.go:77*/ _ = out[t173]
+		t182 := sum.X / n2
+		/*line render.go:77*/ result030 := quernFunc3Render_float32(t182)
+		t212 := sum.Y / n2
+		/*line render.go:77*/ result031 := quernFunc3Render_float32(t212)
+		t243 := sum.Z / n2
+		/*line render.go:77*/ result032 := quernFunc3Render_float32(t243)
+		/*line render.go:77*/ out[at2] = result030
+		/*line render.go:77*/ out[t133] = result031
+		/*line render.go:77*/ out[t152] = result032
+		/*line render.go:77*/ out[t173] = 255
+	} /*line quern_gen.go:1083:1*/
 }
 
 // quernFunc1Render_float32 is kernels.axis.cell.
@@ -1086,7 +1090,7 @@ func quernFunc1Render_float32(a *axis[float32], t float32, low int, high int) in
 	/*line march.go:98*/ result0 := mul[float32](t1, t2)
 	/*line march.go:98*/ t4 := result0 + a.frac
 	/*line march.go:98*/ result02 := quernFunc4Render_float32(t4)
-	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:1089:1*/
+	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:1093:1*/
 }
 
 // quernFunc2Render_float32 is kernels.bilinear.
@@ -1137,19 +1141,19 @@ func quernFunc2Render_float32(c *Camera[float32], l Level, level int, x float32,
 	t40 := bottom
 	t41 := v
 	/*line render.go:178*/ result09 := mixF[float32](t39, t40, t41)
-	return result09 /*line quern_gen.go:1140:1*/
+	return result09 /*line quern_gen.go:1144:1*/
 }
 
 // quernFunc3Render_float32 is kernels.toByte.
 func quernFunc3Render_float32(x float32) uint8 {
 	/*line render.go:81*/ t1 := x
 	result0 := min(max(t1, 0), 255)
-	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1147:1*/
+	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1151:1*/
 }
 
 // quernFunc4Render_float32 is kernels.floor.
 func quernFunc4Render_float32(x float32) int {
-	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:1152:1*/
+	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:1156:1*/
 }
 
 // quernFunc5Render_float32 is kernels.place.
@@ -1162,7 +1166,7 @@ func quernFunc5Render_float32(origin int, level int, x float32) (int, float32) {
 	/*line render.go:168*/ result0 := quernFunc4Render_float32(t1)
 	n := result0
 	/*line render.go:169*/ t3 := whole + n
-	return t3, p - float32(n) /*line quern_gen.go:1165:1*/
+	return t3, p - float32(n) /*line quern_gen.go:1169:1*/
 }
 
 func quernHostRender_float64(r *host.Run) {
@@ -1220,24 +1224,28 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 				/*line render.go:70:20000*/ if r.Halted() {
 					/*line render.go:68*/ r.Halt()
 				}
-				/*line render.go:69*/ sx := float64(x) + (float64(i)+0.5)/float64(c3.Samples) - 0.5*float64(c3.Width)
-				sy := 0.5*float64(c3.Height) - float64(y) - (float64(j)+0.5)/float64(c3.Samples)
+				/*line render.go:69*/ t3 := float64(c3.Width)
+				/*line render.go:69*/ result0 := mul[float64](0.5, t3)
+				sx := float64(x) + (float64(i)+0.5)/float64(c3.Samples) - result0
+				/*line render.go:70*/ t5 := float64(c3.Height)
+				/*line render.go:70*/ result02 := mul[float64](0.5, t5)
+				sy := result02 - float64(y) - (float64(j)+0.5)/float64(c3.Samples)
 				var result kernel.Vec3[float32]
-				switch {
-//line render.go:73:20000
+				/*line render.go:73:20000*/ switch {
+//line render.go:74
 				default:
 					/*line render.go:86*/ t22 := c3.Right.X
 					t4 := c3.Up.X
-					/*line render.go:86*/ result0 := dot2[float64](sx, t22, sy, t4)
-					t6 := c3.Forward.X + result0
+					/*line render.go:86*/ result03 := dot2[float64](sx, t22, sy, t4)
+					t6 := c3.Forward.X + result03
 					/*line render.go:87*/ t8 := c3.Right.Y
 					t10 := c3.Up.Y
-					/*line render.go:87*/ result02 := dot2[float64](sx, t8, sy, t10)
-					t12 := c3.Forward.Y + result02
+					/*line render.go:87*/ result04 := dot2[float64](sx, t8, sy, t10)
+					t12 := c3.Forward.Y + result04
 					/*line render.go:88*/ t14 := c3.Right.Z
 					t16 := c3.Up.Z
-					/*line render.go:88*/ result03 := dot2[float64](sx, t14, sy, t16)
-					t18 := c3.Forward.Z + result03
+					/*line render.go:88*/ result05 := dot2[float64](sx, t14, sy, t16)
+					t18 := c3.Forward.Z + result05
 					/*line render.go:85*/ raw := kernel.V3[float64](t6, t12, t18)
 					/*line render.go:89*/ d, length := unit[float64](raw)
 					t25 := &c3.Eye
@@ -1250,24 +1258,24 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 						/*line march.go:103:10000*/ hit2 := Hit[float64]{}
 						t13 := t25.CellX
 						t23 := t25.FracX
-						t3 := t25.Cells[0]
+						t32 := t25.Cells[0]
 						t42 := d.X
-						t5 := t25.Cells[1]
+						t52 := t25.Cells[1]
 						t62 := d.Y
-						/*line march.go:104*/ result04 := dot2[float64](t3, t42, t5, t62)
+						/*line march.go:104*/ result06 := dot2[float64](t32, t42, t52, t62)
 						t9 := g3.Width - 1
-						/*line march.go:104*/ result05 := newAxis[float64](t13, t23, result04, t9)
-						x2 := result05
+						/*line march.go:104*/ result07 := newAxis[float64](t13, t23, result06, t9)
+						x2 := result07
 						/*line march.go:105*/ t11 := t25.CellY
 						t122 := t25.FracY
 						t132 := t25.Cells[2]
 						t142 := d.X
 						t15 := t25.Cells[3]
 						t162 := d.Y
-						/*line march.go:105*/ result06 := dot2[float64](t132, t142, t15, t162)
+						/*line march.go:105*/ result08 := dot2[float64](t132, t142, t15, t162)
 						t19 := g3.Height - 1
-						/*line march.go:105*/ result07 := newAxis[float64](t11, t122, result06, t19)
-						y2 := result07
+						/*line march.go:105*/ result09 := newAxis[float64](t11, t122, result08, t19)
+						y2 := result09
 						/*line march.go:106*/ t := max(max(x2.from, y2.from), 0)
 						end := min(min(x2.to, y2.to), t27)
 						/*line march.go:107*/ if !(t < end) {
@@ -1292,9 +1300,9 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 								if level == 0 {
 									t45 := &x2
 									t46 := &y2
-									t52 := &hit2
-									/*line march.go:118*/ result08 := patch[float64](g3, t25, d, t45, t46, ix, iy, t, out2, heights, t52)
-									if result08 {
+									t522 := &hit2
+									/*line march.go:118*/ result010 := patch[float64](g3, t25, d, t45, t46, ix, iy, t, out2, heights, t522)
+									if result010 {
 										/*line march.go:119*/ hit = hit2
 										ok = true
 										break block2
@@ -1302,10 +1310,10 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 								} else {
 									/*line march.go:122*/ l := levels[level]
 									t56 := d.Z
-									/*line march.go:123*/ result09 := mul[float64](t, t56)
+									/*line march.go:123*/ result011 := mul[float64](t, t56)
 									t59 := d.Z
-									/*line march.go:123*/ result010 := mul[float64](out2, t59)
-									low := t25.Z + min(result09, result010)
+									/*line march.go:123*/ result012 := mul[float64](out2, t59)
+									low := t25.Z + min(result011, result012)
 									/*line march.go:123*/ if low <= float64(tops[l.Offset+ny*l.Stride+nx]) {
 										level--
 										continue
@@ -1355,22 +1363,22 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 						facing = -c4 * length
 					}
 					/*line render.go:117:20000*/ t82 := float64(c3.Samples)
-					/*line render.go:117*/ result011 := mul[float64](length, t82)
-					scale := hit4.T / result011
+					/*line render.go:117*/ result013 := mul[float64](length, t82)
+					scale := hit4.T / result013
 					/*line render.go:118*/ t112 := c3.Right
 					t143 := c3.Right
-					/*line render.go:118*/ result012 := dot3[float64](t143, n)
-					t172 := result012 / facing
+					/*line render.go:118*/ result014 := dot3[float64](t143, n)
+					t172 := result014 / facing
 					/*line render.go:118*/ ax, ay := footprint[float64](c3, t112, raw, scale, t172)
 					t21 := c3.Up
 					t242 := c3.Up
-					/*line render.go:119*/ result013 := dot3[float64](t242, n)
-					t272 := result013 / facing
+					/*line render.go:119*/ result015 := dot3[float64](t242, n)
+					t272 := result015 / facing
 					/*line render.go:119*/ bx, by := footprint[float64](c3, t21, raw, scale, t272)
-					result014 := dot2[float64](ax, ax, ay, ay)
-					a := math.Sqrt(result014 - 0)
-					/*line render.go:120*/ result015 := dot2[float64](bx, bx, by, by)
-					b := math.Sqrt(result015 - 0)
+					result016 := dot2[float64](ax, ax, ay, ay)
+					a := math.Sqrt(result016 - 0)
+					/*line render.go:120*/ result017 := dot2[float64](bx, bx, by, by)
+					b := math.Sqrt(result017 - 0)
 					/*line render.go:121*/ if a < b {
 						t452 := a
 						ax = bx
@@ -1380,7 +1388,7 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 					}
 					/*line render.go:124*/ probes := 1
 					var t462 float64
-					var result016 float64
+					var result018 float64
 					var t49 bool
 					/*line render.go:125*/ for {
 						if r.Halted() {
@@ -1389,8 +1397,8 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 						t49 = probes < c3.Probes
 						/*line render.go:128:20000*/ if t49 {
 							t462 = float64(probes)
-							/*line render.go:125*/ result016 = mul[float64](t462, b)
-							t49 = result016 < a
+							/*line render.go:125*/ result018 = mul[float64](t462, b)
+							t49 = result018 < a
 						}
 						/*line render.go:128:20000*/ if !t49 {
 							break
@@ -1414,9 +1422,9 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 						/*line render.go:138:20000*/ level2++
 						/*line render.go:129*/ width = mul[float64](width, 0.5)
 					}
-					/*line render.go:140*/ t522 := hit4.T
+					/*line render.go:140*/ t523 := hit4.T
 					t53 := d.X
-					/*line render.go:140*/ px := mul[float64](t522, t53)
+					/*line render.go:140*/ px := mul[float64](t523, t53)
 					t562 := hit4.T
 					t57 := d.Y
 					/*line render.go:140*/ py := mul[float64](t562, t57)
@@ -1432,10 +1440,10 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 							/*line render.go:143*/ r.Halt()
 						}
 						/*line render.go:144*/ shift := (float64(i2)+0.5)/float64(probes) - 0.5
-						result017 := mul[float64](shift, ax)
-						sx2 := x3 + result017
-						/*line render.go:145*/ result018 := mul[float64](shift, ay)
-						sy2 := y3 + result018
+						result019 := mul[float64](shift, ax)
+						sx2 := x3 + result019
+						/*line render.go:145*/ result020 := mul[float64](shift, ay)
+						sy2 := y3 + result020
 						/*line render.go:39*/ t110 := &c2
 						/*line render.go:39*/ t26 := mips[level2]
 						/*line render.go:39*/ s := quernFunc2Render_float64(t110, t26, level2, sx2, sy2, texels)
@@ -1456,58 +1464,58 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 					u := float32(hit3.U)
 					v := float32(hit3.V)
 					/*line render.go:99*/ t40 := light[at+1] - light[at]
-					/*line render.go:99*/ result019 := mul[float32](u, t40)
-					/*line render.go:99*/ upper := light[at] + result019
+					/*line render.go:99*/ result021 := mul[float32](u, t40)
+					/*line render.go:99*/ upper := light[at] + result021
 					t43 := light[at+g3.Width+1] - light[at+g3.Width]
-					/*line render.go:100*/ result020 := mul[float32](u, t43)
-					/*line render.go:100*/ lower := light[at+g3.Width] + result020
+					/*line render.go:100*/ result022 := mul[float32](u, t43)
+					/*line render.go:100*/ lower := light[at+g3.Width] + result022
 					t463 := lower - upper
-					/*line render.go:101*/ result021 := mul[float32](v, t463)
-					lit := upper + result021
+					/*line render.go:101*/ result023 := mul[float32](v, t463)
+					lit := upper + result023
 					t50 := look3.Ground.X
-					/*line render.go:103*/ result022 := mul[float32](rest, t50)
-					t523 := result3.X + result022
-					/*line render.go:103*/ result023 := mul[float32](lit, t523)
+					/*line render.go:103*/ result024 := mul[float32](rest, t50)
+					t524 := result3.X + result024
+					/*line render.go:103*/ result025 := mul[float32](lit, t524)
 					t572 := look3.Ground.Y
-					/*line render.go:104*/ result024 := mul[float32](rest, t572)
-					t592 := result3.Y + result024
-					/*line render.go:104*/ result025 := mul[float32](lit, t592)
+					/*line render.go:104*/ result026 := mul[float32](rest, t572)
+					t592 := result3.Y + result026
+					/*line render.go:104*/ result027 := mul[float32](lit, t592)
 					t642 := look3.Ground.Z
-					/*line render.go:105*/ result026 := mul[float32](rest, t642)
-					t662 := result3.Z + result026
-					/*line render.go:105*/ result027 := mul[float32](lit, t662)
-					/*line render.go:102*/ surface := kernel.V3[float32](result023, result025, result027)
+					/*line render.go:105*/ result028 := mul[float32](rest, t642)
+					t662 := result3.Z + result028
+					/*line render.go:105*/ result029 := mul[float32](lit, t662)
+					/*line render.go:102*/ surface := kernel.V3[float32](result025, result027, result029)
 					/*line render.go:106*/ t72 := float32(hit3.T)
 					/*line render.go:106*/ result = hazy(look3, surface, t72)
 				}
-				/*line render.go:72*/ t32 := sum.X + result.X
-				t44 := sum.Y + result.Y
-				t54 := sum.Z + result.Z
-				sum.X = t32
-				sum.Y = t44
-				sum.Z = t54
+				/*line render.go:72*/ t7 := sum.X + result.X
+				t84 := sum.Y + result.Y
+				t92 := sum.Z + result.Z
+				sum.X = t7
+				sum.Y = t84
+				sum.Z = t92
 			}
 		}
 		/*line render.go:75*/ n2 := float32(c3.Samples * c3.Samples)
 		at2 := 4 * (y*c3.Width + x)
 		_ = out[at2]
-		t92 := at2 + 1
-		/*line render.go:77*/ _ = out[t92]
-		t113 := at2 + 2
-		/*line render.go:77*/ _ = out[t113]
-		t133 := at2 + 3
+		t133 := at2 + 1
 		/*line render.go:77*/ _ = out[t133]
-		t144 := sum.X / n2
-		/*line render.go:77*/ result028 := quernFunc3Render_float64(t144)
-		t173 := sum.Y / n2
-		/*line render.go:77*/ result029 := quernFunc3Render_float64(t173)
-		t20 := sum.Z / n2
-		/*line render.go:77*/ result030 := quernFunc3Render_float64(t20)
-		/*line render.go:77*/ out[at2] = result028
-		/*line render.go:77*/ out[t92] = result029
-		/*line render.go:77*/ out[t113] = result030
-		/*line render.go:77*/ out[t133] = 255
-	} /*line quern_gen.go:1510:1*/
+		t152 := at2 + 2
+		/*line render.go:77*/ _ = out[t152]
+		t173 := at2 + 3
+		/*line render.go:77*/ _ = out[t173]
+		t182 := sum.X / n2
+		/*line render.go:77*/ result030 := quernFunc3Render_float64(t182)
+		t212 := sum.Y / n2
+		/*line render.go:77*/ result031 := quernFunc3Render_float64(t212)
+		t243 := sum.Z / n2
+		/*line render.go:77*/ result032 := quernFunc3Render_float64(t243)
+		/*line render.go:77*/ out[at2] = result030
+		/*line render.go:77*/ out[t133] = result031
+		/*line render.go:77*/ out[t152] = result032
+		/*line render.go:77*/ out[t173] = 255
+	} /*line quern_gen.go:1518:1*/
 }
 
 // quernFunc1Render_float64 is kernels.axis.cell.
@@ -1517,7 +1525,7 @@ func quernFunc1Render_float64(a *axis[float64], t float64, low int, high int) in
 	/*line march.go:98*/ result0 := mul[float64](t1, t2)
 	/*line march.go:98*/ t4 := result0 + a.frac
 	/*line march.go:98*/ result02 := quernFunc4Render_float64(t4)
-	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:1520:1*/
+	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:1528:1*/
 }
 
 // quernFunc2Render_float64 is kernels.bilinear.
@@ -1568,19 +1576,19 @@ func quernFunc2Render_float64(c *Camera[float64], l Level, level int, x float64,
 	t40 := bottom
 	t41 := v
 	/*line render.go:178*/ result09 := mixF[float64](t39, t40, t41)
-	return result09 /*line quern_gen.go:1571:1*/
+	return result09 /*line quern_gen.go:1579:1*/
 }
 
 // quernFunc3Render_float64 is kernels.toByte.
 func quernFunc3Render_float64(x float32) uint8 {
 	/*line render.go:81*/ t1 := x
 	result0 := min(max(t1, 0), 255)
-	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1578:1*/
+	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1586:1*/
 }
 
 // quernFunc4Render_float64 is kernels.floor.
 func quernFunc4Render_float64(x float64) int {
-	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:1583:1*/
+	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:1591:1*/
 }
 
 // quernFunc5Render_float64 is kernels.place.
@@ -1593,7 +1601,7 @@ func quernFunc5Render_float64(origin int, level int, x float64) (int, float64) {
 	/*line render.go:168*/ result0 := quernFunc4Render_float64(t1)
 	n := result0
 	/*line render.go:169*/ t3 := whole + n
-	return t3, p - float64(n) /*line quern_gen.go:1596:1*/
+	return t3, p - float64(n) /*line quern_gen.go:1604:1*/
 }
 
 func quernPlainPreview(r *host.Run) {
@@ -1656,24 +1664,28 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 				/*line render.go:70:20000*/ if r.Halted() {
 					/*line render.go:68*/ r.Halt()
 				}
-				/*line render.go:69*/ sx := float32(x) + (float32(i)+0.5)/float32(c3.Samples) - 0.5*float32(c3.Width)
-				sy := 0.5*float32(c3.Height) - float32(y) - (float32(j)+0.5)/float32(c3.Samples)
+				/*line render.go:69*/ t3 := float32(c3.Width)
+				/*line render.go:69*/ result0 := mul[float32](0.5, t3)
+				sx := float32(x) + (float32(i)+0.5)/float32(c3.Samples) - result0
+				/*line render.go:70*/ t5 := float32(c3.Height)
+				/*line render.go:70*/ result02 := mul[float32](0.5, t5)
+				sy := result02 - float32(y) - (float32(j)+0.5)/float32(c3.Samples)
 				var result kernel.Vec3[float32]
-				switch {
-//line render.go:73:20000
+				/*line render.go:73:20000*/ switch {
+//line render.go:74
 				default:
 					/*line render.go:86*/ t22 := c3.Right.X
 					t4 := c3.Up.X
-					/*line render.go:86*/ result0 := dot2[float32](sx, t22, sy, t4)
-					t6 := c3.Forward.X + result0
+					/*line render.go:86*/ result03 := dot2[float32](sx, t22, sy, t4)
+					t6 := c3.Forward.X + result03
 					/*line render.go:87*/ t8 := c3.Right.Y
 					t10 := c3.Up.Y
-					/*line render.go:87*/ result02 := dot2[float32](sx, t8, sy, t10)
-					t12 := c3.Forward.Y + result02
+					/*line render.go:87*/ result04 := dot2[float32](sx, t8, sy, t10)
+					t12 := c3.Forward.Y + result04
 					/*line render.go:88*/ t14 := c3.Right.Z
 					t16 := c3.Up.Z
-					/*line render.go:88*/ result03 := dot2[float32](sx, t14, sy, t16)
-					t18 := c3.Forward.Z + result03
+					/*line render.go:88*/ result05 := dot2[float32](sx, t14, sy, t16)
+					t18 := c3.Forward.Z + result05
 					/*line render.go:85*/ raw := kernel.V3[float32](t6, t12, t18)
 					/*line render.go:89*/ d, length := unit[float32](raw)
 					t25 := &c3.Eye
@@ -1686,24 +1698,24 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 						/*line march.go:103:10000*/ hit2 := Hit[float32]{}
 						t13 := t25.CellX
 						t23 := t25.FracX
-						t3 := t25.Cells[0]
+						t32 := t25.Cells[0]
 						t42 := d.X
-						t5 := t25.Cells[1]
+						t52 := t25.Cells[1]
 						t62 := d.Y
-						/*line march.go:104*/ result04 := dot2[float32](t3, t42, t5, t62)
+						/*line march.go:104*/ result06 := dot2[float32](t32, t42, t52, t62)
 						t9 := g3.Width - 1
-						/*line march.go:104*/ result05 := newAxis[float32](t13, t23, result04, t9)
-						x2 := result05
+						/*line march.go:104*/ result07 := newAxis[float32](t13, t23, result06, t9)
+						x2 := result07
 						/*line march.go:105*/ t11 := t25.CellY
 						t122 := t25.FracY
 						t132 := t25.Cells[2]
 						t142 := d.X
 						t15 := t25.Cells[3]
 						t162 := d.Y
-						/*line march.go:105*/ result06 := dot2[float32](t132, t142, t15, t162)
+						/*line march.go:105*/ result08 := dot2[float32](t132, t142, t15, t162)
 						t19 := g3.Height - 1
-						/*line march.go:105*/ result07 := newAxis[float32](t11, t122, result06, t19)
-						y2 := result07
+						/*line march.go:105*/ result09 := newAxis[float32](t11, t122, result08, t19)
+						y2 := result09
 						/*line march.go:106*/ t := max(max(x2.from, y2.from), 0)
 						end := min(min(x2.to, y2.to), t27)
 						/*line march.go:107*/ if !(t < end) {
@@ -1728,9 +1740,9 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 								if level == 0 {
 									t45 := &x2
 									t46 := &y2
-									t52 := &hit2
-									/*line march.go:118*/ result08 := patch[float32](g3, t25, d, t45, t46, ix, iy, t, out2, heights, t52)
-									if result08 {
+									t522 := &hit2
+									/*line march.go:118*/ result010 := patch[float32](g3, t25, d, t45, t46, ix, iy, t, out2, heights, t522)
+									if result010 {
 										/*line march.go:119*/ hit = hit2
 										ok = true
 										break block2
@@ -1738,10 +1750,10 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 								} else {
 									/*line march.go:122*/ l := levels[level]
 									t56 := d.Z
-									/*line march.go:123*/ result09 := mul[float32](t, t56)
+									/*line march.go:123*/ result011 := mul[float32](t, t56)
 									t59 := d.Z
-									/*line march.go:123*/ result010 := mul[float32](out2, t59)
-									low := t25.Z + min(result09, result010)
+									/*line march.go:123*/ result012 := mul[float32](out2, t59)
+									low := t25.Z + min(result011, result012)
 									/*line march.go:123*/ if low <= float32(tops[l.Offset+ny*l.Stride+nx]) {
 										level--
 										continue
@@ -1791,22 +1803,22 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 						facing = -c4 * length
 					}
 					/*line render.go:117:20000*/ t82 := float32(c3.Samples)
-					/*line render.go:117*/ result011 := mul[float32](length, t82)
-					scale := hit4.T / result011
+					/*line render.go:117*/ result013 := mul[float32](length, t82)
+					scale := hit4.T / result013
 					/*line render.go:118*/ t112 := c3.Right
 					t143 := c3.Right
-					/*line render.go:118*/ result012 := dot3[float32](t143, n)
-					t172 := result012 / facing
+					/*line render.go:118*/ result014 := dot3[float32](t143, n)
+					t172 := result014 / facing
 					/*line render.go:118*/ ax, ay := footprint[float32](c3, t112, raw, scale, t172)
 					t21 := c3.Up
 					t242 := c3.Up
-					/*line render.go:119*/ result013 := dot3[float32](t242, n)
-					t272 := result013 / facing
+					/*line render.go:119*/ result015 := dot3[float32](t242, n)
+					t272 := result015 / facing
 					/*line render.go:119*/ bx, by := footprint[float32](c3, t21, raw, scale, t272)
-					result014 := dot2[float32](ax, ax, ay, ay)
-					a := float32(math.Sqrt(float64(result014 - 0)))
-					/*line render.go:120*/ result015 := dot2[float32](bx, bx, by, by)
-					b := float32(math.Sqrt(float64(result015 - 0)))
+					result016 := dot2[float32](ax, ax, ay, ay)
+					a := float32(math.Sqrt(float64(result016 - 0)))
+					/*line render.go:120*/ result017 := dot2[float32](bx, bx, by, by)
+					b := float32(math.Sqrt(float64(result017 - 0)))
 					/*line render.go:121*/ if a < b {
 						t452 := a
 						ax = bx
@@ -1816,7 +1828,7 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 					}
 					/*line render.go:124*/ probes := 1
 					var t462 float32
-					var result016 float32
+					var result018 float32
 					var t49 bool
 					/*line render.go:125*/ for {
 						if r.Halted() {
@@ -1825,8 +1837,8 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 						t49 = probes < c3.Probes
 						/*line render.go:128:20000*/ if t49 {
 							t462 = float32(probes)
-							/*line render.go:125*/ result016 = mul[float32](t462, b)
-							t49 = result016 < a
+							/*line render.go:125*/ result018 = mul[float32](t462, b)
+							t49 = result018 < a
 						}
 						/*line render.go:128:20000*/ if !t49 {
 							break
@@ -1850,9 +1862,9 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 						/*line render.go:138:20000*/ level2++
 						/*line render.go:129*/ width = mul[float32](width, 0.5)
 					}
-					/*line render.go:140*/ t522 := hit4.T
+					/*line render.go:140*/ t523 := hit4.T
 					t53 := d.X
-					/*line render.go:140*/ px := mul[float32](t522, t53)
+					/*line render.go:140*/ px := mul[float32](t523, t53)
 					t562 := hit4.T
 					t57 := d.Y
 					/*line render.go:140*/ py := mul[float32](t562, t57)
@@ -1868,17 +1880,17 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 							/*line render.go:143*/ r.Halt()
 						}
 						/*line render.go:144*/ shift := (float32(i2)+0.5)/float32(probes) - 0.5
-						result017 := mul[float32](shift, ax)
-						sx2 := x3 + result017
-						/*line render.go:145*/ result018 := mul[float32](shift, ay)
-						sy2 := y3 + result018
+						result019 := mul[float32](shift, ax)
+						sx2 := x3 + result019
+						/*line render.go:145*/ result020 := mul[float32](shift, ay)
+						sy2 := y3 + result020
 						var result2 kernel.Vec4[float32]
 						switch {
 						default:
 							/*line render.go:53:20000*/ l2 := mips[level2]
 							t110 := c2.TexelX
-							t32 := c2.FracX + sx2
-							/*line render.go:54*/ column, u := quernFunc2Preview(t110, level2, t32)
+							t33 := c2.FracX + sx2
+							/*line render.go:54*/ column, u := quernFunc2Preview(t110, level2, t33)
 							t65 := c2.TexelY
 							t83 := c2.FracY + sy2
 							/*line render.go:55*/ row, v := quernFunc2Preview(t65, level2, t83)
@@ -1901,8 +1913,8 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 							default:
 								/*line render.go:53:20000*/ l3 := mips[level3]
 								t111 := c2.TexelX
-								t33 := c2.FracX + sx2
-								/*line render.go:54*/ column2, u2 := quernFunc2Preview(t111, level3, t33)
+								t36 := c2.FracX + sx2
+								/*line render.go:54*/ column2, u2 := quernFunc2Preview(t111, level3, t36)
 								t69 := c2.TexelY
 								t84 := c2.FracY + sy2
 								/*line render.go:55*/ row2, v2 := quernFunc2Preview(t69, level3, t84)
@@ -1929,58 +1941,58 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 					u3 := float32(hit3.U)
 					v3 := float32(hit3.V)
 					/*line render.go:99*/ t40 := light[at+1] - light[at]
-					/*line render.go:99*/ result019 := mul[float32](u3, t40)
-					/*line render.go:99*/ upper := light[at] + result019
+					/*line render.go:99*/ result021 := mul[float32](u3, t40)
+					/*line render.go:99*/ upper := light[at] + result021
 					t43 := light[at+g3.Width+1] - light[at+g3.Width]
-					/*line render.go:100*/ result020 := mul[float32](u3, t43)
-					/*line render.go:100*/ lower := light[at+g3.Width] + result020
+					/*line render.go:100*/ result022 := mul[float32](u3, t43)
+					/*line render.go:100*/ lower := light[at+g3.Width] + result022
 					t463 := lower - upper
-					/*line render.go:101*/ result021 := mul[float32](v3, t463)
-					lit := upper + result021
+					/*line render.go:101*/ result023 := mul[float32](v3, t463)
+					lit := upper + result023
 					t50 := look3.Ground.X
-					/*line render.go:103*/ result022 := mul[float32](rest, t50)
-					t523 := result6.X + result022
-					/*line render.go:103*/ result023 := mul[float32](lit, t523)
+					/*line render.go:103*/ result024 := mul[float32](rest, t50)
+					t524 := result6.X + result024
+					/*line render.go:103*/ result025 := mul[float32](lit, t524)
 					t572 := look3.Ground.Y
-					/*line render.go:104*/ result024 := mul[float32](rest, t572)
-					t592 := result6.Y + result024
-					/*line render.go:104*/ result025 := mul[float32](lit, t592)
+					/*line render.go:104*/ result026 := mul[float32](rest, t572)
+					t592 := result6.Y + result026
+					/*line render.go:104*/ result027 := mul[float32](lit, t592)
 					t642 := look3.Ground.Z
-					/*line render.go:105*/ result026 := mul[float32](rest, t642)
-					t662 := result6.Z + result026
-					/*line render.go:105*/ result027 := mul[float32](lit, t662)
-					/*line render.go:102*/ surface := kernel.V3[float32](result023, result025, result027)
+					/*line render.go:105*/ result028 := mul[float32](rest, t642)
+					t662 := result6.Z + result028
+					/*line render.go:105*/ result029 := mul[float32](lit, t662)
+					/*line render.go:102*/ surface := kernel.V3[float32](result025, result027, result029)
 					/*line render.go:106*/ t72 := float32(hit3.T)
 					/*line render.go:106*/ result = hazy(look3, surface, t72)
 				}
-				/*line render.go:72*/ t36 := sum.X + result.X
-				t44 := sum.Y + result.Y
-				t54 := sum.Z + result.Z
-				sum.X = t36
-				sum.Y = t44
-				sum.Z = t54
+				/*line render.go:72*/ t7 := sum.X + result.X
+				t85 := sum.Y + result.Y
+				t92 := sum.Z + result.Z
+				sum.X = t7
+				sum.Y = t85
+				sum.Z = t92
 			}
 		}
 		/*line render.go:75*/ n2 := float32(c3.Samples * c3.Samples)
 		at2 := 4 * (y*c3.Width + x)
 		_ = out[at2]
-		t92 := at2 + 1
-		/*line render.go:77*/ _ = out[t92]
-		t113 := at2 + 2
-		/*line render.go:77*/ _ = out[t113]
-		t135 := at2 + 3
+		t135 := at2 + 1
 		/*line render.go:77*/ _ = out[t135]
-		t146 := sum.X / n2
-		/*line render.go:77*/ result028 := quernFunc3Preview(t146)
-		t173 := sum.Y / n2
-		/*line render.go:77*/ result029 := quernFunc3Preview(t173)
-		t20 := sum.Z / n2
-		/*line render.go:77*/ result030 := quernFunc3Preview(t20)
-		/*line render.go:77*/ out[at2] = result028
-		/*line render.go:77*/ out[t92] = result029
-		/*line render.go:77*/ out[t113] = result030
-		/*line render.go:77*/ out[t135] = 255
-	} /*line quern_gen.go:1983:1*/
+		t152 := at2 + 2
+		/*line render.go:77*/ _ = out[t152]
+		t173 := at2 + 3
+		/*line render.go:77*/ _ = out[t173]
+		t182 := sum.X / n2
+		/*line render.go:77*/ result030 := quernFunc3Preview(t182)
+		t212 := sum.Y / n2
+		/*line render.go:77*/ result031 := quernFunc3Preview(t212)
+		t243 := sum.Z / n2
+		/*line render.go:77*/ result032 := quernFunc3Preview(t243)
+		/*line render.go:77*/ out[at2] = result030
+		/*line render.go:77*/ out[t135] = result031
+		/*line render.go:77*/ out[t152] = result032
+		/*line render.go:77*/ out[t173] = 255
+	} /*line quern_gen.go:1995:1*/
 }
 
 // quernFunc1Preview is kernels.axis.cell.
@@ -1990,7 +2002,7 @@ func quernFunc1Preview(a *axis[float32], t float32, low int, high int) int {
 	/*line march.go:98*/ result0 := mul[float32](t1, t2)
 	/*line march.go:98*/ t4 := result0 + a.frac
 	/*line march.go:98*/ result02 := quernFunc4Preview(t4)
-	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:1993:1*/
+	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:2005:1*/
 }
 
 // quernFunc2Preview is kernels.place.
@@ -2003,19 +2015,19 @@ func quernFunc2Preview(origin int, level int, x float32) (int, float32) {
 	/*line render.go:168*/ result0 := quernFunc4Preview(t1)
 	n := result0
 	/*line render.go:169*/ t3 := whole + n
-	return t3, p - float32(n) /*line quern_gen.go:2006:1*/
+	return t3, p - float32(n) /*line quern_gen.go:2018:1*/
 }
 
 // quernFunc3Preview is kernels.toByte.
 func quernFunc3Preview(x float32) uint8 {
 	/*line render.go:81*/ t1 := x
 	result0 := min(max(t1, 0), 255)
-	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:2013:1*/
+	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:2025:1*/
 }
 
 // quernFunc4Preview is kernels.floor.
 func quernFunc4Preview(x float32) int {
-	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:2018:1*/
+	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:2030:1*/
 }
 
 //line march.go:68:10000

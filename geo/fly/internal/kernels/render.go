@@ -66,8 +66,8 @@ func pixel[F kernel.Float](c *Camera[F], g *Terrain, look *Look, x, y int, heigh
 	var sum kernel.Vec3[float32]
 	for j := range c.Samples {
 		for i := range c.Samples {
-			sx := F(x) + (F(i)+0.5)/F(c.Samples) - F(0.5)*F(c.Width)
-			sy := F(0.5)*F(c.Height) - F(y) - (F(j)+0.5)/F(c.Samples)
+			sx := F(x) + (F(i)+0.5)/F(c.Samples) - mul(0.5, F(c.Width))
+			sy := mul(0.5, F(c.Height)) - F(y) - (F(j)+0.5)/F(c.Samples)
 			r := ray(c, g, look, sx, sy, heights, tops, levels, light, mips, sample)
 			sum.X, sum.Y, sum.Z = sum.X+r.X, sum.Y+r.Y, sum.Z+r.Z
 		}
