@@ -257,7 +257,7 @@ func TestFeaturesAreWithinHalfAPixel(t *testing.T) {
 	s := newScene(t, dev, m, terrain, Options{Preview: true})
 	found := 0
 	for i, cam := range cameras {
-		v := View{Width: 180, Height: 120, Samples: 2}
+		v := View{Width: 150, Height: 100, Samples: 2}
 		// The texel that the reference sees at each of 2 x 2 rays per pixel.
 		seen := make([][2]int, 4*v.Width*v.Height)
 		for k := range seen {

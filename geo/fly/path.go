@@ -254,7 +254,7 @@ type look struct {
 }
 
 // steps is the resolution at which the length of a segment is measured.
-const steps = 64
+const steps = 256
 
 // Plan places a path in the scene.
 func (s *Scene) Plan(p *Path) (*Flight, error) {
