@@ -5,8 +5,8 @@
 //	err = e.WriteFrame(stream, frame) // once per frame: a buffer of RGBA
 //	err = e.Close()
 //
-// An [Encoder] writes a file, a [Decoder] reads one, and [Transcode] changes all frames of one.
-// [Segments] uses several encoders at the same time and joins their parts.
+// An [Encoder] writes a file and a [Decoder] reads one. [Transcode] changes all frames of a file, and [Stabilize] steadies
+// the picture. [Segments] uses several encoders at the same time, and joins their parts without encoding them again.
 //
 // # ffmpeg
 //

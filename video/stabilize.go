@@ -153,8 +153,9 @@ type correlator struct {
 const (
 	mostSquares  = 256 // of the window, in each direction
 	leastSquares = 16
-	// certain is the least height of the peak, which is 1 if one frame is the other one shifted.
-	certain = 0.04
+	// certain is the least height of a peak that counts. It is 1 if one frame is the other one shifted, and below 0.1 if
+	// they have nothing in common.
+	certain = 0.12
 )
 
 func newCorrelator(dev *gpu.Device, s *gpu.Stream, width, height int) (*correlator, error) {
@@ -238,7 +239,8 @@ func (c *correlator) peak() Motion {
 	}
 	at := func(x, y int) float64 { return float64(real(c.host[(y+n)%n*n+(x+n)%n])) }
 	x, y := best%n, best/n
-	if at(x, y) < certain {
+	// A peak between samples is divided among them.
+	if at(x, y)+max(at(x-1, y), at(x+1, y), 0)+max(at(x, y-1), at(x, y+1), 0) < certain {
 		return Motion{}
 	}
 	part := func(low, middle, high float64) float64 {

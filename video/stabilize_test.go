@@ -18,7 +18,7 @@ type texture struct {
 }
 
 func newTexture(size int) texture {
-	r := rand.New(rand.NewPCG(5, 6))
+	r := rand.New(rand.NewPCG(5, uint64(size)))
 	t := texture{size, make([]float64, size*size)}
 	for i := range t.noise {
 		t.noise[i] = r.Float64()

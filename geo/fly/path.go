@@ -196,7 +196,7 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // Orbit is a circle around a center, which the camera looks at. radius and height are in meters; the height is that
 // above the ground at the center.
 func Orbit(s *Scene, center Point, radius, height float64) (*Path, error) {
-	c, err := s.place(center)
+	c, err := s.place(center, "center")
 	if err != nil {
 		return nil, err
 	}
@@ -266,9 +266,10 @@ func (s *Scene) Plan(p *Path) (*Flight, error) {
 		f.fov = 60
 	}
 	for i, w := range p.Waypoints {
-		at, err := s.place(w.Point)
+		name := fmt.Sprintf("waypoint %d", i+1)
+		at, err := s.place(w.Point, name)
 		if err != nil {
-			return nil, fmt.Errorf("fly: path: waypoint %d: %w", i+1, err)
+			return nil, err
 		}
 		f.points = append(f.points, at)
 		var l look
@@ -278,9 +279,9 @@ func (s *Scene) Plan(p *Path) (*Flight, error) {
 		}
 		switch {
 		case w.LookAt != nil:
-			target, err := s.place(*w.LookAt)
+			target, err := s.place(*w.LookAt, name+", look_at")
 			if err != nil {
-				return nil, fmt.Errorf("fly: path: waypoint %d: look_at: %w", i+1, err)
+				return nil, err
 			}
 			l.target = &target
 		case w.Heading != nil:
@@ -472,9 +473,9 @@ func direction(heading, pitch float64) vec {
 	return vec{sh * cp, ch * cp, sp}
 }
 
-// place returns a point in meters relative to the scene's origin.
-func (s *Scene) place(p Point) (vec, error) {
-	if err := p.check("point"); err != nil {
+// place returns a point in meters relative to the scene's origin. name is that of the point in errors.
+func (s *Scene) place(p Point, name string) (vec, error) {
+	if err := p.check(name); err != nil {
 		return vec{}, err
 	}
 	var x, y float64
@@ -482,14 +483,14 @@ func (s *Scene) place(p Point) (vec, error) {
 		x, y = *p.X, *p.Y
 	} else {
 		if s.system == nil {
-			return vec{}, fail(ErrPlace, "path", "longitude and latitude", "the mosaic has no coordinate system; want x and y")
+			return vec{}, fail(ErrPlace, "path", name, "it has lon and lat, but the mosaic has no coordinate system; want x and y")
 		}
 		t, err := s.geographic()
-		if err != nil {
-			return vec{}, err
+		if err == nil {
+			x, y, err = t.Forward(*p.Lon, *p.Lat)
 		}
-		if x, y, err = t.Forward(*p.Lon, *p.Lat); err != nil {
-			return vec{}, err
+		if err != nil {
+			return vec{}, fmt.Errorf("fly: path: %s: %w", name, err)
 		}
 	}
 	at := vec{}

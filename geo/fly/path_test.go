@@ -325,3 +325,21 @@ func TestAFilmHasAllFrames(t *testing.T) {
 		t.Errorf("after cancellation: %v", err)
 	}
 }
+
+func FuzzReadJSON(f *testing.F) {
+	f.Add(`{"duration": 3, "waypoints": [{"x": 1, "y": 2, "height": 3, "look_at": {"lon": 4, "lat": 5}}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := ReadJSON(strings.NewReader(text)); err == nil && len(p.Waypoints) == 0 {
+			t.Error("a path without waypoints")
+		}
+	})
+}
+
+func FuzzReadCSV(f *testing.F) {
+	f.Add("lon,lat,height,heading,pitch,look_x,look_y\n1,2,3,4,5,,\n1,2,3,,,6,7\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := ReadCSV(strings.NewReader(text)); err == nil && len(p.Waypoints) == 0 {
+			t.Error("a path without waypoints")
+		}
+	})
+}
