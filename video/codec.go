@@ -16,7 +16,7 @@ const (
 	SVTAV1    Codec = "libsvtav1"  // AV1 on the CPU
 	H264NVENC Codec = "h264_nvenc" // H.264 by the encoder of an NVIDIA GPU; datacenter GPUs have none
 	HEVCNVENC Codec = "hevc_nvenc" // HEVC by the same
-	// Auto is H264NVENC where it works, and X264 elsewhere.
+	// Auto is H264NVENC where it works, and X264 elsewhere; SVTAV1 for WebM.
 	Auto Codec = "auto"
 )
 

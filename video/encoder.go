@@ -144,6 +144,9 @@ func Create(ctx context.Context, dev *gpu.Device, name string, o Options) (*Enco
 	if err != nil {
 		return nil, err
 	}
+	if o.Codec == Auto && muxer == "webm" {
+		o.Codec = SVTAV1 // WebM has no H.264
+	}
 	if o.Codec, err = o.resolve(ctx, o.Codec); err != nil {
 		return nil, err
 	}

@@ -13,14 +13,19 @@ import (
 	"quern.dev/gpu"
 )
 
+// shortest is the least number of frames of a segment. Decoding times of a segment with fewer frames than an encoder reorders
+// differ from those of the others.
+const shortest = 16
+
 // Segments writes a file of n frames by several encoders at the same time, and joins their parts without encoding them
 // again. write writes count frames from the frame first to an encoder; it is called by one goroutine per segment, and must
-// not close the encoder. The segments have the same number of frames, or one less. Options.Progress gets the sum.
+// not close the encoder. The segments have the same number of frames, or one less, and at least 16: there may be fewer of them than asked for.
+// Options.Progress gets the sum.
 func Segments(ctx context.Context, dev *gpu.Device, name string, o Options, n, segments int, write func(ctx context.Context, e *Encoder, first, count int) error) error {
 	if n < 1 || segments < 1 {
 		return fail(ErrArgument, "create", name, "%d frames in %d segments: want positive numbers", n, segments)
 	}
-	segments = min(segments, n)
+	segments = max(min(segments, n/shortest), 1)
 	folder, err := os.MkdirTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.partial")
 	if err != nil {
 		e := fail(ErrOutput, "create", name, "no folder can be made beside it")

@@ -310,11 +310,14 @@ func TestSegmentsAreJoinedWithAllFrames(t *testing.T) {
 	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
 	name := filepath.Join(t.TempDir(), "out.mp4")
 	o := Options{Width: 64, Height: 48, Rate: FPS(25), Preset: "superfast", CRF: 12, FastStart: true}
-	err := Segments(t.Context(), dev, name, o, 31, 3, func(ctx context.Context, e *Encoder, first, count int) error { return write(t, dev, e, first, count) })
+	err := Segments(t.Context(), dev, name, o, 50, 3, func(ctx context.Context, e *Encoder, first, count int) error { return write(t, dev, e, first, count) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	compare(t, dev, name, 31)
+	compare(t, dev, name, 50)
+	if info, err := (Tools{}).Inspect(t.Context(), name); err != nil || info.Frames != 50 || info.Duration != 2*time.Second {
+		t.Errorf("%+v, %v", info, err)
+	}
 	out, err := exec.Command("ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "frame=pts_time", "-of", "csv=p=0", name).Output()
 	if err != nil {
 		t.Fatal(err)
