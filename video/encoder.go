@@ -243,7 +243,7 @@ func (e *Encoder) run() {
 	}
 	if err != nil {
 		// The process has stopped reading. It gets a moment to say why.
-		defer time.AfterFunc(waitDelay, func() { e.cancel(err) }).Stop()
+		defer time.AfterFunc(waitDelay, func() { e.cancel(errors.New("ffmpeg stopped reading frames and did not end")) }).Stop()
 	}
 	if waitErr := e.cmd.Wait(); waitErr != nil && e.fault == nil {
 		err = waitErr

@@ -79,7 +79,7 @@ func (t *tail) String() string {
 // failure is the error of a process that ended with err. The end of ctx is the reason if it has ended.
 func failure(ctx context.Context, op, object string, err error, stderr *tail) error {
 	if cause := context.Cause(ctx); cause != nil {
-		return &Error{Op: op, Object: object, Reason: "stopped", Kind: ErrProcess, Err: cause}
+		return &Error{Op: op, Object: object, Reason: "ffmpeg was stopped", Stderr: stderr.String(), Kind: ErrProcess, Err: cause}
 	}
 	e := fail(ErrProcess, op, object, "ffmpeg ended early")
 	e.Stderr, e.Err = stderr.String(), err

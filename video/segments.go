@@ -19,8 +19,8 @@ const shortest = 16
 
 // Segments writes a file of n frames by several encoders at the same time, and joins their parts without encoding them
 // again. write writes count frames from the frame first to an encoder; it is called by one goroutine per segment, and must
-// not close the encoder. The segments have the same number of frames, or one less, and at least 16: there may be fewer of them than asked for.
-// Options.Progress gets the sum.
+// not close the encoder. The segments have the same number of frames, or one less, and at least 16: there may be fewer of
+// them than asked for. Options.Progress gets the sum.
 func Segments(ctx context.Context, dev *gpu.Device, name string, o Options, n, segments int, write func(ctx context.Context, e *Encoder, first, count int) error) error {
 	if n < 1 || segments < 1 {
 		return fail(ErrArgument, "create", name, "%d frames in %d segments: want positive numbers", n, segments)

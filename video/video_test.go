@@ -362,7 +362,7 @@ func TestFailuresOfFFmpegAreErrorsAndLeaveNoFile(t *testing.T) {
 	}{
 		{"dies in the middle", "head -c 10000 >/dev/null; echo 'No space left on device' >&2; exit 3", ErrProcess, "No space left on device"},
 		{"ends early without an error", "head -c 10000 >/dev/null", ErrProcess, "ended early"},
-		{"closes its input and hangs", "exec <&-; sleep 100 & wait", ErrProcess, "stopped"},
+		{"closes its input and hangs", "exec <&-; sleep 100 & wait", ErrProcess, "stopped reading frames"},
 		{"writes nothing", "cat >/dev/null", ErrProcess, "has written nothing"},
 		{"prints a lot", "i=0; while [ $i -lt 3000 ]; do echo 'a line of text that is repeated' >&2; i=$((i+1)); done; echo 'the last line' >&2; exit 1", ErrProcess, "the last line"},
 	} {
@@ -479,5 +479,53 @@ func TestInputsThatAreNoVideosAreErrors(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), dev, name, Tools{}); !errors.Is(err, ErrFormat) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestTurnedVideosAreReadUpright(t *testing.T) {
+	needFFmpeg(t)
+	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
+	folder := t.TempDir()
+	name, turned := filepath.Join(folder, "a.mp4"), filepath.Join(folder, "b.mp4")
+	e, err := Create(t.Context(), dev, name, Options{Width: 64, Height: 48, Rate: Rate{30000, 1001}, Preset: "ultrafast", CRF: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(write(t, dev, e, 0, 2), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("ffmpeg", "-loglevel", "error", "-i", name, "-c", "copy", "-metadata:s:v:0", "rotate=90", turned).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	d, err := Open(t.Context(), dev, turned, Tools{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	info := d.Info()
+	if info.Rotation%180 != 90 || info.Width != 48 || info.Height != 64 || info.Rate != (Rate{30000, 1001}) || info.Codec != "h264" {
+		t.Fatalf("%+v", info)
+	}
+	frame := gputest.Alloc[uint8](t, dev, 4*48*64)
+	if err := d.Read(dev.DefaultStream(), frame); err != nil {
+		t.Fatal(err)
+	}
+	got, stored := gputest.Download(t, dev, frame), picture(64, 48, 0)
+	sum := 0
+	for y := range 64 {
+		for x := range 48 {
+			// Versions of ffmpeg differ in the direction that they write.
+			from := (47-x)*64 + y // clockwise: the lower left corner comes to the upper left
+			if info.Rotation == 270 {
+				from = x*64 + 63 - y
+			}
+			for c := range 3 {
+				d := int(got[4*(y*48+x)+c]) - int(stored[4*from+c])
+				sum += max(d, -d)
+			}
+		}
+	}
+	if mean := float64(sum) / (3 * 48 * 64); mean > 8 {
+		t.Errorf("the frame differs by %.1f in the mean", mean)
 	}
 }

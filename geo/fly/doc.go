@@ -14,7 +14,8 @@
 // # The scene
 //
 // The surface is the bilinear interpolation between the samples of the height field, which are at the centers of its
-// pixels. There is none next to samples without data. The mosaic is seen from above. What it does not cover has
+// pixels. There is none next to samples without data. From the side, the edge of the surface is a wall with the colors of
+// the edge. The mosaic is seen from above. What it does not cover has
 // View.Ground as its color.
 //
 // Coordinates are those of the mosaic. If they are longitude and latitude, both images are warped to a UTM zone. A DEM in

@@ -218,6 +218,9 @@ func (f *Flight) draw(ctx context.Context, e *video.Encoder, v View, first, coun
 		}
 		c := f.frameCamera(i, total)
 		if err := times.around(ctx, s, func() error { return r.Render(s, frame, c) }); err != nil {
+			if ctx.Err() != nil { // the CPU gives a frame up
+				return stats, context.Cause(ctx)
+			}
 			return stats, err
 		}
 		if e != nil {
