@@ -104,6 +104,7 @@ func TestASteadyMotionIsKept(t *testing.T) {
 }
 
 func TestShakenVideosBecomeSteady(t *testing.T) {
+	t.Parallel() // it waits for processes
 	needFFmpeg(t)
 	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
 	folder := t.TempDir()

@@ -178,6 +178,7 @@ func needFFmpeg(t testing.TB) {
 }
 
 func TestColorsAreThoseOfFFmpeg(t *testing.T) {
+	t.Parallel() // it waits for processes
 	needFFmpeg(t)
 	const w, h = 64, 48
 	rgba, rgb := make([]uint8, 4*w*h), make([]uint8, 3*w*h)
@@ -274,6 +275,7 @@ func compare(t testing.TB, dev *gpu.Device, name string, frames int) {
 }
 
 func TestFramesComeBack(t *testing.T) {
+	t.Parallel() // it waits for processes
 	needFFmpeg(t)
 	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
 	for _, o := range []Options{
@@ -306,6 +308,7 @@ func TestFramesComeBack(t *testing.T) {
 }
 
 func TestSegmentsAreJoinedWithAllFrames(t *testing.T) {
+	t.Parallel() // it waits for processes
 	needFFmpeg(t)
 	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
 	name := filepath.Join(t.TempDir(), "out.mp4")
@@ -354,6 +357,7 @@ func script(t testing.TB, text string) Tools {
 }
 
 func TestFailuresOfFFmpegAreErrorsAndLeaveNoFile(t *testing.T) {
+	t.Parallel() // it waits for processes
 	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
 	for _, c := range []struct {
 		name, text string
@@ -395,6 +399,7 @@ func TestFailuresOfFFmpegAreErrorsAndLeaveNoFile(t *testing.T) {
 }
 
 func TestCancellationEndsAnFFmpegThatHangs(t *testing.T) {
+	t.Parallel() // it waits for processes
 	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
 	name := filepath.Join(t.TempDir(), "out.mp4")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -483,6 +488,7 @@ func TestInputsThatAreNoVideosAreErrors(t *testing.T) {
 }
 
 func TestTurnedVideosAreReadUpright(t *testing.T) {
+	t.Parallel() // it waits for processes
 	needFFmpeg(t)
 	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
 	folder := t.TempDir()

@@ -108,7 +108,7 @@ const (
 )
 
 // Load reads a mosaic and a terrain. They may have different coordinate systems: the scene has that of the mosaic if it is
-// a projected one, and otherwise a UTM zone, to which the images are warped. Heights are those of the DEM.
+// a projected one, and otherwise a UTM zone, to which the images are warped. Heights of more than 1000 km count as no data.
 func Load(ctx context.Context, dev *gpu.Device, mosaic, dem *tiff.Image, o Options) (*Scene, error) {
 	if o.Memory == 0 {
 		o.Memory = 2 << 30
