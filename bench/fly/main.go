@@ -1,7 +1,7 @@
 // Fly measures how fast quern.dev/geo/fly draws frames, and how fast it films where ffmpeg is installed.
 //
 //	go run ./bench/fly -device cuda
-//	go run ./bench/fly -mosaic 16384 -dem 8192 -seconds 4 -film /tmp/flight.mp4
+//	go run ./bench/fly -mosaic 16384 -dem 8192 -seconds 4 -film flight.mp4
 //
 // The scene is computed: fractal hills, and a mosaic of fine detail. Each line has the milliseconds per frame on the
 // device, the frames per second of drawing alone, and the frames per second of the whole loop on the host.

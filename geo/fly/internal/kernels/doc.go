@@ -6,7 +6,7 @@
 // of the mosaic.
 //
 // All arithmetic has the same bits on every device: products that are added are rounded first, by a conversion, and
-// no function but the square root is called. The hardware's texture units are the exception.
+// no functions but the square root and Floor are called. The hardware's texture units are the exception.
 package kernels
 
 //go:generate go tool quern gen
