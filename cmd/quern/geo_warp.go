@@ -40,6 +40,7 @@ func compiledGeo() []*cobra.Command {
 		geoCalcCommand(),
 		geoServeCommand(),
 		geoTilesCommand(),
+		geoFlyCommand(),
 	}
 }
 
