@@ -80,14 +80,11 @@ var quernEncode = &gpu.Kernel{Declared: compiled.Declaration{Name: "encode", Cod
 // encode converts blocks of 2 x 2 pixels of RGBA. The colors of the four are averaged for chroma.
 func LaunchEncode(s *gpu.Stream, g gpu.Grid, f Frame, e Encoding, rgba, out *gpu.Buffer[uint8]) error {
 	l, err := quernEncode.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, f)
 	gpu.Arg(l, e)
 	gpu.SliceArg(l, rgba)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernDecode = &gpu.Kernel{Declared: compiled.Declaration{Name: "decode", Code: &quernPTX, Host: quernHostDecode, Plain: quernPlainDecode}}
@@ -97,14 +94,11 @@ var quernDecode = &gpu.Kernel{Declared: compiled.Declaration{Name: "decode", Cod
 // decode converts a frame to RGBA. Each chroma sample counts for its block of 2 x 2 pixels.
 func LaunchDecode(s *gpu.Stream, g gpu.Grid, f Frame, d Decoding, in, rgba *gpu.Buffer[uint8]) error {
 	l, err := quernDecode.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, f)
 	gpu.Arg(l, d)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, rgba)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPack = &gpu.Kernel{Declared: compiled.Declaration{Name: "pack", Code: &quernPTX, Host: quernHostPack, Plain: quernPlainPack}}
@@ -114,13 +108,10 @@ var quernPack = &gpu.Kernel{Declared: compiled.Declaration{Name: "pack", Code: &
 // pack leaves out alpha.
 func LaunchPack(s *gpu.Stream, g gpu.Grid, pixels int, rgba, rgb *gpu.Buffer[uint8]) error {
 	l, err := quernPack.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, pixels)
 	gpu.SliceArg(l, rgba)
 	gpu.SliceArg(l, rgb)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernUnpack = &gpu.Kernel{Declared: compiled.Declaration{Name: "unpack", Code: &quernPTX, Host: quernHostUnpack, Plain: quernPlainUnpack}}
@@ -130,13 +121,10 @@ var quernUnpack = &gpu.Kernel{Declared: compiled.Declaration{Name: "unpack", Cod
 // unpack adds an alpha of 255.
 func LaunchUnpack(s *gpu.Stream, g gpu.Grid, pixels int, rgb, rgba *gpu.Buffer[uint8]) error {
 	l, err := quernUnpack.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, pixels)
 	gpu.SliceArg(l, rgb)
 	gpu.SliceArg(l, rgba)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWindow = &gpu.Kernel{Declared: compiled.Declaration{Name: "window", Code: &quernPTX, Host: quernHostWindow, Plain: quernPlainWindow}}
@@ -147,14 +135,11 @@ var quernWindow = &gpu.Kernel{Declared: compiled.Declaration{Name: "window", Cod
 // window, which taper has for one axis. The mean is not subtracted: whiten ignores it.
 func LaunchWindow(s *gpu.Stream, g gpu.Grid, w Window, rgba *gpu.Buffer[uint8], taper *gpu.Buffer[float32], out *gpu.Buffer[complex64]) error {
 	l, err := quernWindow.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, w)
 	gpu.SliceArg(l, rgba)
 	gpu.SliceArg(l, taper)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernWhiten = &gpu.Kernel{Declared: compiled.Declaration{Name: "whiten", Code: &quernPTX, Host: quernHostWhiten, Plain: quernPlainWhiten}}
@@ -164,13 +149,10 @@ var quernWhiten = &gpu.Kernel{Declared: compiled.Declaration{Name: "whiten", Cod
 // whiten writes the cross power spectrum of two frames, divided by its magnitude.
 func LaunchWhiten(s *gpu.Stream, g gpu.Grid, before, after, out *gpu.Buffer[complex64]) error {
 	l, err := quernWhiten.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.SliceArg(l, before)
 	gpu.SliceArg(l, after)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainEncode(r *host.Run) {
@@ -179,31 +161,25 @@ func quernPlainEncode(r *host.Run) {
 }
 
 func quernHostEncode(r *host.Run) {
-	f := host.Value[Frame](r, 0)
-	e := host.Value[Encoding](r, 1)
-	rgba := host.Slice[uint8](r, 2)
-	out := host.Slice[uint8](r, 3)
+	f, e, rgba, out := host.Value[Frame](r, 0), host.Value[Encoding](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := 2 * y
-				quernRow1Encode(r, f, e, base, start, rgba, out, y, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := 2 * y
+			quernRow1Encode(r, f, e, base, start, rgba, out, y, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Encode(r *host.Run, f Frame, e Encoding, base int, start int, rgba []uint8, out []uint8, y int, width int) {
+func quernRow1Encode(r *host.Run, f Frame, e Encoding, base, start int, rgba, out []uint8, y, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -243,7 +219,7 @@ func quernRow1Encode(r *host.Run, f Frame, e Encoding, base int, start int, rgba
 		t30 := e2.VDivisor
 		/*line color.go:60*/ result03 := weigh(t25, r2, g, b, t29, t30)
 		/*line color.go:60*/ out[v] = result03
-	} /*line quern_gen.go:246:1*/
+	} /*line quern_gen.go:222:1*/
 }
 
 func quernPlainDecode(r *host.Run) {
@@ -252,31 +228,25 @@ func quernPlainDecode(r *host.Run) {
 }
 
 func quernHostDecode(r *host.Run) {
-	f := host.Value[Frame](r, 0)
-	d := host.Value[Decoding](r, 1)
-	in := host.Slice[uint8](r, 2)
-	rgba := host.Slice[uint8](r, 3)
+	f, d, in, rgba := host.Value[Frame](r, 0), host.Value[Decoding](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				t2 := y / 2
-				quernRow1Decode(r, f, &d, base, y, t2, in, rgba, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			t2 := y / 2
+			quernRow1Decode(r, f, &d, base, y, t2, in, rgba, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Decode(r *host.Run, f Frame, d *Decoding, base int, y int, t2 int, in []uint8, rgba []uint8, width int) {
+func quernRow1Decode(r *host.Run, f Frame, d *Decoding, base, y, t2 int, in, rgba []uint8, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -312,7 +282,7 @@ func quernRow1Decode(r *host.Run, f Frame, d *Decoding, base int, y int, t2 int,
 		/*line color.go:82*/ rgba[t11] = result02
 		/*line color.go:82*/ rgba[t13] = result03
 		/*line color.go:82*/ rgba[t15] = 255
-	} /*line quern_gen.go:315:1*/
+	} /*line quern_gen.go:285:1*/
 }
 
 func quernPlainPack(r *host.Run) {
@@ -321,26 +291,19 @@ func quernPlainPack(r *host.Run) {
 }
 
 func quernHostPack(r *host.Run) {
-	pixels := host.Value[int](r, 0)
-	rgba := host.Slice[uint8](r, 1)
-	rgb := host.Slice[uint8](r, 2)
+	pixels, rgba, rgb := host.Value[int](r, 0), host.Slice[uint8](r, 1), host.Slice[uint8](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Pack(r, base, pixels, rgb, rgba, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Pack(r, base, pixels, rgb, rgba, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Pack(r *host.Run, base int, pixels int, rgb []uint8, rgba []uint8, width int) {
+func quernRow1Pack(r *host.Run, base, pixels int, rgb, rgba []uint8, width int) {
 	if base >= -1<<61 && base <= 1<<61 && pixels >= -1<<61 && pixels <= 1<<61 {
 		count := min(pixels-base, width)
 		if count <= 0 {
@@ -381,7 +344,7 @@ func quernRow1Pack(r *host.Run, base int, pixels int, rgb []uint8, rgba []uint8,
 			/*line color.go:98*/ rgb[t4] = t8
 			/*line color.go:98*/ rgb[t6] = t9
 		}
-	} /*line quern_gen.go:384:1*/
+	} /*line quern_gen.go:347:1*/
 }
 
 func quernPlainUnpack(r *host.Run) {
@@ -390,26 +353,19 @@ func quernPlainUnpack(r *host.Run) {
 }
 
 func quernHostUnpack(r *host.Run) {
-	pixels := host.Value[int](r, 0)
-	rgb := host.Slice[uint8](r, 1)
-	rgba := host.Slice[uint8](r, 2)
+	pixels, rgb, rgba := host.Value[int](r, 0), host.Slice[uint8](r, 1), host.Slice[uint8](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Unpack(r, base, pixels, rgba, rgb, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Unpack(r, base, pixels, rgba, rgb, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Unpack(r *host.Run, base int, pixels int, rgba []uint8, rgb []uint8, width int) {
+func quernRow1Unpack(r *host.Run, base, pixels int, rgba, rgb []uint8, width int) {
 	if base >= -1<<61 && base <= 1<<61 && pixels >= -1<<61 && pixels <= 1<<61 {
 		count := min(pixels-base, width)
 		if count <= 0 {
@@ -456,7 +412,7 @@ func quernRow1Unpack(r *host.Run, base int, pixels int, rgba []uint8, rgb []uint
 			/*line color.go:107*/ rgba[t6] = t11
 			/*line color.go:107*/ rgba[t8] = 255
 		}
-	} /*line quern_gen.go:459:1*/
+	} /*line quern_gen.go:415:1*/
 }
 
 func quernPlainWindow(r *host.Run) {
@@ -465,13 +421,9 @@ func quernPlainWindow(r *host.Run) {
 }
 
 func quernHostWindow(r *host.Run) {
-	w := host.Value[Window](r, 0)
-	rgba := host.Slice[uint8](r, 1)
-	taper := host.Slice[float32](r, 2)
-	out := host.Slice[complex64](r, 3)
+	w, rgba, taper, out := host.Value[Window](r, 0), host.Slice[uint8](r, 1), host.Slice[float32](r, 2), host.Slice[complex64](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t1 := w.Step
 	t2 := w.Step
 	value := float32(256 * w.Step * w.Step)
@@ -480,21 +432,19 @@ func quernHostWindow(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := w.Y + y*w.Step
-				start2 := y * w.Size
-				start3 := y*w.Size + base
-				quernRow1Window(r, base, w, y, t1, t2, start, rgba, value, taper, out, start2, width, start3)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := w.Y + y*w.Step
+			start2 := y * w.Size
+			start3 := y*w.Size + base
+			quernRow1Window(r, base, w, y, t1, t2, start, rgba, value, taper, out, start2, width, start3)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Window(r *host.Run, base int, w Window, y int, t1 int, t2 int, start int, rgba []uint8, value float32, taper []float32, out []complex64, start2 int, width int, start3 int) {
+func quernRow1Window(r *host.Run, base int, w Window, y, t1, t2, start int, rgba []uint8, value float32, taper []float32, out []complex64, start2, width, start3 int) {
 	if !(y < w.Size) {
 		return
 	}
@@ -513,14 +463,10 @@ func quernRow1Window(r *host.Run, base int, w Window, y int, t1 int, t2 int, sta
 //line motion.go:21
 				var sum uint32
 				for j := 0; j < t1; j++ {
-					if r.Halted() {
-						/*line motion.go:22*/ r.Halt()
-					}
-					/*line motion.go:23*/ for i := 0; i < t2; i++ {
-						if r.Halted() {
-							/*line motion.go:23*/ r.Halt()
-						}
-						/*line motion.go:24*/ column := at3 + i
+					/*line motion.go:22*/ r.CheckHalt()
+					for i := 0; i < t2; i++ {
+						/*line motion.go:23*/ r.CheckHalt()
+						column := at3 + i
 						row := start + j
 						/*line motion.go:25*/ if column < w.Width && row < w.Height {
 							at2 := 4 * (row*w.Width + column)
@@ -544,14 +490,10 @@ func quernRow1Window(r *host.Run, base int, w Window, y int, t1 int, t2 int, sta
 		}
 		var sum uint32
 		for j := 0; j < t1; j++ {
-			if r.Halted() {
-				/*line motion.go:22*/ r.Halt()
-			}
-			/*line motion.go:23*/ for i := 0; i < t2; i++ {
-				if r.Halted() {
-					/*line motion.go:23*/ r.Halt()
-				}
-				/*line motion.go:24*/ column := at + i
+			/*line motion.go:22*/ r.CheckHalt()
+			for i := 0; i < t2; i++ {
+				/*line motion.go:23*/ r.CheckHalt()
+				column := at + i
 				row := start + j
 				/*line motion.go:25*/ if column < w.Width && row < w.Height {
 					at2 := 4 * (row*w.Width + column)
@@ -562,7 +504,7 @@ func quernRow1Window(r *host.Run, base int, w Window, y int, t1 int, t2 int, sta
 		level := float32(sum) / value
 		t5 := (level - 128) * taper[x] * taper[y]
 		/*line motion.go:32*/ out[start2+x] = complex(t5, 0)
-	} /*line quern_gen.go:565:1*/
+	} /*line quern_gen.go:507:1*/
 }
 
 func quernPlainWhiten(r *host.Run) {
@@ -571,26 +513,19 @@ func quernPlainWhiten(r *host.Run) {
 }
 
 func quernHostWhiten(r *host.Run) {
-	before := host.Slice[complex64](r, 0)
-	after := host.Slice[complex64](r, 1)
-	out := host.Slice[complex64](r, 2)
+	before, after, out := host.Slice[complex64](r, 0), host.Slice[complex64](r, 1), host.Slice[complex64](r, 2)
 	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Whiten(r, base, out, before, after, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Whiten(r, base, out, before, after, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Whiten(r *host.Run, base int, out []complex64, before []complex64, after []complex64, width int) {
+func quernRow1Whiten(r *host.Run, base int, out, before, after []complex64, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(after)-base, len(before)-base, len(out)-base, width)
 		if count <= 0 {
@@ -611,7 +546,7 @@ func quernRow1Whiten(r *host.Run, base int, out []complex64, before []complex64,
 					row3[threadX] = complex64(complex(0, 0))
 					continue
 				}
-				/*line motion.go:51:10000*/ t3 := re / size
+				/*line :51:500*/ t3 := re / size
 				row3[threadX] = complex(t3, im/size)
 			}
 			/*line motion.go:54*/ return
@@ -632,9 +567,9 @@ func quernRow1Whiten(r *host.Run, base int, out []complex64, before []complex64,
 			out[i] = complex64(complex(0, 0))
 			continue
 		}
-		/*line motion.go:51:10000*/ t3 := re / size
+		/*line :51:500*/ t3 := re / size
 		/*line motion.go:51*/ out[i] = complex(t3, im/size)
-	} /*line quern_gen.go:637:1*/
+	} /*line quern_gen.go:572:1*/
 }
 
 //line motion.go:54

@@ -125,14 +125,11 @@ var quernFirstTops = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstTops
 // firstTops computes level 1 of the pyramid of heights: the highest sample of 2 x 2 cells.
 func LaunchFirstTops(s *gpu.Stream, g gpu.Grid, g_ Terrain, l_ Level, heights, tops *gpu.Buffer[float32]) error {
 	l, err := quernFirstTops.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, g_)
 	gpu.Arg(l, l_)
 	gpu.SliceArg(l, heights)
 	gpu.SliceArg(l, tops)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernNextTops = &gpu.Kernel{Declared: compiled.Declaration{Name: "nextTops", Code: &quernPTX, Host: quernHostNextTops, Plain: quernPlainNextTops}}
@@ -142,13 +139,10 @@ var quernNextTops = &gpu.Kernel{Declared: compiled.Declaration{Name: "nextTops",
 // nextTops computes a level from the one below.
 func LaunchNextTops(s *gpu.Stream, g gpu.Grid, from, to Level, tops *gpu.Buffer[float32]) error {
 	l, err := quernNextTops.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, from)
 	gpu.Arg(l, to)
 	gpu.SliceArg(l, tops)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernHalve = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve", Code: &quernPTX, Host: quernHostHalve, Plain: quernPlainHalve}}
@@ -159,13 +153,10 @@ var quernHalve = &gpu.Kernel{Declared: compiled.Declaration{Name: "halve", Code:
 // odd edge it is that of the texels that exist. Colors are multiplied by alpha.
 func LaunchHalve(s *gpu.Stream, g gpu.Grid, from, to Level, texels *gpu.Buffer[uint32]) error {
 	l, err := quernHalve.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, from)
 	gpu.Arg(l, to)
 	gpu.SliceArg(l, texels)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernShade = &gpu.Kernel{Declared: compiled.Declaration{Name: "shade", Code: &quernPTX, Host: quernHostShade, Plain: quernPlainShade}}
@@ -175,9 +166,6 @@ var quernShade = &gpu.Kernel{Declared: compiled.Declaration{Name: "shade", Code:
 // shade computes the light at each sample. cells is that of Eye.
 func LaunchShade(s *gpu.Stream, g gpu.Grid, g_ Terrain, sun Sun, cells [4]float32, heights, tops *gpu.Buffer[float32], levels *gpu.Buffer[Level], light *gpu.Buffer[float32]) error {
 	l, err := quernShade.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, g_)
 	gpu.Arg(l, sun)
 	gpu.Arg(l, cells)
@@ -185,7 +173,7 @@ func LaunchShade(s *gpu.Stream, g gpu.Grid, g_ Terrain, sun Sun, cells [4]float3
 	gpu.SliceArg(l, tops)
 	gpu.SliceArg(l, levels)
 	gpu.SliceArg(l, light)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernRender_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "render[float32]", Code: &quernPTX, Host: quernHostRender_float32, Plain: quernPlainRender[float32]}}
@@ -203,9 +191,6 @@ func LaunchRender[F float32 | float64](s *gpu.Stream, g gpu.Grid, c Camera[F], g
 		k = quernRender_float64
 	}
 	l, err := k.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, c)
 	gpu.Arg(l, g_)
 	gpu.Arg(l, look)
@@ -216,7 +201,7 @@ func LaunchRender[F float32 | float64](s *gpu.Stream, g gpu.Grid, c Camera[F], g
 	gpu.SliceArg(l, texels)
 	gpu.SliceArg(l, mips)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 var quernPreview = &gpu.Kernel{Declared: compiled.Declaration{Name: "preview", Code: &quernPTX, Host: quernHostPreview, Plain: quernPlainPreview}}
@@ -227,9 +212,6 @@ var quernPreview = &gpu.Kernel{Declared: compiled.Declaration{Name: "preview", C
 // mips has, with transparent texels between them.
 func LaunchPreview(s *gpu.Stream, g gpu.Grid, c Camera[float32], g_ Terrain, look Look, heights, tops *gpu.Buffer[float32], levels *gpu.Buffer[Level], light *gpu.Buffer[float32], atlas *gpu.Texture2D[kernel.Vec4[float32]], mips *gpu.Buffer[Level], out *gpu.Buffer[uint8]) error {
 	l, err := quernPreview.Begin(s, g)
-	if err != nil {
-		return err
-	}
 	gpu.Arg(l, c)
 	gpu.Arg(l, g_)
 	gpu.Arg(l, look)
@@ -240,7 +222,7 @@ func LaunchPreview(s *gpu.Stream, g gpu.Grid, c Camera[float32], g_ Terrain, loo
 	gpu.TextureArg(l, atlas)
 	gpu.SliceArg(l, mips)
 	gpu.SliceArg(l, out)
-	return l.End()
+	return l.EndBegun(err)
 }
 
 func quernPlainFirstTops(r *host.Run) {
@@ -249,35 +231,29 @@ func quernPlainFirstTops(r *host.Run) {
 }
 
 func quernHostFirstTops(r *host.Run) {
-	g := host.Value[Terrain](r, 0)
-	l := host.Value[Level](r, 1)
-	heights := host.Slice[float32](r, 2)
-	tops := host.Slice[float32](r, 3)
+	g, l, heights, tops := host.Value[Terrain](r, 0), host.Value[Level](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
 		base3 := l.Offset + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := 2 * y
-				start2 := min(2*y+3, g.Height)
-				start3 := l.Offset + y*l.Stride
-				start4 := base3 + y*l.Stride
-				quernRow1FirstTops(r, base, l, y, start, start2, g, heights, tops, start3, width, start4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := 2 * y
+			start2 := min(2*y+3, g.Height)
+			start3 := l.Offset + y*l.Stride
+			start4 := base3 + y*l.Stride
+			quernRow1FirstTops(r, base, l, y, start, start2, g, heights, tops, start3, width, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FirstTops(r *host.Run, base int, l Level, y int, start int, start2 int, g Terrain, heights []float32, tops []float32, start3 int, width int, start4 int) {
+func quernRow1FirstTops(r *host.Run, base int, l Level, y, start, start2 int, g Terrain, heights, tops []float32, start3, width, start4 int) {
 	if !(y < l.Height) {
 		return
 	}
@@ -296,14 +272,10 @@ func quernRow1FirstTops(r *host.Run, base int, l Level, y int, start int, start2
 //line pyramid.go:16
 				var top float32 = -3e+38
 				for row := start; row < start2; row++ {
-					if r.Halted() {
-						/*line pyramid.go:17*/ r.Halt()
-					}
-					/*line pyramid.go:18*/ for column := at3; column < at4; column++ {
-						if r.Halted() {
-							/*line pyramid.go:18*/ r.Halt()
-						}
-						/*line pyramid.go:19*/ h := heights[row*g.Width+column]
+					/*line pyramid.go:17*/ r.CheckHalt()
+					for column := at3; column < at4; column++ {
+						/*line pyramid.go:18*/ r.CheckHalt()
+						h := heights[row*g.Width+column]
 						if h > top {
 							/*line pyramid.go:20*/ top = h
 						}
@@ -324,21 +296,17 @@ func quernRow1FirstTops(r *host.Run, base int, l Level, y int, start int, start2
 		}
 		var top float32 = -3e+38
 		for row := start; row < start2; row++ {
-			if r.Halted() {
-				/*line pyramid.go:17*/ r.Halt()
-			}
-			/*line pyramid.go:18*/ for column := at; column < at2; column++ {
-				if r.Halted() {
-					/*line pyramid.go:18*/ r.Halt()
-				}
-				/*line pyramid.go:19*/ h := heights[row*g.Width+column]
+			/*line pyramid.go:17*/ r.CheckHalt()
+			for column := at; column < at2; column++ {
+				/*line pyramid.go:18*/ r.CheckHalt()
+				h := heights[row*g.Width+column]
 				if h > top {
 					/*line pyramid.go:20*/ top = h
 				}
 			}
 		}
 		tops[start3+x] = top
-	} /*line quern_gen.go:341:1*/
+	} /*line quern_gen.go:309:1*/
 }
 
 func quernPlainNextTops(r *host.Run) {
@@ -347,34 +315,29 @@ func quernPlainNextTops(r *host.Run) {
 }
 
 func quernHostNextTops(r *host.Run) {
-	from := host.Value[Level](r, 0)
-	to := host.Value[Level](r, 1)
-	tops := host.Slice[float32](r, 2)
+	from, to, tops := host.Value[Level](r, 0), host.Value[Level](r, 1), host.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
 		base3 := to.Offset + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := 2 * y
-				start2 := min(2*y+2, from.Height)
-				start3 := to.Offset + y*to.Stride
-				start4 := base3 + y*to.Stride
-				quernRow1NextTops(r, base, to, y, start, start2, from, tops, start3, width, start4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := 2 * y
+			start2 := min(2*y+2, from.Height)
+			start3 := to.Offset + y*to.Stride
+			start4 := base3 + y*to.Stride
+			quernRow1NextTops(r, base, to, y, start, start2, from, tops, start3, width, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1NextTops(r *host.Run, base int, to Level, y int, start int, start2 int, from Level, tops []float32, start3 int, width int, start4 int) {
+func quernRow1NextTops(r *host.Run, base int, to Level, y, start, start2 int, from Level, tops []float32, start3, width, start4 int) {
 	if !(y < to.Height) {
 		return
 	}
@@ -393,14 +356,10 @@ func quernRow1NextTops(r *host.Run, base int, to Level, y int, start int, start2
 //line pyramid.go:35
 				var top float32 = -3e+38
 				for row := start; row < start2; row++ {
-					if r.Halted() {
-						/*line pyramid.go:36*/ r.Halt()
-					}
-					/*line pyramid.go:37*/ for column := at3; column < at4; column++ {
-						if r.Halted() {
-							/*line pyramid.go:37*/ r.Halt()
-						}
-						/*line pyramid.go:38*/ top = max(top, tops[from.Offset+row*from.Stride+column])
+					/*line pyramid.go:36*/ r.CheckHalt()
+					for column := at3; column < at4; column++ {
+						/*line pyramid.go:37*/ r.CheckHalt()
+						top = max(top, tops[from.Offset+row*from.Stride+column])
 					}
 				}
 				row2[threadX] = top
@@ -418,18 +377,14 @@ func quernRow1NextTops(r *host.Run, base int, to Level, y int, start int, start2
 		}
 		var top float32 = -3e+38
 		for row := start; row < start2; row++ {
-			if r.Halted() {
-				/*line pyramid.go:36*/ r.Halt()
-			}
-			/*line pyramid.go:37*/ for column := at; column < at2; column++ {
-				if r.Halted() {
-					/*line pyramid.go:37*/ r.Halt()
-				}
-				/*line pyramid.go:38*/ top = max(top, tops[from.Offset+row*from.Stride+column])
+			/*line pyramid.go:36*/ r.CheckHalt()
+			for column := at; column < at2; column++ {
+				/*line pyramid.go:37*/ r.CheckHalt()
+				top = max(top, tops[from.Offset+row*from.Stride+column])
 			}
 		}
 		tops[start3+x] = top
-	} /*line quern_gen.go:432:1*/
+	} /*line quern_gen.go:387:1*/
 }
 
 func quernPlainHalve(r *host.Run) {
@@ -438,34 +393,29 @@ func quernPlainHalve(r *host.Run) {
 }
 
 func quernHostHalve(r *host.Run) {
-	from := host.Value[Level](r, 0)
-	to := host.Value[Level](r, 1)
-	texels := host.Slice[uint32](r, 2)
+	from, to, texels := host.Value[Level](r, 0), host.Value[Level](r, 1), host.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
 		base3 := to.Offset + blockX*dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				start := 2 * y
-				start2 := min(2*y+2, from.Height)
-				start3 := to.Offset + y*to.Stride
-				start4 := base3 + y*to.Stride
-				quernRow1Halve(r, base, to, y, start, start2, from, texels, start3, width, start4)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			start := 2 * y
+			start2 := min(2*y+2, from.Height)
+			start3 := to.Offset + y*to.Stride
+			start4 := base3 + y*to.Stride
+			quernRow1Halve(r, base, to, y, start, start2, from, texels, start3, width, start4)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Halve(r *host.Run, base int, to Level, y int, start int, start2 int, from Level, texels []uint32, start3 int, width int, start4 int) {
+func quernRow1Halve(r *host.Run, base int, to Level, y, start, start2 int, from Level, texels []uint32, start3, width, start4 int) {
 	if !(y < to.Height) {
 		return
 	}
@@ -484,14 +434,10 @@ func quernRow1Halve(r *host.Run, base int, to Level, y int, start int, start2 in
 				/*line pyramid.go:53*/ sum := [4]uint32{}
 				var n uint32
 				for row := start; row < start2; row++ {
-					if r.Halted() {
-						/*line pyramid.go:55*/ r.Halt()
-					}
-					/*line pyramid.go:56*/ for column := at3; column < at4; column++ {
-						if r.Halted() {
-							/*line pyramid.go:56*/ r.Halt()
-						}
-						/*line pyramid.go:57*/ c := texels[from.Offset+row*from.Stride+column]
+					/*line pyramid.go:55*/ r.CheckHalt()
+					for column := at3; column < at4; column++ {
+						/*line pyramid.go:56*/ r.CheckHalt()
+						c := texels[from.Offset+row*from.Stride+column]
 						for i := 0; i < 4; i++ {
 							sum[i] += c >> (8 * i) & 255
 						}
@@ -518,14 +464,10 @@ func quernRow1Halve(r *host.Run, base int, to Level, y int, start int, start2 in
 		sum := [4]uint32{}
 		var n uint32
 		for row := start; row < start2; row++ {
-			if r.Halted() {
-				/*line pyramid.go:55*/ r.Halt()
-			}
-			/*line pyramid.go:56*/ for column := at; column < at2; column++ {
-				if r.Halted() {
-					/*line pyramid.go:56*/ r.Halt()
-				}
-				/*line pyramid.go:57*/ c := texels[from.Offset+row*from.Stride+column]
+			/*line pyramid.go:55*/ r.CheckHalt()
+			for column := at; column < at2; column++ {
+				/*line pyramid.go:56*/ r.CheckHalt()
+				c := texels[from.Offset+row*from.Stride+column]
 				for i := 0; i < 4; i++ {
 					sum[i] += c >> (8 * i) & 255
 				}
@@ -537,7 +479,7 @@ func quernRow1Halve(r *host.Run, base int, to Level, y int, start int, start2 in
 			result |= (sum[i2] + n/2) / n << (8 * i2)
 		}
 		texels[start3+x] = result
-	} /*line quern_gen.go:540:1*/
+	} /*line quern_gen.go:482:1*/
 }
 
 func quernPlainShade(r *host.Run) {
@@ -546,16 +488,9 @@ func quernPlainShade(r *host.Run) {
 }
 
 func quernHostShade(r *host.Run) {
-	g := host.Value[Terrain](r, 0)
-	sun := host.Value[Sun](r, 1)
-	cells := host.Value[[4]float32](r, 2)
-	heights := host.Slice[float32](r, 3)
-	tops := host.Slice[float32](r, 4)
-	levels := host.Slice[Level](r, 5)
-	light := host.Slice[float32](r, 6)
+	g, sun, cells, heights, tops, levels, light := host.Value[Terrain](r, 0), host.Value[Sun](r, 1), host.Value[[4]float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t13 := cells[0]
 	t15 := cells[2]
 	t19 := cells[1]
@@ -575,19 +510,17 @@ func quernHostShade(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				t9 := y > 0
-				quernRow1Shade(r, g, base, y, light, heights, t9, t13, t15, t19, t21, t29, value, sun, cells, t42, t6, t14, t16, t332, levels, t56, t59, tops, t39, width)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			t9 := y > 0
+			quernRow1Shade(r, g, base, y, light, heights, t9, t13, t15, t19, t21, t29, value, sun, cells, t42, t6, t14, t16, t332, levels, t56, t59, tops, t39, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Shade(r *host.Run, g Terrain, base int, y int, light []float32, heights []float32, t9 bool, t13 float32, t15 float32, t19 float32, t21 float32, t29 kernel.Vec3[float32], value float32, sun Sun, cells [4]float32, t42 float32, t6 float32, t14 float32, t16 float32, t332 kernel.Vec3[float32], levels []Level, t56 float32, t59 float32, tops []float32, t39 float32, width int) {
+func quernRow1Shade(r *host.Run, g Terrain, base, y int, light, heights []float32, t9 bool, t13, t15, t19, t21 float32, t29 kernel.Vec3[float32], value float32, sun Sun, cells [4]float32, t42, t6, t14, t16 float32, t332 kernel.Vec3[float32], levels []Level, t56, t59 float32, tops []float32, t39 float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -623,7 +556,7 @@ func quernRow1Shade(r *host.Run, g Terrain, base int, y int, light []float32, he
 		block:
 			switch {
 			default:
-				/*line march.go:103:10000*/ hit := Hit[float32]{}
+				/*line march.go:103:500*/ hit := Hit[float32]{}
 				t1 := t32.CellX
 				t2 := t32.FracX
 				t33 := t32.Cells[0]
@@ -646,14 +579,12 @@ func quernRow1Shade(r *host.Run, g Terrain, base int, y int, light []float32, he
 					ok = false
 				} else {
 					t25 := x2.cells - 1
-					/*line march.go:110*/ ix := quernFunc1Shade(&x2, t, 0, t25)
+					/*line march.go:110*/ ix := quernFunc1Shade[float32](&x2, t, 0, t25)
 					t292 := y2.cells - 1
-					/*line march.go:110*/ iy := quernFunc1Shade(&y2, t, 0, t292)
+					/*line march.go:110*/ iy := quernFunc1Shade[float32](&y2, t, 0, t292)
 					/*line march.go:112*/ for level := t31.Top; ; {
-						if r.Halted() {
-							/*line march.go:112*/ r.Halt()
-						}
-						/*line march.go:113*/ nx := ix >> level
+						/*line march.go:112*/ r.CheckHalt()
+						nx := ix >> level
 						/*line march.go:113*/ ny := iy >> level
 						lineX := (nx + x2.ahead) << level
 						/*line march.go:114*/ lineY := (ny + y2.ahead) << level
@@ -687,12 +618,12 @@ func quernRow1Shade(r *host.Run, g Terrain, base int, y int, light []float32, he
 							ix = lineX - 1 + x2.ahead
 							t63 := ny << level
 							/*line march.go:133*/ t64 := (ny+1)<<level - 1
-							/*line march.go:133*/ iy = quernFunc1Shade(&y2, out, t63, t64)
+							/*line march.go:133*/ iy = quernFunc1Shade[float32](&y2, out, t63, t64)
 						} else {
 							iy = lineY - 1 + y2.ahead
 							t67 := nx << level
 							/*line march.go:136*/ t68 := (nx+1)<<level - 1
-							/*line march.go:136*/ ix = quernFunc1Shade(&x2, out, t67, t68)
+							/*line march.go:136*/ ix = quernFunc1Shade[float32](&x2, out, t67, t68)
 						}
 						if uint(ix) >= uint(x2.cells) || uint(iy) >= uint(y2.cells) {
 							ok = false
@@ -711,22 +642,22 @@ func quernRow1Shade(r *host.Run, g Terrain, base int, y int, light []float32, he
 		}
 		result012 := mul[float32](t39, direct)
 		/*line pyramid.go:103*/ light[at] = min(sun.Ambient+result012, 1.25)
-	} /*line quern_gen.go:714:1*/
+	} /*line quern_gen.go:645:1*/
 }
 
 // quernFunc1Shade is kernels.axis.cell.
-func quernFunc1Shade(a *axis[float32], t float32, low int, high int) int {
+func quernFunc1Shade[T float32 | float64](a *axis[T], t T, low, high int) int {
 	/*line march.go:98*/ t1 := t
 	/*line march.go:98*/ t2 := a.speed
-	/*line march.go:98*/ result0 := mul[float32](t1, t2)
+	/*line march.go:98*/ result0 := mul[T](t1, t2)
 	/*line march.go:98*/ t4 := result0 + a.frac
-	/*line march.go:98*/ result02 := quernFunc2Shade(t4)
-	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:724:1*/
+	/*line march.go:98*/ result02 := quernFunc2Shade[T](t4)
+	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:655:1*/
 }
 
 // quernFunc2Shade is kernels.floor.
-func quernFunc2Shade(x float32) int {
-	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:729:1*/
+func quernFunc2Shade[T float32 | float64](x T) int {
+	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:660:1*/
 }
 
 func quernPlainRender[T float32 | float64](r *host.Run) {
@@ -735,68 +666,52 @@ func quernPlainRender[T float32 | float64](r *host.Run) {
 }
 
 func quernHostRender_float32(r *host.Run) {
-	c := host.Value[Camera[float32]](r, 0)
-	g := host.Value[Terrain](r, 1)
-	look := host.Value[Look](r, 2)
-	heights := host.Slice[float32](r, 3)
-	tops := host.Slice[float32](r, 4)
-	levels := host.Slice[Level](r, 5)
-	light := host.Slice[float32](r, 6)
-	texels := host.Slice[uint32](r, 7)
-	mips := host.Slice[Level](r, 8)
-	out := host.Slice[uint8](r, 9)
+	c, g, look, heights, tops, levels, light, texels, mips, out := host.Value[Camera[float32]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Slice[uint32](r, 7), host.Slice[Level](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	c4 := float32(0.0001)
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				quernRow1Render_float32(r, &c, g, look, base, y, heights, levels, tops, c4, mips, texels, light, out, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			quernRow1Render_float32(r, &c, g, look, base, y, heights, levels, tops, c4, mips, texels, light, out, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Look, base int, y int, heights []float32, levels []Level, tops []float32, c4 float32, mips []Level, texels []uint32, light []float32, out []uint8, width2 int) {
+func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Look, base, y int, heights []float32, levels []Level, tops []float32, c4 float32, mips []Level, texels []uint32, light []float32, out []uint8, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		/*line render.go:33*/ c2 := *c
 		g2 := g
 		look2 := look
-		/*line render.go:35:20000*/ if x >= c2.Width || y >= c2.Height {
+		/*line :35:500*/ if x >= c2.Width || y >= c2.Height {
 			continue
 		}
-		/*line render.go:38:20000*/ c3 := &c2
+		/*line render.go:38*/ c3 := &c2
 		g3 := &g2
 		look3 := &look2
 		/*line render.go:66*/ sum := kernel.Vec3[float32]{}
 		t1 := c3.Samples
-		/*line render.go:68:20000*/ for j := 0; j < t1; j++ {
-			/*line render.go:69*/ if r.Halted() {
-				/*line render.go:67*/ r.Halt()
-			}
-			/*line render.go:68:20000*/ t2 := c3.Samples
-			/*line render.go:69*/ for i := 0; i < t2; i++ {
-				/*line render.go:70:20000*/ if r.Halted() {
-					/*line render.go:68*/ r.Halt()
-				}
-				/*line render.go:69*/ t3 := float32(c3.Width)
+		/*line :68:500*/ for j := 0; j < t1; j++ {
+			/*line render.go:67*/ r.CheckHalt()
+			t2 := c3.Samples
+			for i := 0; i < t2; i++ {
+				/*line render.go:68*/ r.CheckHalt()
+				t3 := float32(c3.Width)
 				/*line render.go:69*/ result0 := mul[float32](0.5, t3)
 				sx := float32(x) + (float32(i)+0.5)/float32(c3.Samples) - result0
 				/*line render.go:70*/ t5 := float32(c3.Height)
 				/*line render.go:70*/ result02 := mul[float32](0.5, t5)
 				sy := result02 - float32(y) - (float32(j)+0.5)/float32(c3.Samples)
 				var result kernel.Vec3[float32]
-				/*line render.go:73:20000*/ switch {
+				/*line :73:500*/ switch {
 //line render.go:74
 				default:
 					/*line render.go:86*/ t22 := c3.Right.X
@@ -820,7 +735,7 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 				block2:
 					switch {
 					default:
-						/*line march.go:103:10000*/ hit2 := Hit[float32]{}
+						/*line march.go:103:500*/ hit2 := Hit[float32]{}
 						t13 := t25.CellX
 						t23 := t25.FracX
 						t32 := t25.Cells[0]
@@ -848,14 +763,12 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 							ok = false
 						} else {
 							/*line march.go:110*/ t252 := x2.cells - 1
-							/*line march.go:110*/ ix := quernFunc1Render_float32(&x2, t, 0, t252)
+							/*line march.go:110*/ ix := quernFunc1Shade[float32](&x2, t, 0, t252)
 							t29 := y2.cells - 1
-							/*line march.go:110*/ iy := quernFunc1Render_float32(&y2, t, 0, t29)
+							/*line march.go:110*/ iy := quernFunc1Shade[float32](&y2, t, 0, t29)
 							/*line march.go:112*/ for level := g3.Top; ; {
-								if r.Halted() {
-									/*line march.go:112*/ r.Halt()
-								}
-								/*line march.go:113*/ nx := ix >> level
+								/*line march.go:112*/ r.CheckHalt()
+								nx := ix >> level
 								/*line march.go:113*/ ny := iy >> level
 								lineX := (nx + x2.ahead) << level
 								/*line march.go:114*/ lineY := (ny + y2.ahead) << level
@@ -893,12 +806,12 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 									ix = lineX - 1 + x2.ahead
 									t63 := ny << level
 									/*line march.go:133*/ t64 := (ny+1)<<level - 1
-									/*line march.go:133*/ iy = quernFunc1Render_float32(&y2, out2, t63, t64)
+									/*line march.go:133*/ iy = quernFunc1Shade[float32](&y2, out2, t63, t64)
 								} else {
 									iy = lineY - 1 + y2.ahead
 									t67 := nx << level
 									/*line march.go:136*/ t68 := (nx+1)<<level - 1
-									/*line march.go:136*/ ix = quernFunc1Render_float32(&x2, out2, t67, t68)
+									/*line march.go:136*/ ix = quernFunc1Shade[float32](&x2, out2, t67, t68)
 								}
 								if uint(ix) >= uint(x2.cells) || uint(iy) >= uint(y2.cells) {
 									hit = hit2
@@ -912,7 +825,7 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 							}
 						}
 					}
-					/*line render.go:90:20000*/ hit3 := hit
+					/*line render.go:90:500*/ hit3 := hit
 					/*line render.go:91*/ if !ok {
 						t34 := float32(d.Z)
 						t35 := float32(c3.Eye.Z)
@@ -927,7 +840,7 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 					if facing > -c4*length {
 						facing = -c4 * length
 					}
-					/*line render.go:117:20000*/ t82 := float32(c3.Samples)
+					/*line :117:500*/ t82 := float32(c3.Samples)
 					/*line render.go:117*/ result013 := mul[float32](length, t82)
 					scale := hit4.T / result013
 					/*line render.go:118*/ t112 := c3.Right
@@ -956,35 +869,31 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 					var result018 float32
 					var t49 bool
 					/*line render.go:125*/ for {
-						if r.Halted() {
-							/*line render.go:125*/ r.Halt()
-						}
+						/*line render.go:125*/ r.CheckHalt()
 						t49 = probes < c3.Probes
-						/*line render.go:128:20000*/ if t49 {
+						if t49 {
 							t462 = float32(probes)
 							/*line render.go:125*/ result018 = mul[float32](t462, b)
 							t49 = result018 < a
 						}
-						/*line render.go:128:20000*/ if !t49 {
+						/*line :128:500*/ if !t49 {
 							break
 						}
 						/*line render.go:126*/ probes++
 					}
-					/*line render.go:128:20000*/ level2 := 0
+					/*line :128:500*/ level2 := 0
 					var part float32
 					/*line render.go:129*/ for width := max(b, a/float32(probes)); width > 1; {
-						if r.Halted() {
-							/*line render.go:129*/ r.Halt()
-						}
-						/*line render.go:130*/ if level2+1 >= len(mips) {
+						/*line render.go:129*/ r.CheckHalt()
+						if level2+1 >= len(mips) {
 							part = 0
 							break
 						}
-						/*line render.go:134:20000*/ if width <= 2 {
+						/*line :134:500*/ if width <= 2 {
 							part = width - 1
 							break
 						}
-						/*line render.go:138:20000*/ level2++
+						level2++
 						/*line render.go:129*/ width = mul[float32](width, 0.5)
 					}
 					/*line render.go:140*/ t523 := hit4.T
@@ -1001,22 +910,20 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 					/*line render.go:141*/ y3 := dot2[float32](t66, px, t682, py)
 					sum2 := kernel.Vec4[float32]{}
 					for i2 := 0; i2 < probes; i2++ {
-						if r.Halted() {
-							/*line render.go:143*/ r.Halt()
-						}
-						/*line render.go:144*/ shift := (float32(i2)+0.5)/float32(probes) - 0.5
+						/*line render.go:143*/ r.CheckHalt()
+						shift := (float32(i2)+0.5)/float32(probes) - 0.5
 						result019 := mul[float32](shift, ax)
 						sx2 := x3 + result019
 						/*line render.go:145*/ result020 := mul[float32](shift, ay)
 						sy2 := y3 + result020
 						/*line render.go:39*/ t110 := &c2
 						/*line render.go:39*/ t26 := mips[level2]
-						/*line render.go:39*/ s := quernFunc2Render_float32(t110, t26, level2, sx2, sy2, texels)
+						/*line render.go:39*/ s := quernFunc2Render[float32](t110, t26, level2, sx2, sy2, texels)
 						/*line render.go:147*/ if part > 0 {
 							level3 := level2 + 1
 							/*line render.go:39*/ t111 := &c2
 							/*line render.go:39*/ t28 := mips[level3]
-							/*line render.go:39*/ result2 := quernFunc2Render_float32(t111, t28, level3, sx2, sy2, texels)
+							/*line render.go:39*/ result2 := quernFunc2Render[float32](t111, t28, level3, sx2, sy2, texels)
 							/*line render.go:148*/ t83 := float32(part)
 							/*line render.go:148*/ s = mix(s, result2, t83)
 						}
@@ -1071,40 +978,30 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 		t173 := at2 + 3
 		/*line render.go:77*/ _ = out[t173]
 		t182 := sum.X / n2
-		/*line render.go:77*/ result030 := quernFunc3Render_float32(t182)
+		/*line render.go:77*/ result030 := quernFunc3Render(t182)
 		t212 := sum.Y / n2
-		/*line render.go:77*/ result031 := quernFunc3Render_float32(t212)
+		/*line render.go:77*/ result031 := quernFunc3Render(t212)
 		t243 := sum.Z / n2
-		/*line render.go:77*/ result032 := quernFunc3Render_float32(t243)
+		/*line render.go:77*/ result032 := quernFunc3Render(t243)
 		/*line render.go:77*/ out[at2] = result030
 		/*line render.go:77*/ out[t133] = result031
 		/*line render.go:77*/ out[t152] = result032
 		/*line render.go:77*/ out[t173] = 255
-	} /*line quern_gen.go:1083:1*/
+	} /*line quern_gen.go:990:1*/
 }
 
-// quernFunc1Render_float32 is kernels.axis.cell.
-func quernFunc1Render_float32(a *axis[float32], t float32, low int, high int) int {
-	/*line march.go:98*/ t1 := t
-	/*line march.go:98*/ t2 := a.speed
-	/*line march.go:98*/ result0 := mul[float32](t1, t2)
-	/*line march.go:98*/ t4 := result0 + a.frac
-	/*line march.go:98*/ result02 := quernFunc4Render_float32(t4)
-	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:1093:1*/
-}
-
-// quernFunc2Render_float32 is kernels.bilinear.
-func quernFunc2Render_float32(c *Camera[float32], l Level, level int, x float32, y float32, texels []uint32) kernel.Vec4[float32] {
+// quernFunc2Render is kernels.bilinear.
+func quernFunc2Render[T float32 | float64](c *Camera[T], l Level, level int, x, y T, texels []uint32) kernel.Vec4[float32] {
 	/*line render.go:174*/ t1 := c.TexelX
 	t2 := level
 	/*line render.go:174*/ t3 := c.FracX + x
-	/*line render.go:174*/ result0, result1 := quernFunc5Render_float32(t1, t2, t3)
+	/*line render.go:174*/ result0, result1 := quernFunc5Render[T](t1, t2, t3)
 	column := result0
 	u := result1
 	/*line render.go:175*/ t6 := c.TexelY
 	t7 := level
 	/*line render.go:175*/ t8 := c.FracY + y
-	/*line render.go:175*/ result02, result12 := quernFunc5Render_float32(t6, t7, t8)
+	/*line render.go:175*/ result02, result12 := quernFunc5Render[T](t6, t7, t8)
 	row := result02
 	v := result12
 	/*line render.go:176*/ t11 := l
@@ -1120,7 +1017,7 @@ func quernFunc2Render_float32(c *Camera[float32], l Level, level int, x float32,
 	/*line render.go:176*/ result04 := texel(t17, t18, t19, t20)
 	t22 := result04
 	t23 := u
-	/*line render.go:176*/ result05 := mixF[float32](t16, t22, t23)
+	/*line render.go:176*/ result05 := mixF[T](t16, t22, t23)
 	top := result05
 	/*line render.go:177*/ t25 := l
 	t26 := column
@@ -1135,103 +1032,82 @@ func quernFunc2Render_float32(c *Camera[float32], l Level, level int, x float32,
 	/*line render.go:177*/ result07 := texel(t31, t32, t33, t34)
 	t36 := result07
 	t37 := u
-	/*line render.go:177*/ result08 := mixF[float32](t30, t36, t37)
+	/*line render.go:177*/ result08 := mixF[T](t30, t36, t37)
 	bottom := result08
 	/*line render.go:178*/ t39 := top
 	t40 := bottom
 	t41 := v
-	/*line render.go:178*/ result09 := mixF[float32](t39, t40, t41)
-	return result09 /*line quern_gen.go:1144:1*/
+	/*line render.go:178*/ result09 := mixF[T](t39, t40, t41)
+	return result09 /*line quern_gen.go:1041:1*/
 }
 
-// quernFunc3Render_float32 is kernels.toByte.
-func quernFunc3Render_float32(x float32) uint8 {
+// quernFunc3Render is kernels.toByte.
+func quernFunc3Render(x float32) uint8 {
 	/*line render.go:81*/ t1 := x
 	result0 := min(max(t1, 0), 255)
-	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1151:1*/
+	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1048:1*/
 }
 
-// quernFunc4Render_float32 is kernels.floor.
-func quernFunc4Render_float32(x float32) int {
-	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:1156:1*/
-}
-
-// quernFunc5Render_float32 is kernels.place.
-func quernFunc5Render_float32(origin int, level int, x float32) (int, float32) {
+// quernFunc5Render is kernels.place.
+func quernFunc5Render[T float32 | float64](origin, level int, x T) (int, T) {
 	c := int(1)
 	/*line render.go:165*/ size := c << level
 	whole := origin >> level
-	p := (float32(origin-whole<<level)+x)/float32(size) - 0.5
+	p := (T(origin-whole<<level)+x)/T(size) - 0.5
 	t1 := p
-	/*line render.go:168*/ result0 := quernFunc4Render_float32(t1)
+	/*line render.go:168*/ result0 := quernFunc2Shade[T](t1)
 	n := result0
 	/*line render.go:169*/ t3 := whole + n
-	return t3, p - float32(n) /*line quern_gen.go:1169:1*/
+	return t3, p - T(n) /*line quern_gen.go:1061:1*/
 }
 
 func quernHostRender_float64(r *host.Run) {
-	c := host.Value[Camera[float64]](r, 0)
-	g := host.Value[Terrain](r, 1)
-	look := host.Value[Look](r, 2)
-	heights := host.Slice[float32](r, 3)
-	tops := host.Slice[float32](r, 4)
-	levels := host.Slice[Level](r, 5)
-	light := host.Slice[float32](r, 6)
-	texels := host.Slice[uint32](r, 7)
-	mips := host.Slice[Level](r, 8)
-	out := host.Slice[uint8](r, 9)
+	c, g, look, heights, tops, levels, light, texels, mips, out := host.Value[Camera[float64]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Slice[uint32](r, 7), host.Slice[Level](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	c4 := float64(0.0001)
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				quernRow1Render_float64(r, &c, g, look, base, y, heights, levels, tops, c4, mips, texels, light, out, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			quernRow1Render_float64(r, &c, g, look, base, y, heights, levels, tops, c4, mips, texels, light, out, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Look, base int, y int, heights []float32, levels []Level, tops []float32, c4 float64, mips []Level, texels []uint32, light []float32, out []uint8, width2 int) {
+func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Look, base, y int, heights []float32, levels []Level, tops []float32, c4 float64, mips []Level, texels []uint32, light []float32, out []uint8, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		/*line render.go:33*/ c2 := *c
 		g2 := g
 		look2 := look
-		/*line render.go:35:20000*/ if x >= c2.Width || y >= c2.Height {
+		/*line :35:500*/ if x >= c2.Width || y >= c2.Height {
 			continue
 		}
-		/*line render.go:38:20000*/ c3 := &c2
+		/*line render.go:38*/ c3 := &c2
 		g3 := &g2
 		look3 := &look2
 		/*line render.go:66*/ sum := kernel.Vec3[float32]{}
 		t1 := c3.Samples
-		/*line render.go:68:20000*/ for j := 0; j < t1; j++ {
-			/*line render.go:69*/ if r.Halted() {
-				/*line render.go:67*/ r.Halt()
-			}
-			/*line render.go:68:20000*/ t2 := c3.Samples
-			/*line render.go:69*/ for i := 0; i < t2; i++ {
-				/*line render.go:70:20000*/ if r.Halted() {
-					/*line render.go:68*/ r.Halt()
-				}
-				/*line render.go:69*/ t3 := float64(c3.Width)
+		/*line :68:500*/ for j := 0; j < t1; j++ {
+			/*line render.go:67*/ r.CheckHalt()
+			t2 := c3.Samples
+			for i := 0; i < t2; i++ {
+				/*line render.go:68*/ r.CheckHalt()
+				t3 := float64(c3.Width)
 				/*line render.go:69*/ result0 := mul[float64](0.5, t3)
 				sx := float64(x) + (float64(i)+0.5)/float64(c3.Samples) - result0
 				/*line render.go:70*/ t5 := float64(c3.Height)
 				/*line render.go:70*/ result02 := mul[float64](0.5, t5)
 				sy := result02 - float64(y) - (float64(j)+0.5)/float64(c3.Samples)
 				var result kernel.Vec3[float32]
-				/*line render.go:73:20000*/ switch {
+				/*line :73:500*/ switch {
 //line render.go:74
 				default:
 					/*line render.go:86*/ t22 := c3.Right.X
@@ -1255,7 +1131,7 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 				block2:
 					switch {
 					default:
-						/*line march.go:103:10000*/ hit2 := Hit[float64]{}
+						/*line march.go:103:500*/ hit2 := Hit[float64]{}
 						t13 := t25.CellX
 						t23 := t25.FracX
 						t32 := t25.Cells[0]
@@ -1283,14 +1159,12 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 							ok = false
 						} else {
 							/*line march.go:110*/ t252 := x2.cells - 1
-							/*line march.go:110*/ ix := quernFunc1Render_float64(&x2, t, 0, t252)
+							/*line march.go:110*/ ix := quernFunc1Shade[float64](&x2, t, 0, t252)
 							t29 := y2.cells - 1
-							/*line march.go:110*/ iy := quernFunc1Render_float64(&y2, t, 0, t29)
+							/*line march.go:110*/ iy := quernFunc1Shade[float64](&y2, t, 0, t29)
 							/*line march.go:112*/ for level := g3.Top; ; {
-								if r.Halted() {
-									/*line march.go:112*/ r.Halt()
-								}
-								/*line march.go:113*/ nx := ix >> level
+								/*line march.go:112*/ r.CheckHalt()
+								nx := ix >> level
 								/*line march.go:113*/ ny := iy >> level
 								lineX := (nx + x2.ahead) << level
 								/*line march.go:114*/ lineY := (ny + y2.ahead) << level
@@ -1328,12 +1202,12 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 									ix = lineX - 1 + x2.ahead
 									t63 := ny << level
 									/*line march.go:133*/ t64 := (ny+1)<<level - 1
-									/*line march.go:133*/ iy = quernFunc1Render_float64(&y2, out2, t63, t64)
+									/*line march.go:133*/ iy = quernFunc1Shade[float64](&y2, out2, t63, t64)
 								} else {
 									iy = lineY - 1 + y2.ahead
 									t67 := nx << level
 									/*line march.go:136*/ t68 := (nx+1)<<level - 1
-									/*line march.go:136*/ ix = quernFunc1Render_float64(&x2, out2, t67, t68)
+									/*line march.go:136*/ ix = quernFunc1Shade[float64](&x2, out2, t67, t68)
 								}
 								if uint(ix) >= uint(x2.cells) || uint(iy) >= uint(y2.cells) {
 									hit = hit2
@@ -1347,7 +1221,7 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 							}
 						}
 					}
-					/*line render.go:90:20000*/ hit3 := hit
+					/*line render.go:90:500*/ hit3 := hit
 					/*line render.go:91*/ if !ok {
 						t34 := float32(d.Z)
 						t35 := float32(c3.Eye.Z)
@@ -1362,7 +1236,7 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 					if facing > -c4*length {
 						facing = -c4 * length
 					}
-					/*line render.go:117:20000*/ t82 := float64(c3.Samples)
+					/*line :117:500*/ t82 := float64(c3.Samples)
 					/*line render.go:117*/ result013 := mul[float64](length, t82)
 					scale := hit4.T / result013
 					/*line render.go:118*/ t112 := c3.Right
@@ -1391,35 +1265,31 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 					var result018 float64
 					var t49 bool
 					/*line render.go:125*/ for {
-						if r.Halted() {
-							/*line render.go:125*/ r.Halt()
-						}
+						/*line render.go:125*/ r.CheckHalt()
 						t49 = probes < c3.Probes
-						/*line render.go:128:20000*/ if t49 {
+						if t49 {
 							t462 = float64(probes)
 							/*line render.go:125*/ result018 = mul[float64](t462, b)
 							t49 = result018 < a
 						}
-						/*line render.go:128:20000*/ if !t49 {
+						/*line :128:500*/ if !t49 {
 							break
 						}
 						/*line render.go:126*/ probes++
 					}
-					/*line render.go:128:20000*/ level2 := 0
+					/*line :128:500*/ level2 := 0
 					var part float64
 					/*line render.go:129*/ for width := max(b, a/float64(probes)); width > 1; {
-						if r.Halted() {
-							/*line render.go:129*/ r.Halt()
-						}
-						/*line render.go:130*/ if level2+1 >= len(mips) {
+						/*line render.go:129*/ r.CheckHalt()
+						if level2+1 >= len(mips) {
 							part = 0
 							break
 						}
-						/*line render.go:134:20000*/ if width <= 2 {
+						/*line :134:500*/ if width <= 2 {
 							part = width - 1
 							break
 						}
-						/*line render.go:138:20000*/ level2++
+						level2++
 						/*line render.go:129*/ width = mul[float64](width, 0.5)
 					}
 					/*line render.go:140*/ t523 := hit4.T
@@ -1436,22 +1306,20 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 					/*line render.go:141*/ y3 := dot2[float64](t66, px, t682, py)
 					sum2 := kernel.Vec4[float32]{}
 					for i2 := 0; i2 < probes; i2++ {
-						if r.Halted() {
-							/*line render.go:143*/ r.Halt()
-						}
-						/*line render.go:144*/ shift := (float64(i2)+0.5)/float64(probes) - 0.5
+						/*line render.go:143*/ r.CheckHalt()
+						shift := (float64(i2)+0.5)/float64(probes) - 0.5
 						result019 := mul[float64](shift, ax)
 						sx2 := x3 + result019
 						/*line render.go:145*/ result020 := mul[float64](shift, ay)
 						sy2 := y3 + result020
 						/*line render.go:39*/ t110 := &c2
 						/*line render.go:39*/ t26 := mips[level2]
-						/*line render.go:39*/ s := quernFunc2Render_float64(t110, t26, level2, sx2, sy2, texels)
+						/*line render.go:39*/ s := quernFunc2Render[float64](t110, t26, level2, sx2, sy2, texels)
 						/*line render.go:147*/ if part > 0 {
 							level3 := level2 + 1
 							/*line render.go:39*/ t111 := &c2
 							/*line render.go:39*/ t28 := mips[level3]
-							/*line render.go:39*/ result2 := quernFunc2Render_float64(t111, t28, level3, sx2, sy2, texels)
+							/*line render.go:39*/ result2 := quernFunc2Render[float64](t111, t28, level3, sx2, sy2, texels)
 							/*line render.go:148*/ t83 := float32(part)
 							/*line render.go:148*/ s = mix(s, result2, t83)
 						}
@@ -1506,102 +1374,16 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 		t173 := at2 + 3
 		/*line render.go:77*/ _ = out[t173]
 		t182 := sum.X / n2
-		/*line render.go:77*/ result030 := quernFunc3Render_float64(t182)
+		/*line render.go:77*/ result030 := quernFunc3Render(t182)
 		t212 := sum.Y / n2
-		/*line render.go:77*/ result031 := quernFunc3Render_float64(t212)
+		/*line render.go:77*/ result031 := quernFunc3Render(t212)
 		t243 := sum.Z / n2
-		/*line render.go:77*/ result032 := quernFunc3Render_float64(t243)
+		/*line render.go:77*/ result032 := quernFunc3Render(t243)
 		/*line render.go:77*/ out[at2] = result030
 		/*line render.go:77*/ out[t133] = result031
 		/*line render.go:77*/ out[t152] = result032
 		/*line render.go:77*/ out[t173] = 255
-	} /*line quern_gen.go:1518:1*/
-}
-
-// quernFunc1Render_float64 is kernels.axis.cell.
-func quernFunc1Render_float64(a *axis[float64], t float64, low int, high int) int {
-	/*line march.go:98*/ t1 := t
-	/*line march.go:98*/ t2 := a.speed
-	/*line march.go:98*/ result0 := mul[float64](t1, t2)
-	/*line march.go:98*/ t4 := result0 + a.frac
-	/*line march.go:98*/ result02 := quernFunc4Render_float64(t4)
-	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:1528:1*/
-}
-
-// quernFunc2Render_float64 is kernels.bilinear.
-func quernFunc2Render_float64(c *Camera[float64], l Level, level int, x float64, y float64, texels []uint32) kernel.Vec4[float32] {
-	/*line render.go:174*/ t1 := c.TexelX
-	t2 := level
-	/*line render.go:174*/ t3 := c.FracX + x
-	/*line render.go:174*/ result0, result1 := quernFunc5Render_float64(t1, t2, t3)
-	column := result0
-	u := result1
-	/*line render.go:175*/ t6 := c.TexelY
-	t7 := level
-	/*line render.go:175*/ t8 := c.FracY + y
-	/*line render.go:175*/ result02, result12 := quernFunc5Render_float64(t6, t7, t8)
-	row := result02
-	v := result12
-	/*line render.go:176*/ t11 := l
-	t12 := column
-	t13 := row
-	t14 := texels
-	/*line render.go:176*/ result03 := texel(t11, t12, t13, t14)
-	t16 := result03
-	t17 := l
-	t18 := column + 1
-	t19 := row
-	t20 := texels
-	/*line render.go:176*/ result04 := texel(t17, t18, t19, t20)
-	t22 := result04
-	t23 := u
-	/*line render.go:176*/ result05 := mixF[float64](t16, t22, t23)
-	top := result05
-	/*line render.go:177*/ t25 := l
-	t26 := column
-	t27 := row + 1
-	t28 := texels
-	/*line render.go:177*/ result06 := texel(t25, t26, t27, t28)
-	t30 := result06
-	t31 := l
-	t32 := column + 1
-	t33 := row + 1
-	t34 := texels
-	/*line render.go:177*/ result07 := texel(t31, t32, t33, t34)
-	t36 := result07
-	t37 := u
-	/*line render.go:177*/ result08 := mixF[float64](t30, t36, t37)
-	bottom := result08
-	/*line render.go:178*/ t39 := top
-	t40 := bottom
-	t41 := v
-	/*line render.go:178*/ result09 := mixF[float64](t39, t40, t41)
-	return result09 /*line quern_gen.go:1579:1*/
-}
-
-// quernFunc3Render_float64 is kernels.toByte.
-func quernFunc3Render_float64(x float32) uint8 {
-	/*line render.go:81*/ t1 := x
-	result0 := min(max(t1, 0), 255)
-	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1586:1*/
-}
-
-// quernFunc4Render_float64 is kernels.floor.
-func quernFunc4Render_float64(x float64) int {
-	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:1591:1*/
-}
-
-// quernFunc5Render_float64 is kernels.place.
-func quernFunc5Render_float64(origin int, level int, x float64) (int, float64) {
-	c := int(1)
-	/*line render.go:165*/ size := c << level
-	whole := origin >> level
-	p := (float64(origin-whole<<level)+x)/float64(size) - 0.5
-	t1 := p
-	/*line render.go:168*/ result0 := quernFunc4Render_float64(t1)
-	n := result0
-	/*line render.go:169*/ t3 := whole + n
-	return t3, p - float64(n) /*line quern_gen.go:1604:1*/
+	} /*line quern_gen.go:1386:1*/
 }
 
 func quernPlainPreview(r *host.Run) {
@@ -1610,37 +1392,25 @@ func quernPlainPreview(r *host.Run) {
 }
 
 func quernHostPreview(r *host.Run) {
-	c := host.Value[Camera[float32]](r, 0)
-	g := host.Value[Terrain](r, 1)
-	look := host.Value[Look](r, 2)
-	heights := host.Slice[float32](r, 3)
-	tops := host.Slice[float32](r, 4)
-	levels := host.Slice[Level](r, 5)
-	light := host.Slice[float32](r, 6)
-	atlas := host.Value[kernel.Texture2D[kernel.Vec4[float32]]](r, 7)
-	mips := host.Slice[Level](r, 8)
-	out := host.Slice[uint8](r, 9)
+	c, g, look, heights, tops, levels, light, atlas, mips, out := host.Value[Camera[float32]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Value[kernel.Texture2D[kernel.Vec4[float32]]](r, 7), host.Slice[Level](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	c4 := float32(0.0001)
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				y := base2 + threadY
-				quernRow1Preview(r, &c, g, look, base, y, heights, levels, tops, c4, mips, atlas, light, out, width2)
-			}
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			quernRow1Preview(r, &c, g, look, base, y, heights, levels, tops, c4, mips, atlas, light, out, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, base int, y int, heights []float32, levels []Level, tops []float32, c4 float32, mips []Level, atlas kernel.Texture2D[kernel.Vec4[float32]], light []float32, out []uint8, width2 int) {
+func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, base, y int, heights []float32, levels []Level, tops []float32, c4 float32, mips []Level, atlas kernel.Texture2D[kernel.Vec4[float32]], light []float32, out []uint8, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -1655,23 +1425,19 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 		look3 := &look2
 		/*line render.go:66*/ sum := kernel.Vec3[float32]{}
 		t1 := c3.Samples
-		/*line render.go:68:20000*/ for j := 0; j < t1; j++ {
-			/*line render.go:69*/ if r.Halted() {
-				/*line render.go:67*/ r.Halt()
-			}
-			/*line render.go:68:20000*/ t2 := c3.Samples
-			/*line render.go:69*/ for i := 0; i < t2; i++ {
-				/*line render.go:70:20000*/ if r.Halted() {
-					/*line render.go:68*/ r.Halt()
-				}
-				/*line render.go:69*/ t3 := float32(c3.Width)
+		/*line :68:500*/ for j := 0; j < t1; j++ {
+			/*line render.go:67*/ r.CheckHalt()
+			t2 := c3.Samples
+			for i := 0; i < t2; i++ {
+				/*line render.go:68*/ r.CheckHalt()
+				t3 := float32(c3.Width)
 				/*line render.go:69*/ result0 := mul[float32](0.5, t3)
 				sx := float32(x) + (float32(i)+0.5)/float32(c3.Samples) - result0
 				/*line render.go:70*/ t5 := float32(c3.Height)
 				/*line render.go:70*/ result02 := mul[float32](0.5, t5)
 				sy := result02 - float32(y) - (float32(j)+0.5)/float32(c3.Samples)
 				var result kernel.Vec3[float32]
-				/*line render.go:73:20000*/ switch {
+				/*line :73:500*/ switch {
 //line render.go:74
 				default:
 					/*line render.go:86*/ t22 := c3.Right.X
@@ -1695,7 +1461,7 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 				block2:
 					switch {
 					default:
-						/*line march.go:103:10000*/ hit2 := Hit[float32]{}
+						/*line march.go:103:500*/ hit2 := Hit[float32]{}
 						t13 := t25.CellX
 						t23 := t25.FracX
 						t32 := t25.Cells[0]
@@ -1723,14 +1489,12 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 							ok = false
 						} else {
 							/*line march.go:110*/ t252 := x2.cells - 1
-							/*line march.go:110*/ ix := quernFunc1Preview(&x2, t, 0, t252)
+							/*line march.go:110*/ ix := quernFunc1Shade[float32](&x2, t, 0, t252)
 							t29 := y2.cells - 1
-							/*line march.go:110*/ iy := quernFunc1Preview(&y2, t, 0, t29)
+							/*line march.go:110*/ iy := quernFunc1Shade[float32](&y2, t, 0, t29)
 							/*line march.go:112*/ for level := g3.Top; ; {
-								if r.Halted() {
-									/*line march.go:112*/ r.Halt()
-								}
-								/*line march.go:113*/ nx := ix >> level
+								/*line march.go:112*/ r.CheckHalt()
+								nx := ix >> level
 								/*line march.go:113*/ ny := iy >> level
 								lineX := (nx + x2.ahead) << level
 								/*line march.go:114*/ lineY := (ny + y2.ahead) << level
@@ -1768,12 +1532,12 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 									ix = lineX - 1 + x2.ahead
 									t63 := ny << level
 									/*line march.go:133*/ t64 := (ny+1)<<level - 1
-									/*line march.go:133*/ iy = quernFunc1Preview(&y2, out2, t63, t64)
+									/*line march.go:133*/ iy = quernFunc1Shade[float32](&y2, out2, t63, t64)
 								} else {
 									iy = lineY - 1 + y2.ahead
 									t67 := nx << level
 									/*line march.go:136*/ t68 := (nx+1)<<level - 1
-									/*line march.go:136*/ ix = quernFunc1Preview(&x2, out2, t67, t68)
+									/*line march.go:136*/ ix = quernFunc1Shade[float32](&x2, out2, t67, t68)
 								}
 								if uint(ix) >= uint(x2.cells) || uint(iy) >= uint(y2.cells) {
 									hit = hit2
@@ -1787,7 +1551,7 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 							}
 						}
 					}
-					/*line render.go:90:20000*/ hit3 := hit
+					/*line render.go:90:500*/ hit3 := hit
 					/*line render.go:91*/ if !ok {
 						t34 := float32(d.Z)
 						t35 := float32(c3.Eye.Z)
@@ -1802,7 +1566,7 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 					if facing > -c4*length {
 						facing = -c4 * length
 					}
-					/*line render.go:117:20000*/ t82 := float32(c3.Samples)
+					/*line :117:500*/ t82 := float32(c3.Samples)
 					/*line render.go:117*/ result013 := mul[float32](length, t82)
 					scale := hit4.T / result013
 					/*line render.go:118*/ t112 := c3.Right
@@ -1831,35 +1595,31 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 					var result018 float32
 					var t49 bool
 					/*line render.go:125*/ for {
-						if r.Halted() {
-							/*line render.go:125*/ r.Halt()
-						}
+						/*line render.go:125*/ r.CheckHalt()
 						t49 = probes < c3.Probes
-						/*line render.go:128:20000*/ if t49 {
+						if t49 {
 							t462 = float32(probes)
 							/*line render.go:125*/ result018 = mul[float32](t462, b)
 							t49 = result018 < a
 						}
-						/*line render.go:128:20000*/ if !t49 {
+						/*line :128:500*/ if !t49 {
 							break
 						}
 						/*line render.go:126*/ probes++
 					}
-					/*line render.go:128:20000*/ level2 := 0
+					/*line :128:500*/ level2 := 0
 					var part float32
 					/*line render.go:129*/ for width := max(b, a/float32(probes)); width > 1; {
-						if r.Halted() {
-							/*line render.go:129*/ r.Halt()
-						}
-						/*line render.go:130*/ if level2+1 >= len(mips) {
+						/*line render.go:129*/ r.CheckHalt()
+						if level2+1 >= len(mips) {
 							part = 0
 							break
 						}
-						/*line render.go:134:20000*/ if width <= 2 {
+						/*line :134:500*/ if width <= 2 {
 							part = width - 1
 							break
 						}
-						/*line render.go:138:20000*/ level2++
+						level2++
 						/*line render.go:129*/ width = mul[float32](width, 0.5)
 					}
 					/*line render.go:140*/ t523 := hit4.T
@@ -1876,10 +1636,8 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 					/*line render.go:141*/ y3 := dot2[float32](t66, px, t682, py)
 					sum2 := kernel.Vec4[float32]{}
 					for i2 := 0; i2 < probes; i2++ {
-						if r.Halted() {
-							/*line render.go:143*/ r.Halt()
-						}
-						/*line render.go:144*/ shift := (float32(i2)+0.5)/float32(probes) - 0.5
+						/*line render.go:143*/ r.CheckHalt()
+						shift := (float32(i2)+0.5)/float32(probes) - 0.5
 						result019 := mul[float32](shift, ax)
 						sx2 := x3 + result019
 						/*line render.go:145*/ result020 := mul[float32](shift, ay)
@@ -1887,14 +1645,14 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 						var result2 kernel.Vec4[float32]
 						switch {
 						default:
-							/*line render.go:53:20000*/ l2 := mips[level2]
+							/*line :53:500*/ l2 := mips[level2]
 							t110 := c2.TexelX
 							t33 := c2.FracX + sx2
-							/*line render.go:54*/ column, u := quernFunc2Preview(t110, level2, t33)
+							/*line render.go:54*/ column, u := quernFunc5Render[float32](t110, level2, t33)
 							t65 := c2.TexelY
 							t83 := c2.FracY + sy2
-							/*line render.go:55*/ row, v := quernFunc2Preview(t65, level2, t83)
-							/*line render.go:56:20000*/ if column < -1 || row < -1 || column >= l2.Width || row >= l2.Height {
+							/*line render.go:55*/ row, v := quernFunc5Render[float32](t65, level2, t83)
+							/*line :56:500*/ if column < -1 || row < -1 || column >= l2.Width || row >= l2.Height {
 								result2 = kernel.Vec4[float32]{}
 								break
 							}
@@ -1911,14 +1669,14 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 							var result4 kernel.Vec4[float32]
 							switch {
 							default:
-								/*line render.go:53:20000*/ l3 := mips[level3]
+								/*line :53:500*/ l3 := mips[level3]
 								t111 := c2.TexelX
 								t36 := c2.FracX + sx2
-								/*line render.go:54*/ column2, u2 := quernFunc2Preview(t111, level3, t36)
+								/*line render.go:54*/ column2, u2 := quernFunc5Render[float32](t111, level3, t36)
 								t69 := c2.TexelY
 								t84 := c2.FracY + sy2
-								/*line render.go:55*/ row2, v2 := quernFunc2Preview(t69, level3, t84)
-								/*line render.go:56:20000*/ if column2 < -1 || row2 < -1 || column2 >= l3.Width || row2 >= l3.Height {
+								/*line render.go:55*/ row2, v2 := quernFunc5Render[float32](t69, level3, t84)
+								/*line :56:500*/ if column2 < -1 || row2 < -1 || column2 >= l3.Width || row2 >= l3.Height {
 									result4 = kernel.Vec4[float32]{}
 									break
 								}
@@ -1983,51 +1741,16 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 		t173 := at2 + 3
 		/*line render.go:77*/ _ = out[t173]
 		t182 := sum.X / n2
-		/*line render.go:77*/ result030 := quernFunc3Preview(t182)
+		/*line render.go:77*/ result030 := quernFunc3Render(t182)
 		t212 := sum.Y / n2
-		/*line render.go:77*/ result031 := quernFunc3Preview(t212)
+		/*line render.go:77*/ result031 := quernFunc3Render(t212)
 		t243 := sum.Z / n2
-		/*line render.go:77*/ result032 := quernFunc3Preview(t243)
+		/*line render.go:77*/ result032 := quernFunc3Render(t243)
 		/*line render.go:77*/ out[at2] = result030
 		/*line render.go:77*/ out[t135] = result031
 		/*line render.go:77*/ out[t152] = result032
 		/*line render.go:77*/ out[t173] = 255
-	} /*line quern_gen.go:1995:1*/
+	} /*line quern_gen.go:1753:1*/
 }
 
-// quernFunc1Preview is kernels.axis.cell.
-func quernFunc1Preview(a *axis[float32], t float32, low int, high int) int {
-	/*line march.go:98*/ t1 := t
-	/*line march.go:98*/ t2 := a.speed
-	/*line march.go:98*/ result0 := mul[float32](t1, t2)
-	/*line march.go:98*/ t4 := result0 + a.frac
-	/*line march.go:98*/ result02 := quernFunc4Preview(t4)
-	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:2005:1*/
-}
-
-// quernFunc2Preview is kernels.place.
-func quernFunc2Preview(origin int, level int, x float32) (int, float32) {
-	c := int(1)
-	/*line render.go:165*/ size := c << level
-	whole := origin >> level
-	p := (float32(origin-whole<<level)+x)/float32(size) - 0.5
-	t1 := p
-	/*line render.go:168*/ result0 := quernFunc4Preview(t1)
-	n := result0
-	/*line render.go:169*/ t3 := whole + n
-	return t3, p - float32(n) /*line quern_gen.go:2018:1*/
-}
-
-// quernFunc3Preview is kernels.toByte.
-func quernFunc3Preview(x float32) uint8 {
-	/*line render.go:81*/ t1 := x
-	result0 := min(max(t1, 0), 255)
-	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:2025:1*/
-}
-
-// quernFunc4Preview is kernels.floor.
-func quernFunc4Preview(x float32) int {
-	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:2030:1*/
-}
-
-//line march.go:68:10000
+//line render.go:80
