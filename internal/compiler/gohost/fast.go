@@ -62,13 +62,14 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	width := e.rowThreads()
 	var near, skip, innerFirsts, innerEnds []string
 	var skipPos ir.Pos
-	skipFails := false
+	skipFails, far := false, false
 	firsts, ends := []string{"0"}, []string{width}
 	limit := func(b bounds, firsts, ends *[]string) {
 		for _, x := range [...]ir.Expr{b.top, b.offset, b.limit} {
 			if x == nil {
 				continue
 			}
+			far = far || isFar(x)
 			if s := e.near(x); s != "" && !slices.Contains(near, s) {
 				near = append(near, s)
 			}
@@ -95,6 +96,9 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	bounded := len(firsts)+len(ends) > 2
 	for _, b := range clamps {
 		limit(b, &innerFirsts, &innerEnds)
+	}
+	if far {
+		return nil, false
 	}
 	if !bounded && len(clamps) == 0 && !e.wide {
 		w.full = int64(e.kernel.Options.Block[0])

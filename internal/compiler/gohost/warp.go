@@ -329,16 +329,16 @@ func (e *emitter) runs(row *section, fails bool, body func()) {
 		e.wholeWarp(row, fails, body)
 		return
 	}
-	dimX, dimY := e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY)
+	dimX := e.coordinate(ir.BlockDimX)
 	e.out.add("for %s, %s := %s, 0; %s < %s+%s; %s += %s {", w.at, w.n, w.first, w.at, w.first, w.lanes, w.at, w.n)
 	e.out.depth++
 	e.out.add("%s := %s %% %s", w.x, w.at, dimX)
 	e.out.add("%s = min(%s-%s, %s+%s-%s)", w.n, dimX, w.x, w.first, w.lanes, w.at)
 	if e.axes[ir.ThreadIdxY] {
-		e.out.add("%s := %s", e.names.of[ir.ThreadIdxY], remainder(w.at+" / "+dimX, dimY))
+		e.out.add("%s := %s", e.names.of[ir.ThreadIdxY], remainder(w.at+" / "+dimX, e.coordinate(ir.BlockDimY)))
 	}
 	if e.axes[ir.ThreadIdxZ] {
-		e.out.add("%s := %s / (%s * %s)", e.names.of[ir.ThreadIdxZ], w.at, dimX, dimY)
+		e.out.add("%s := %s / (%s * %s)", e.names.of[ir.ThreadIdxZ], w.at, dimX, e.coordinate(ir.BlockDimY))
 	}
 	if fails {
 		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])

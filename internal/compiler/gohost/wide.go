@@ -108,6 +108,13 @@ func (e *emitter) nextBlocks(t *text) {
 // last thread that pass a condition, so that no sum or difference of three of them wraps.
 const threadLimit = "1<<61"
 
+// isFar reports whether an expression is a constant beyond threadLimit. The Go compiler rejects
+// differences of such constants.
+func isFar(x ir.Expr) bool {
+	c, ok := constant(x)
+	return ok && (c.Int64() < -1<<61 || c.Int64() > 1<<61)
+}
+
 // near returns the condition that an expression is within threadLimit, or "" if it
 // always is.
 func (e *emitter) near(x ir.Expr) string {
