@@ -10,13 +10,13 @@ type correction struct{ gain, offset float64 }
 
 // moments are sums over the cells that two images share, of a band.
 type moments struct {
-	i, j       int
-	n, a, b    float64
-	aa, bb, ab float64
+	i, j    int
+	n, a, b float64
+	aa, bb  float64
 }
 
-// balance finds gains, and offsets, that make images equal where they overlap, by least squares. What overlaps do not decide
-// stays near gain 1 and offset 0.
+// balance finds gains, and offsets, that make images equal where they overlap, by least squares. Their mean over all images is
+// about that of no correction.
 func (m *mosaic) balance(ctx context.Context, pairs [][2]int) error {
 	bands := m.bands
 	all := make([][]moments, len(pairs))
@@ -67,74 +67,77 @@ func overlapMoments(a, b *thumbnail, bands int) []moments {
 				s := &out[band]
 				s.n++
 				s.a, s.b = s.a+p, s.b+q
-				s.aa, s.bb, s.ab = s.aa+p*p, s.bb+q*q, s.ab+p*q
+				s.aa, s.bb = s.aa+p*p, s.bb+q*q
 			}
 		}
 	}
 	return out
 }
 
-// stiffness is the weight of gain 1 and offset 0, compared with the overlaps of an image.
-const stiffness = 1e-4
-
-// solve minimizes, over all pairs, the squares of gain_i a + offset_i - gain_j b - offset_j, by the method of conjugate gradients.
-// Unknowns are offsets divided by the mean value, so that all have a similar size.
+// solve finds the gains first. One of two images is as bright, or as rich in contrast, as the other times a ratio, so
+// differences of logarithms of gains are known. Minimizing differences between pixels instead would make all gains
+// small where images do not fit to the pixel: dark images differ little.
 func solve(pairs []moments, images int, offsets bool) []correction {
-	unit, n := 0.0, 0.0
+	var ratios []difference
 	for _, p := range pairs {
-		unit, n = unit+p.aa+p.bb, n+2*p.n
+		a, b := p.a, p.b
+		if offsets {
+			a, b = p.aa-p.a*p.a/p.n, p.bb-p.b*p.b/p.n
+		}
+		d := math.Log(b / a)
+		if offsets {
+			d /= 2 // of standard deviations
+		}
+		if a > 0 && b > 0 && !math.IsInf(d, 0) && !math.IsNaN(d) {
+			ratios = append(ratios, difference{p.i, p.j, p.n, d})
+		}
 	}
-	unit = math.Sqrt(unit / n)
 	out := make([]correction, images)
-	for i := range out {
-		out[i].gain = 1
+	for i, x := range fit(ratios, images) {
+		out[i].gain = math.Exp(x)
 	}
-	if !(unit > 0) || math.IsInf(unit, 0) {
+	if !offsets {
 		return out
 	}
-	// x has gains - 1, then offsets / unit.
-	size := 2 * images
-	weight := make([]float64, images) // of what keeps gains at 1
+	var shifts []difference
 	for _, p := range pairs {
-		weight[p.i] += stiffness * p.n
-		weight[p.j] += stiffness * p.n
+		shifts = append(shifts, difference{p.i, p.j, p.n, (out[p.j].gain*p.b - out[p.i].gain*p.a) / p.n})
 	}
-	multiply := func(x, y []float64) {
-		for i := range images {
-			y[i], y[images+i] = weight[i]*x[i], weight[i]*x[images+i]
-		}
-		for _, p := range pairs {
-			g, h, o, q := x[p.i], x[p.j], x[images+p.i], x[images+p.j]
-			a, b, aa, bb, ab := p.a/unit, p.b/unit, p.aa/unit/unit, p.bb/unit/unit, p.ab/unit/unit
-			d := o - q
-			y[p.i] += aa*g - ab*h + a*d
-			y[p.j] += bb*h - ab*g - b*d
-			if offsets {
-				s := a*g - b*h + p.n*d
-				y[images+p.i] += s
-				y[images+p.j] -= s
-			}
-		}
-		if !offsets {
-			clear(y[images:])
-		}
+	for i, x := range fit(shifts, images) {
+		out[i].offset = x
 	}
-	// The residual of gain 1 and offset 0.
-	x, r := make([]float64, size), make([]float64, size)
-	for _, p := range pairs {
-		a, b, aa, bb, ab := p.a/unit, p.b/unit, p.aa/unit/unit, p.bb/unit/unit, p.ab/unit/unit
-		r[p.i] -= aa - ab
-		r[p.j] -= bb - ab
-		if offsets {
-			r[images+p.i] -= a - b
-			r[images+p.j] += a - b
-		}
+	return out
+}
+
+// difference says that x[i] - x[j] should be d.
+type difference struct {
+	i, j      int
+	weight, d float64
+}
+
+// stiffness is the weight of 0, compared with the differences of an x: it decides what they leave open.
+const stiffness = 1e-6
+
+// fit minimizes the weighted squares of x[i] - x[j] - d, by the method of conjugate gradients.
+func fit(list []difference, size int) []float64 {
+	weight, r := make([]float64, size), make([]float64, size)
+	for _, e := range list {
+		weight[e.i] += stiffness * e.weight
+		weight[e.j] += stiffness * e.weight
+		r[e.i] += e.weight * e.d
+		r[e.j] -= e.weight * e.d
 	}
-	d, q := append([]float64(nil), r...), make([]float64, size)
+	x, d, q := make([]float64, size), append([]float64(nil), r...), make([]float64, size)
 	rr := dot(r, r)
-	start := rr
-	for k := 0; k < 20*size && rr > 1e-24*start; k++ {
-		multiply(d, q)
+	for k, start := 0, rr; k < 20*size && rr > 1e-24*start; k++ {
+		for i := range q {
+			q[i] = weight[i] * d[i]
+		}
+		for _, e := range list {
+			s := e.weight * (d[e.i] - d[e.j])
+			q[e.i] += s
+			q[e.j] -= s
+		}
 		alpha := rr / dot(d, q)
 		for i := range x {
 			x[i] += alpha * d[i]
@@ -146,10 +149,7 @@ func solve(pairs []moments, images int, offsets bool) []correction {
 		}
 		rr = next
 	}
-	for i := range out {
-		out[i] = correction{1 + x[i], x[images+i] * unit}
-	}
-	return out
+	return x
 }
 
 func dot(a, b []float64) float64 {

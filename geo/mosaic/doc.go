@@ -11,7 +11,7 @@
 //   - Options.Order chooses one: the last or the first of the list, or the one whose center is nearest.
 //   - Options.Seams moves the borders between two images to where they differ least: to a minimum cut of the images, reduced to
 //     some hundred cells, near the border. What is in one of them only, such as a car, is not cut.
-//   - Options.Balance makes images equal where they overlap, by a gain, or a gain and an offset, per band: by least squares over all overlaps.
+//   - Options.Balance makes images equal where they overlap, by a gain, or a gain and an offset, per band: by least squares over all overlaps. The mean brightness stays.
 //   - Options.Blend fades from one image to the other. Pixels far from all borders keep their values.
 //
 // A pixel without data has alpha 0, or the value NoData.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,6 +148,38 @@ func TestTheOrderChoosesImages(t *testing.T) {
 	im := run(t, dev, sources, Options{Order: Nearest})
 	if pixels := read[uint8](t, im); pixels[(50*im.Width+49)*4] != 1 || pixels[(50*im.Width+81)*4] != 2 {
 		t.Error("the center has no effect")
+	}
+}
+
+// Images never fit to the pixel. Making all of them dark would make them differ less.
+func TestImagesThatDifferStayAsBrightAsTheyAre(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	var sources []Source
+	for n := range 12 {
+		sources = append(sources, source(t, n%4*40, n/4*40, 100, 100, 1, tiff.Options{}, "", func(x, y, band int) uint16 {
+			return uint16(2000 + r.IntN(2000))
+		}))
+	}
+	for _, b := range []Balance{Gain, GainOffset} {
+		o, err := (&Options{Balance: b, Order: Nearest}).withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &mosaic{dev: cpu(t), opt: o, sources: sources, progress: func() {}}
+		if err := m.prepare(); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.plan(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for n := range sources {
+			c := m.corrections[n][0]
+			if mean := (c.gain*3000 + c.offset) / 3000; math.Abs(mean-1) > 0.02 || math.Abs(c.gain-1) > 0.1 {
+				t.Errorf("%v: image %d has gain %.4f and offset %.1f, which makes its mean %.4f times as large", b, n, c.gain, c.offset, mean)
+			}
+		}
+		m.thumbs.w.Close()
+		m.w.Close()
 	}
 }
 
