@@ -42,8 +42,9 @@ type (
 		more                   [3]uintptr
 	}
 	samplingAttribute struct {
-		kind, status uint32
-		data         [3]uintptr
+		kind uint32
+		_    uint32 // status
+		data [3]uintptr
 	}
 	samplingBuffer struct {
 		size           uintptr

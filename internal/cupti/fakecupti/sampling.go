@@ -26,14 +26,16 @@ var Reasons = []string{"smsp__pcsamp_warps_issue_stalled_selected", "smsp__pcsam
 // The layouts of cupti_pcsampling.h.
 type (
 	samplingBuffer struct {
-		size, room     uintptr
-		total, dropped uint64
-		count          uintptr
-		remaining      uintptr
-		part           uint64
-		at             unsafe.Pointer
-		foreign        uint64
-		overflow       uint8
+		_         uintptr // size
+		room      uintptr
+		total     uint64
+		_         uint64 // dropped
+		count     uintptr
+		remaining uintptr
+		_         uint64 // part
+		at        unsafe.Pointer
+		_         uint64 // of other modules
+		_         uint8  // overflow
 	}
 	pcRecord struct {
 		size     uintptr
@@ -47,12 +49,12 @@ type (
 		_        uint64
 	}
 	contextParameters struct {
-		size, private, context uintptr
-		more                   [3]uintptr
+		size, _, context uintptr
+		more             [3]uintptr
 	}
 	attribute struct {
-		kind, status uint32
-		data         [3]uintptr
+		kind, _ uint32
+		data    [3]uintptr
 	}
 )
 
