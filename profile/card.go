@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"quern.dev/gpu"
+	"quern.dev/internal/wholefile"
 )
 
 // Card has what was measured of a device: its bandwidths, latencies and rates. [Advise]
@@ -255,16 +256,8 @@ func (c *Card) Save() (path string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("profile: save card: %w", err)
 	}
-	f, err := os.CreateTemp(dir, ".card-*")
-	if err != nil {
+	if err := wholefile.Write(path, c.WriteJSON); err != nil {
 		return "", fmt.Errorf("profile: save card: %w", err)
-	}
-	err = errors.Join(c.WriteJSON(f), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("profile: save card: %w", err), os.Remove(f.Name()))
 	}
 	return path, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 
 	"quern.dev/geo/crs"
 	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp"
 	"quern.dev/gpu"
 )
 
@@ -142,4 +144,53 @@ func checkCounts(lists ...counted) error {
 		}
 	}
 	return nil
+}
+
+// placement holds the options that say where the pixels of a result are, as text.
+type placement struct {
+	target, resampling string
+	extent, resolution []float64
+	align, ballpark    bool
+	memory             int64
+}
+
+// addPlacement adds the options. from says whose coordinate system counts without -t_srs.
+func (p *placement) addPlacement(flags *pflag.FlagSet, from string) {
+	flags.StringVar(&p.target, "t_srs", "", "coordinate system of the result: EPSG:code, WKT or PROJJSON; that of the "+from+" if empty")
+	flags.Float64SliceVar(&p.extent, "te", nil, "extent of the result: xmin ymin xmax ymax")
+	flags.Float64SliceVar(&p.resolution, "tr", nil, "size of a pixel of the result: x y")
+	flags.BoolVar(&p.align, "tap", false, "make the extent a multiple of the pixel size")
+	flags.StringVarP(&p.resampling, "resampling", "r", "near", "resampling method, as in quern geo warp")
+	flags.BoolVar(&p.ballpark, "ballpark", false, "skip a datum shift that is not known: an error of up to some hundred meters")
+	flags.Int64Var(&p.memory, "wm", 0, "memory to use in MiB")
+}
+
+// position is what the options say.
+type position struct {
+	resampling warp.Resampling
+	extent     *warp.Extent
+	resolution [2]float64
+	shift      []crs.Option
+	memory     int64
+}
+
+func (p *placement) place() (r position, err error) {
+	var ok bool
+	if r.resampling, ok = warp.ParseResampling(p.resampling); !ok {
+		return r, fmt.Errorf("-r %s: the help of quern geo warp lists the resampling methods", p.resampling)
+	}
+	if err := checkCounts(counted{"-te", len(p.extent), 4}, counted{"-tr", len(p.resolution), 2}); err != nil {
+		return r, err
+	}
+	if p.extent != nil {
+		r.extent = &warp.Extent{MinX: p.extent[0], MinY: p.extent[1], MaxX: p.extent[2], MaxY: p.extent[3]}
+	}
+	if p.resolution != nil {
+		r.resolution = [2]float64{math.Abs(p.resolution[0]), math.Abs(p.resolution[1])}
+	}
+	if p.ballpark {
+		r.shift = append(r.shift, crs.Ballpark())
+	}
+	r.memory = p.memory << 20
+	return r, nil
 }

@@ -5,28 +5,24 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"math"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"quern.dev/geo/crs"
 	"quern.dev/geo/mosaic"
 	"quern.dev/geo/tiff"
-	"quern.dev/geo/warp"
 	"quern.dev/gpu"
 )
 
 // joining holds the options of quern geo mosaic, as text.
 type joining struct {
 	computation
-	target, source, resampling, order, blend, balance string
-	srcNoData, dstNoData, list, work                  string
-	extent, resolution                                []float64
-	align, seams, ballpark                            bool
-	radius, levels                                    int
-	memory                                            int64
+	placement
+	source, order, blend, balance    string
+	srcNoData, dstNoData, list, work string
+	seams                            bool
+	radius, levels                   int
 }
 
 func geoMosaicCommand() *cobra.Command {
@@ -82,15 +78,10 @@ of quern geo translate.`,
 	}
 	flags := cmd.Flags()
 	j.addTo(flags)
-	flags.StringVar(&j.target, "t_srs", "", "coordinate system of the result: EPSG:code, WKT or PROJJSON; that of the first source if empty")
+	j.addPlacement(flags, "first source")
 	flags.StringVar(&j.source, "s_srs", "", "coordinate system of the sources, instead of their own")
-	flags.Float64SliceVar(&j.extent, "te", nil, "extent of the result: xmin ymin xmax ymax")
-	flags.Float64SliceVar(&j.resolution, "tr", nil, "size of a pixel of the result: x y")
-	flags.BoolVar(&j.align, "tap", false, "make the extent a multiple of the pixel size")
-	flags.StringVarP(&j.resampling, "resampling", "r", "near", "resampling method, as in quern geo warp")
 	flags.StringVar(&j.srcNoData, "srcnodata", "", "value of source pixels without data, or one per band")
 	flags.StringVar(&j.dstNoData, "dstnodata", "", "value of result pixels without data; if empty, that of the sources, or alpha")
-	flags.BoolVar(&j.ballpark, "ballpark", false, "skip a datum shift that is not known: an error of up to some hundred meters")
 	flags.StringVar(&j.list, "input_file_list", "", "file with the names of sources, one per line")
 	flags.StringVar(&j.order, "order", "last", "which image counts: last, first or nearest")
 	flags.BoolVar(&j.seams, "seams", false, "move borders between images to where they differ least")
@@ -99,7 +90,6 @@ of quern geo translate.`,
 	flags.IntVar(&j.levels, "levels", 5, "levels of the pyramids of multiband")
 	flags.StringVar(&j.balance, "balance", "none", "what is evened out: none, gain or gain-offset")
 	flags.StringVar(&j.work, "work", "", "file that keeps finished tiles; RESULT.work if empty")
-	flags.Int64Var(&j.memory, "wm", 0, "memory to use in MiB")
 	return cmd
 }
 
@@ -121,12 +111,15 @@ func readList(name string) ([]string, error) {
 }
 
 func (j *joining) parse() (o mosaic.Options, err error) {
-	var known [4]bool
-	o.Resampling, known[0] = warp.ParseResampling(j.resampling)
-	o.Order, known[1] = mosaic.ParseOrder(j.order)
-	o.Blend, known[2] = mosaic.ParseBlend(j.blend)
-	o.Balance, known[3] = mosaic.ParseBalance(j.balance)
-	for i, option := range []string{"-r " + j.resampling, "-order " + j.order, "-blend " + j.blend, "-balance " + j.balance} {
+	at, err := j.place()
+	if err != nil {
+		return o, err
+	}
+	var known [3]bool
+	o.Order, known[0] = mosaic.ParseOrder(j.order)
+	o.Blend, known[1] = mosaic.ParseBlend(j.blend)
+	o.Balance, known[2] = mosaic.ParseBalance(j.balance)
+	for i, option := range []string{"-order " + j.order, "-blend " + j.blend, "-balance " + j.balance} {
 		if !known[i] {
 			return o, fmt.Errorf("%s: the help lists what is possible", option)
 		}
@@ -134,16 +127,8 @@ func (j *joining) parse() (o mosaic.Options, err error) {
 	if o.File, err = j.options(); err != nil {
 		return o, err
 	}
-	if err := checkCounts(counted{"-te", len(j.extent), 4}, counted{"-tr", len(j.resolution), 2}); err != nil {
-		return o, err
-	}
-	if j.extent != nil {
-		o.Extent = &warp.Extent{MinX: j.extent[0], MinY: j.extent[1], MaxX: j.extent[2], MaxY: j.extent[3]}
-	}
-	if j.resolution != nil {
-		o.Resolution = [2]float64{math.Abs(j.resolution[0]), math.Abs(j.resolution[1])}
-	}
-	o.AlignPixels, o.Seams, o.Radius, o.Levels, o.Work, o.Memory = j.align, j.seams, j.radius, j.levels, j.work, j.memory<<20
+	o.Resampling, o.Extent, o.Resolution, o.AlignPixels, o.Shift, o.Memory = at.resampling, at.extent, at.resolution, j.align, at.shift, at.memory
+	o.Seams, o.Radius, o.Levels, o.Work = j.seams, j.radius, j.levels, j.work
 	if o.SourceNoData, err = noDataValues("-srcnodata", j.srcNoData); err != nil {
 		return o, err
 	}
@@ -153,9 +138,6 @@ func (j *joining) parse() (o mosaic.Options, err error) {
 	}
 	if len(values) == 1 {
 		o.NoData = &values[0]
-	}
-	if j.ballpark {
-		o.Shift = append(o.Shift, crs.Ballpark())
 	}
 	return o, parseSystems(system{"-t_srs", j.target, &o.Target}, system{"-s_srs", j.source, &o.SourceCRS})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,24 +16,20 @@ import (
 	"quern.dev/geo/crs"
 	"quern.dev/geo/ortho"
 	"quern.dev/geo/tiff"
-	"quern.dev/geo/warp"
 	"quern.dev/gpu"
 )
 
 // rectification holds the options of quern geo ortho, as text.
 type rectification struct {
 	computation
+	placement
 	dem, demSystem, height               string
 	heightOffset, heightScale, tolerance float64
 	reconstruction, cameras, exterior    string
-	exteriorSystem, target, resampling   string
-	srcNoData, dstNoData                 string
+	exteriorSystem, srcNoData, dstNoData string
 	transformer                          []string
-	extent, resolution                   []float64
-	memory                               int64
 	errorThreshold                       float64
-	align, alpha, ballpark, rpc          bool
-	multi, seeThrough                    bool
+	alpha, rpc, multi, seeThrough        bool
 }
 
 func geoOrthoCommand() *cobra.Command {
@@ -73,6 +68,7 @@ geo translate.`,
 	}
 	flags := cmd.Flags()
 	r.addTo(flags)
+	r.addPlacement(flags, "surface model")
 	flags.StringVar(&r.dem, "dem", "", "surface model")
 	flags.StringVar(&r.demSystem, "dem_srs", "", "coordinate system of the surface model, instead of the file's")
 	flags.StringVar(&r.height, "height", "", "height of a level surface, instead of -dem")
@@ -84,50 +80,32 @@ geo translate.`,
 	flags.StringVar(&r.exteriorSystem, "a_srs", "", "coordinate system of -exterior; that of the surface model if empty")
 	flags.BoolVar(&r.rpc, "rpc", false, "use the rational polynomials of the images")
 	flags.StringArrayVar(&r.transformer, "to", nil, "RPC_DEM=FILE, RPC_HEIGHT=VALUE or RPC_HEIGHT_SCALE=VALUE")
-	flags.StringVar(&r.target, "t_srs", "", "coordinate system of the result: EPSG:code, WKT or PROJJSON; that of the surface model if empty")
-	flags.Float64SliceVar(&r.extent, "te", nil, "extent of the result: xmin ymin xmax ymax")
-	flags.Float64SliceVar(&r.resolution, "tr", nil, "size of a pixel of the result: x y")
-	flags.BoolVar(&r.align, "tap", false, "make the extent a multiple of the pixel size")
-	flags.StringVarP(&r.resampling, "resampling", "r", "near", "resampling method, as in quern geo warp")
 	flags.StringVar(&r.srcNoData, "srcnodata", "", "value of source pixels without data, or one per band")
 	flags.StringVar(&r.dstNoData, "dstnodata", "", "value of result pixels without data, or one per band")
 	flags.BoolVar(&r.alpha, "dstalpha", false, "add an alpha band; the default without values for no data")
 	flags.BoolVar(&r.seeThrough, "see_through", false, "do not test what the surface hides")
 	flags.Float64Var(&r.tolerance, "tolerance", 0, "meters by which the surface may be above a line of sight")
-	flags.BoolVar(&r.ballpark, "ballpark", false, "skip a datum shift that is not known: an error of up to some hundred meters")
-	flags.Int64Var(&r.memory, "wm", 0, "memory to use in MiB")
 	flags.Float64Var(&r.errorThreshold, "et", 0, "accepted and not used: the transform is exact")
 	flags.BoolVar(&r.multi, "multi", false, "accepted and not used: all cores are used")
 	return cmd
 }
 
 func (r *rectification) parse() (o ortho.Options, err error) {
-	var ok bool
-	if o.Resampling, ok = warp.ParseResampling(r.resampling); !ok {
-		return o, fmt.Errorf("-r %s: the help of quern geo warp lists the resampling methods", r.resampling)
+	at, err := r.place()
+	if err != nil {
+		return o, err
 	}
 	if o.File, err = r.options(); err != nil {
 		return o, err
 	}
-	if err := checkCounts(counted{"-te", len(r.extent), 4}, counted{"-tr", len(r.resolution), 2}); err != nil {
-		return o, err
-	}
-	if r.extent != nil {
-		o.Extent = &warp.Extent{MinX: r.extent[0], MinY: r.extent[1], MaxX: r.extent[2], MaxY: r.extent[3]}
-	}
-	if r.resolution != nil {
-		o.Resolution = [2]float64{math.Abs(r.resolution[0]), math.Abs(r.resolution[1])}
-	}
-	o.AlignPixels, o.Alpha, o.Memory = r.align, r.alpha, r.memory<<20
+	o.Resampling, o.Extent, o.Resolution, o.AlignPixels, o.Shift, o.Memory = at.resampling, at.extent, at.resolution, r.align, at.shift, at.memory
+	o.Alpha = r.alpha
 	o.SeeThrough, o.Tolerance = r.seeThrough, r.tolerance
 	if o.SourceNoData, err = noDataValues("-srcnodata", r.srcNoData); err != nil {
 		return o, err
 	}
 	if o.NoData, err = noDataValues("-dstnodata", r.dstNoData); err != nil {
 		return o, err
-	}
-	if r.ballpark {
-		o.Shift = append(o.Shift, crs.Ballpark())
 	}
 	if err := r.parseTransformer(); err != nil {
 		return o, err

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -20,14 +19,13 @@ import (
 // warping holds the options of quern geo warp, as text.
 type warping struct {
 	computation
-	target, source, resampling                   string
-	srcNoData, dstNoData, cutline, cutlineSystem string
-	extent, resolution                           []float64
-	size                                         []int
-	warper                                       []string
-	memory                                       int64
-	errorThreshold                               float64
-	align, alpha, multi, ballpark                bool
+	placement
+	source, srcNoData, dstNoData string
+	cutline, cutlineSystem       string
+	size                         []int
+	warper                       []string
+	errorThreshold               float64
+	alpha, multi                 bool
 }
 
 // compiledGeo returns the commands below geo that run kernels.
@@ -77,21 +75,16 @@ those of quern geo translate.`,
 	}
 	flags := cmd.Flags()
 	w.addTo(flags)
-	flags.StringVar(&w.target, "t_srs", "", "coordinate system of the result: EPSG:code, WKT or PROJJSON; that of the first source if empty")
+	w.addPlacement(flags, "first source")
+	flags.Lookup("resampling").Usage = "resampling method"
 	flags.StringVar(&w.source, "s_srs", "", "coordinate system of the sources, instead of their own")
-	flags.Float64SliceVar(&w.extent, "te", nil, "extent of the result: xmin ymin xmax ymax")
-	flags.Float64SliceVar(&w.resolution, "tr", nil, "size of a pixel of the result: x y")
 	flags.IntSliceVar(&w.size, "ts", nil, "size of the result in pixels: width height; one of them may be 0")
-	flags.BoolVar(&w.align, "tap", false, "make the extent a multiple of the pixel size")
-	flags.StringVarP(&w.resampling, "resampling", "r", "near", "resampling method")
 	flags.StringVar(&w.srcNoData, "srcnodata", "", "value of source pixels without data, or one per band; None ignores that of the file")
 	flags.StringVar(&w.dstNoData, "dstnodata", "", "value of result pixels without data, or one per band")
 	flags.BoolVar(&w.alpha, "dstalpha", false, "add an alpha band")
 	flags.StringVar(&w.cutline, "cutline", "", "GeoJSON file of polygons, outside of which sources have no data")
 	flags.StringVar(&w.cutlineSystem, "cutline_srs", "", "coordinate system of the cutline, instead of the file's")
-	flags.BoolVar(&w.ballpark, "ballpark", false, "skip a datum shift that is not known: an error of up to some hundred meters")
 	flags.StringArrayVar(&w.warper, "wo", nil, "XSCALE=VALUE or YSCALE=VALUE: pixels of the result per source pixel")
-	flags.Int64Var(&w.memory, "wm", 0, "memory to use in MiB")
 	flags.Float64Var(&w.errorThreshold, "et", 0, "accepted and not used: the transform is exact")
 	flags.BoolVar(&w.multi, "multi", false, "accepted and not used: all cores are used")
 	return cmd
@@ -99,26 +92,21 @@ those of quern geo translate.`,
 
 // parse makes options of the text. It reads the cutline.
 func (w *warping) parse(cmd *cobra.Command) (o warp.Options, err error) {
-	var ok bool
-	if o.Resampling, ok = warp.ParseResampling(w.resampling); !ok {
-		return o, fmt.Errorf("-r %s: the help lists the resampling methods", w.resampling)
+	at, err := w.place()
+	if err != nil {
+		return o, err
 	}
 	if o.File, err = w.options(); err != nil {
 		return o, err
 	}
-	if err := checkCounts(counted{"-te", len(w.extent), 4}, counted{"-tr", len(w.resolution), 2}, counted{"-ts", len(w.size), 2}); err != nil {
+	if err := checkCounts(counted{"-ts", len(w.size), 2}); err != nil {
 		return o, err
 	}
-	if w.extent != nil {
-		o.Extent = &warp.Extent{MinX: w.extent[0], MinY: w.extent[1], MaxX: w.extent[2], MaxY: w.extent[3]}
-	}
-	if w.resolution != nil {
-		o.Resolution = [2]float64{math.Abs(w.resolution[0]), math.Abs(w.resolution[1])}
-	}
+	o.Resampling, o.Extent, o.Resolution, o.AlignPixels, o.Shift, o.Memory = at.resampling, at.extent, at.resolution, w.align, at.shift, at.memory
 	if w.size != nil {
 		o.Width, o.Height = w.size[0], w.size[1]
 	}
-	o.AlignPixels, o.Alpha, o.Memory = w.align, w.alpha, w.memory<<20
+	o.Alpha = w.alpha
 	if strings.EqualFold(w.srcNoData, "none") {
 		o.IgnoreNoData = true
 	} else if o.SourceNoData, err = noDataValues("-srcnodata", w.srcNoData); err != nil {
@@ -128,9 +116,6 @@ func (w *warping) parse(cmd *cobra.Command) (o warp.Options, err error) {
 		if o.NoData, err = noDataValues("-dstnodata", w.dstNoData); err != nil {
 			return o, err
 		}
-	}
-	if w.ballpark {
-		o.Shift = append(o.Shift, crs.Ballpark())
 	}
 	if err := w.parseWarper(&o); err != nil {
 		return o, err

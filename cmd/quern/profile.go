@@ -15,6 +15,7 @@ import (
 	"quern.dev/cmd/quern/internal/record"
 	"quern.dev/internal/ptxvm"
 	"quern.dev/internal/report"
+	"quern.dev/internal/wholefile"
 )
 
 // profiler holds the options of the command.
@@ -109,14 +110,14 @@ func (p *profiler) run(ctx context.Context, args []string, stdout, stderr io.Wri
 		in.Machine = measureMachine(ctx, in.Recording)
 	}
 	in.Created = time.Now()
-	if err := writeReport(out, report.Analyze(in)); err != nil {
+	if err := wholefile.Write(out, report.Analyze(in).WriteHTML); err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
 	fmt.Fprintf(stderr, "quern: wrote %s\n", out)
 	return run.Failure
 }
 
-// writable returns an error if writeReport cannot write a file. Renaming must not replace a
+// writable returns an error if a file cannot be replaced. Renaming must not replace a
 // device such as /dev/null.
 func writable(name string) error {
 	if i, err := os.Stat(name); err == nil && !i.Mode().IsRegular() {
@@ -127,28 +128,6 @@ func writable(name string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-// writeReport writes a file and renames it.
-func writeReport(name string, r *report.Report) error {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	err = r.WriteHTML(f)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // annotator holds the options of the command.

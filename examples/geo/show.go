@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,8 +107,6 @@ func serve(ctx context.Context, w io.Writer, dev *gpu.Device, o options) error {
 
 // picture asks a map server for a picture of a layer.
 func picture(ctx context.Context, server, layer, name string) error {
-	const size = 512
-	tile := fmt.Sprintf("%s/wms?SERVICE=WMS&VERSION=1.3.0&REQUEST=GetMap&LAYERS=%s&STYLES=&CRS=EPSG:%d&FORMAT=image/png&WIDTH=%d&HEIGHT=%d&BBOX=%s", server, layer, epsg, size, size, "%f,%f,%f,%f")
 	f, err := tiff.Open(filepath.Join(filepath.Dir(name), "mosaic.tif"))
 	if err != nil {
 		return err
@@ -116,10 +115,14 @@ func picture(ctx context.Context, server, layer, name string) error {
 	im := f.Image()
 	a, ok := im.Geo.Affine()
 	if !ok {
-		return fmt.Errorf("the mosaic has no place on the Earth")
+		return errors.New("the mosaic has no place on the Earth")
 	}
 	side := a[1] * float64(max(im.Width, im.Height))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf(tile, a[0], a[3]-side, a[0]+side, a[3]), nil)
+	q := url.Values{
+		"SERVICE": {"WMS"}, "VERSION": {"1.3.0"}, "REQUEST": {"GetMap"}, "LAYERS": {layer}, "STYLES": {""}, "FORMAT": {"image/png"}, "WIDTH": {"512"}, "HEIGHT": {"512"},
+		"CRS": {fmt.Sprintf("EPSG:%d", epsg)}, "BBOX": {fmt.Sprintf("%f,%f,%f,%f", a[0], a[3]-side, a[0]+side, a[3])},
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/wms?"+q.Encode(), nil)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"quern.dev/internal/cupti"
+	"quern.dev/internal/wholefile"
 )
 
 // Variable is the environment variable that names the file of the samples.
@@ -338,23 +338,9 @@ func (c *Collector) samples() Samples {
 // write replaces the file.
 func (c *Collector) write() error {
 	c.changed = false
-	text, err := json.Marshal(c.samples())
+	err := wholefile.Write(c.file, func(w io.Writer) error { return json.NewEncoder(w).Encode(c.samples()) })
 	if err != nil {
 		return wrap(err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(c.file), filepath.Base(c.file)+".*")
-	if err != nil {
-		return wrap(err)
-	}
-	_, err = f.Write(text)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), c.file)
-	}
-	if err != nil {
-		return wrap(errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

@@ -52,15 +52,6 @@ func product32x4(t kernel.Thread, m, n, k, whole, parts, part, flags, offA, offB
 	productTile(t, 32, 64, 1, 4, stages, tiles[:], m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual, partial)
 }
 
-// product128b is product128 with 8x8 elements per thread.
-//
-//quern:kernel block=256 minblocks=2 unchecked only=gpu
-func product128b(t kernel.Thread, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual, partial []float32) {
-	const stages = 3
-	tiles := kernel.Shared[[stages * productDepth * (128/4 + 1 + 128/4 + 1)]quad[float32]](t)
-	productTile(t, 128, 128, 2, 1, stages, tiles[:], m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual, partial)
-}
-
 // product256 computes tiles of 256x128 elements of C, and 16x8 elements per thread.
 //
 //quern:kernel block=256 minblocks=1 unchecked only=gpu

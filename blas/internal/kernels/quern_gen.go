@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "be28348ddc9763d7bd291b18ced02ce5c0de0efeff821e24dab46654eb33f899",
+	Sum:     "bb929bdb0a572fa1c71f502d12763b4835b07651497c097bcb9daa65b77a0fdb",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -54,7 +54,6 @@ type quern_gen_is_stale__run_go_generate__product128x64 func(kernel.Thread, int,
 type quern_gen_is_stale__run_go_generate__product64 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__product64x4 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__product32x4 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
-type quern_gen_is_stale__run_go_generate__product128b func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__product256 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, []float32, []float32, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__sumTiles_float32 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, float32, float32, []float32, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__dot_float32 func(kernel.Thread, int, int, int, int, []float32, []float32, []float32)
@@ -150,7 +149,6 @@ var quern_product128x64 quern_gen_is_stale__run_go_generate__product128x64 = pro
 var quern_product64 quern_gen_is_stale__run_go_generate__product64 = product64
 var quern_product64x4 quern_gen_is_stale__run_go_generate__product64x4 = product64x4
 var quern_product32x4 quern_gen_is_stale__run_go_generate__product32x4 = product32x4
-var quern_product128b quern_gen_is_stale__run_go_generate__product128b = product128b
 var quern_product256 quern_gen_is_stale__run_go_generate__product256 = product256
 var quern_sumTiles_float32 quern_gen_is_stale__run_go_generate__sumTiles_float32 = sumTiles[float32]
 var quern_dot_float32 quern_gen_is_stale__run_go_generate__dot_float32 = dot[float32]
@@ -890,43 +888,6 @@ var quernProduct32x4 = &gpu.Kernel{Declared: compiled.Declaration{Name: "product
 // thread.
 func LaunchProduct32x4(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
 	l, err := quernProduct32x4.Begin(s, g)
-	gpu.Arg(l, m)
-	gpu.Arg(l, n)
-	gpu.Arg(l, k)
-	gpu.Arg(l, whole)
-	gpu.Arg(l, parts)
-	gpu.Arg(l, part)
-	gpu.Arg(l, flags)
-	gpu.Arg(l, offA)
-	gpu.Arg(l, offB)
-	gpu.Arg(l, offC)
-	gpu.Arg(l, lda)
-	gpu.Arg(l, ldb)
-	gpu.Arg(l, ldc)
-	gpu.Arg(l, stepA)
-	gpu.Arg(l, stepB)
-	gpu.Arg(l, stepC)
-	gpu.Arg(l, alpha)
-	gpu.Arg(l, beta)
-	gpu.SliceArg(l, a)
-	gpu.SliceArg(l, b)
-	gpu.SliceArg(l, c)
-	gpu.Arg(l, post)
-	gpu.Arg(l, ldr)
-	gpu.Arg(l, stepR)
-	gpu.SliceArg(l, bias)
-	gpu.SliceArg(l, residual)
-	gpu.SliceArg(l, partial)
-	return l.EndBegun(err)
-}
-
-var quernProduct128b = &gpu.Kernel{Declared: compiled.Declaration{Name: "product128b", Code: &quernPTX}}
-
-// LaunchProduct128b runs product128b on the grid g.
-//
-// product128b is product128 with 8x8 elements per thread.
-func LaunchProduct128b(s *gpu.Stream, g gpu.Grid, m, n, k, whole, parts, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual, partial *gpu.Buffer[float32]) error {
-	l, err := quernProduct128b.Begin(s, g)
 	gpu.Arg(l, m)
 	gpu.Arg(l, n)
 	gpu.Arg(l, k)
@@ -2030,7 +1991,7 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base, size, quads, m, p
 				/*line gemm.go:299*/ c[at3] = result0
 			}
 		}
-	} /*line quern_gen.go:2033:1*/
+	} /*line quern_gen.go:1994:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2247,7 +2208,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX, size, tilesN, m,
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2250:1*/
+	} /*line quern_gen.go:2211:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2285,7 +2246,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 			}
 			quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 		}
-	} /*line quern_gen.go:2288:1*/
+	} /*line quern_gen.go:2249:1*/
 }
 
 //go:noinline
@@ -2307,7 +2268,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2310:1*/
+	} /*line quern_gen.go:2271:1*/
 }
 
 //go:noinline
@@ -2346,7 +2307,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2349:1*/
+	} /*line quern_gen.go:2310:1*/
 }
 
 //go:noinline
@@ -2376,7 +2337,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2379:1*/
+	} /*line quern_gen.go:2340:1*/
 }
 
 //go:noinline
@@ -2405,7 +2366,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			/*line gemv.go:107*/ result0 := place(i, n, incY)
 			/*line gemv.go:107*/ put[T](y, result0, alpha, beta, total)
 		}
-	} /*line quern_gen.go:2408:1*/
+	} /*line quern_gen.go:2369:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2436,7 +2397,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				quernRow2Ger[T](r, vs, width, base, columns, i, rows, incX, a, start, x, start2)
 			}
 		}
-	} /*line quern_gen.go:2439:1*/
+	} /*line quern_gen.go:2400:1*/
 }
 
 //go:noinline
@@ -2466,7 +2427,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width, base, columns
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2469:1*/
+	} /*line quern_gen.go:2430:1*/
 }
 
 //go:noinline
@@ -2497,7 +2458,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width, base, columns
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2500:1*/
+	} /*line quern_gen.go:2461:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2552,7 +2513,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX, tiles, part,
 			/*line gemv.go:149*/ result04 := dotOf[T](t42, t45)
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, result04)
 		}
-	} /*line quern_gen.go:2555:1*/
+	} /*line quern_gen.go:2516:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2633,7 +2594,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX, tiles, pa
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2636:1*/
+	} /*line quern_gen.go:2597:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2687,7 +2648,7 @@ func quernRow1RoundRows(r *host.Run, base, size, columns int, from []float32, ro
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2690:1*/
+	} /*line quern_gen.go:2651:1*/
 }
 
 func quernPlainAbsLines[T float32 | float64](r *host.Run) {
@@ -2771,7 +2732,7 @@ func quernRow1AbsLines_float32(r *host.Run, base, size int, to []float32, parts,
 			/*line norm.go:34*/ at += size2
 		}
 		to[i] = v
-	} /*line quern_gen.go:2774:1*/
+	} /*line quern_gen.go:2735:1*/
 }
 
 func quernHostAbsLines_float64(r *host.Run) {
@@ -2850,7 +2811,7 @@ func quernRow1AbsLines_float64(r *host.Run, base, size int, to []float64, parts,
 			/*line norm.go:34*/ at += size2
 		}
 		to[i] = v
-	} /*line quern_gen.go:2853:1*/
+	} /*line quern_gen.go:2814:1*/
 }
 
 func quernPlainSumTiles[T float32 | float64](r *host.Run) {
@@ -2881,69 +2842,69 @@ func quernRow1SumTiles[T float32 | float64](r *host.Run, base int, quads int32, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := int32(base + threadX)
-		/*line product.go:391*/ tile := i / quads
-		/*line product.go:391*/ at := i % quads
+		/*line product.go:382*/ tile := i / quads
+		/*line product.go:382*/ at := i % quads
 		if tile >= int32(tiles) {
 			continue
 		}
 		first := int(tile)*parts*int(quads) + int(at)
 		tilesM := int32(host.Div(size, sideM))
-		/*line product.go:396*/ tilesN := int32(host.Div(size2, sideN))
+		/*line product.go:387*/ tilesN := int32(host.Div(size2, sideN))
 		tile += int32(whole)
 		batch := int(tile / (tilesM * tilesN))
 		t5 := tile % (tilesM * tilesN)
-		/*line product.go:399*/ tileRow, tileColumn := placeOf(t5, tilesM, tilesN)
+		/*line product.go:390*/ tileRow, tileColumn := placeOf(t5, tilesM, tilesN)
 		row := int(tileRow)*sideM + int(at/size3)
-		/*line product.go:400*/ column := int(tileColumn)*sideN + int(at%size3)*4
+		/*line product.go:391*/ column := int(tileColumn)*sideN + int(at%size3)*4
 		if row >= m || column >= n || flags&32 != 0 && column > row || flags&64 != 0 && row >= column+4 {
 			continue
 		}
 		sum := quad[T]{}
-		/*line product.go:406*/ for p := 0; p < parts; p++ {
-			/*line product.go:406*/ r.CheckHalt()
+		/*line product.go:397*/ for p := 0; p < parts; p++ {
+			/*line product.go:397*/ r.CheckHalt()
 			from := (first + p*int(quads)) * 4
-			/*line product.go:409*/ sum[0] += partial[from]
-			/*line product.go:409*/ sum[1] += partial[from+1]
-			/*line product.go:409*/ sum[2] += partial[from+2]
-			/*line product.go:409*/ sum[3] += partial[from+3]
+			/*line product.go:400*/ sum[0] += partial[from]
+			/*line product.go:400*/ sum[1] += partial[from+1]
+			/*line product.go:400*/ sum[2] += partial[from+2]
+			/*line product.go:400*/ sum[3] += partial[from+3]
 		}
-		/*line product.go:412*/ if post == 0 && flags&96 == 0 && flags&16 != 0 && column+4 <= n {
+		/*line product.go:403*/ if post == 0 && flags&96 == 0 && flags&16 != 0 && column+4 <= n {
 			to := (size4+batch*size5+row*size6)*4 + column
-			/*line product.go:415*/ sum[0] *= alpha
+			/*line product.go:406*/ sum[0] *= alpha
 			sum[1] *= alpha
 			sum[2] *= alpha
 			sum[3] *= alpha
-			/*line product.go:417*/ if beta != 0 {
-				/*line product.go:419*/ sum[0] += beta * c[to]
-				/*line product.go:419*/ sum[1] += beta * c[to+1]
-				/*line product.go:419*/ sum[2] += beta * c[to+2]
-				/*line product.go:419*/ sum[3] += beta * c[to+3]
+			/*line product.go:408*/ if beta != 0 {
+				/*line product.go:410*/ sum[0] += beta * c[to]
+				/*line product.go:410*/ sum[1] += beta * c[to+1]
+				/*line product.go:410*/ sum[2] += beta * c[to+2]
+				/*line product.go:410*/ sum[3] += beta * c[to+3]
 			}
-			/*line product.go:423*/ c[to] = sum[0]
-			/*line product.go:423*/ c[to+1] = sum[1]
-			/*line product.go:423*/ c[to+2] = sum[2]
-			/*line product.go:423*/ c[to+3] = sum[3]
-			/*line product.go:425*/ continue
+			/*line product.go:414*/ c[to] = sum[0]
+			/*line product.go:414*/ c[to+1] = sum[1]
+			/*line product.go:414*/ c[to+2] = sum[2]
+			/*line product.go:414*/ c[to+3] = sum[3]
+			/*line product.go:416*/ continue
 		}
 		base2 := offC + batch*stepC + row*ldc + column
 		for j := 0; j < 4; j++ {
 			t17 := column+j < n
 			if t17 {
 				t15 := column + j
-				/*line product.go:429*/ t17 = inTriangle(flags, row, t15)
+				/*line product.go:420*/ t17 = inTriangle(flags, row, t15)
 			}
 			if t17 {
-				/*line product.go:430*/ v := alpha * sum[j]
+				/*line product.go:421*/ v := alpha * sum[j]
 				if beta != 0 {
 					v += beta * c[base2+j]
 				}
 				t20 := column + j
 				t22 := batch*stepR + row*ldr + column + j
-				/*line product.go:434*/ result0 := finish[T](v, row, t20, post, t22, bias, residual)
-				/*line product.go:434*/ c[base2+j] = result0
+				/*line product.go:425*/ result0 := finish[T](v, row, t20, post, t22, bias, residual)
+				/*line product.go:425*/ c[base2+j] = result0
 			}
 		}
-	} /*line quern_gen.go:2946:1*/
+	} /*line quern_gen.go:2907:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -3009,14 +2970,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 		/*line reduce.go:98*/ w8 = warps[7]
 		total += w8
 		quernRow5Sum[T](r, out, total)
-	} /*line quern_gen.go:3012:1*/
+	} /*line quern_gen.go:2973:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T) {
 	sumRow := (*[256]T)(sums)
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:3019:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:2980:1*/
 }
 
 //go:noinline
@@ -3045,7 +3006,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums, x []T, iFirst, at, at2
 		/*line reduce.go:83*/ sum += x[at2+threadX]
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3048:1*/
+	} /*line quern_gen.go:3009:1*/
 }
 
 //go:noinline
@@ -3074,7 +3035,7 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, iFirst2, n int, x 
 			sum += x[iFirst2+threadX]
 		}
 		/*line :85:500*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3077:1*/
+	} /*line quern_gen.go:3038:1*/
 }
 
 //go:noinline
@@ -3085,7 +3046,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, vs []T, warps *[8]T) {
 		/*line reduce.go:94*/ if threadX&31 == 0 {
 			warps[threadX>>5] = v
 		}
-	} /*line quern_gen.go:3088:1*/
+	} /*line quern_gen.go:3049:1*/
 }
 
 //go:noinline
@@ -3106,7 +3067,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, out []T, total T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total
 		}
-	} /*line quern_gen.go:3109:1*/
+	} /*line quern_gen.go:3070:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -3133,7 +3094,7 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:3136:1*/
+	} /*line quern_gen.go:3097:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3170,7 +3131,7 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX, incY int, x []T, fr
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3173:1*/
+	} /*line quern_gen.go:3134:1*/
 }
 
 func quernPlainAsumCPU[T float32 | float64](r *host.Run) {
@@ -3218,7 +3179,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from, to, n, inc int, x, partial []fl
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3221:1*/
+	} /*line quern_gen.go:3182:1*/
 }
 
 func quernHostAsumCPU_float64(r *host.Run) {
@@ -3261,7 +3222,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from, to, n, inc int, x, partial []fl
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3264:1*/
+	} /*line quern_gen.go:3225:1*/
 }
 
 func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
@@ -3287,7 +3248,7 @@ func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T
 			best.take(l)
 		}
 		out[0] = best.Index
-	} /*line quern_gen.go:3290:1*/
+	} /*line quern_gen.go:3251:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3325,7 +3286,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from,
 			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3328:1*/
+	} /*line quern_gen.go:3289:1*/
 }
 
 func quernPlainLargestCPU[T float32 | float64](r *host.Run) {
@@ -3358,7 +3319,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from, to, n, inc int, x []float32,
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3361:1*/
+	} /*line quern_gen.go:3322:1*/
 }
 
 func quernHostLargestCPU_float64(r *host.Run) {
@@ -3386,7 +3347,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from, to, n, inc int, x []float64,
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3389:1*/
+	} /*line quern_gen.go:3350:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3432,7 +3393,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base, size, colum
 		row := host.Div(i, columns)
 		/*line tensor.go:367*/ column := host.Rem(i, columns)
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3435:1*/
+	} /*line quern_gen.go:3396:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3492,7 +3453,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base, size, rows, step, stride i
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3495:1*/
+	} /*line quern_gen.go:3456:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3552,7 +3513,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base, size, rows, step, stride 
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3555:1*/
+	} /*line quern_gen.go:3516:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -3614,7 +3575,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base, size, rows, step, strid
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3617:1*/
+	} /*line quern_gen.go:3578:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -3676,7 +3637,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base, size, rows, step, strid
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3679:1*/
+	} /*line quern_gen.go:3640:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -3764,7 +3725,7 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base, size, m, stepA, lda,
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:3767:1*/
+	} /*line quern_gen.go:3728:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3804,7 +3765,7 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow4Transpose[T](r, firstTos, iFirst2, column, columns, row, rows, to, strideTo, tile)
 		}
-	} /*line quern_gen.go:3807:1*/
+	} /*line quern_gen.go:3768:1*/
 }
 
 //go:noinline
@@ -3837,7 +3798,7 @@ func quernRow1Transpose(r *host.Run, matricess []Axes, matrices *Axes) {
 				}
 			}
 		}
-	} /*line quern_gen.go:3840:1*/
+	} /*line quern_gen.go:3801:1*/
 }
 
 //go:noinline
@@ -3859,7 +3820,7 @@ func quernRow2Transpose(r *host.Run, firstFroms, firstTos []int, matricess []Axe
 				firstToRow[threadX] = firstTo
 			}
 		}
-	} /*line quern_gen.go:3862:1*/
+	} /*line quern_gen.go:3823:1*/
 }
 
 //go:noinline
@@ -3904,7 +3865,7 @@ func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFr
 				}
 			}
 		}
-	} /*line quern_gen.go:3907:1*/
+	} /*line quern_gen.go:3868:1*/
 }
 
 //go:noinline
@@ -3949,7 +3910,7 @@ func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTo
 				}
 			}
 		}
-	} /*line quern_gen.go:3952:1*/
+	} /*line quern_gen.go:3913:1*/
 }
 
 func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3989,7 +3950,7 @@ func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Ax
 		/*line :85:1000*/ for i := base2 + threadX; i < width; i += size {
 			to[start+i] = from[first+i*stride]
 		}
-	} /*line quern_gen.go:3992:1*/
+	} /*line quern_gen.go:3953:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4026,7 +3987,7 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4029:1*/
+	} /*line quern_gen.go:3990:1*/
 }
 
 //go:noinline
@@ -4099,7 +4060,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4102:1*/
+	} /*line quern_gen.go:4063:1*/
 }
 
 //go:noinline
@@ -4177,7 +4138,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4180:1*/
+	} /*line quern_gen.go:4141:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4197,7 +4158,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 			quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m)
 		}
 		quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
-	} /*line quern_gen.go:4200:1*/
+	} /*line quern_gen.go:4161:1*/
 }
 
 //go:noinline
@@ -4238,7 +4199,7 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst, unit, n int, a []T,
 			}
 			/*line :28:500*/ m[i][j] = v
 		}
-	} /*line quern_gen.go:4241:1*/
+	} /*line quern_gen.go:4202:1*/
 }
 
 //go:noinline
@@ -4298,7 +4259,7 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base, lines, n int, alpha T
 				b[at+i4*rowB] = x[i4]
 			}
 		}
-	} /*line quern_gen.go:4301:1*/
+	} /*line quern_gen.go:4262:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4342,7 +4303,7 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base, n, incY, incX int, y 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4345:1*/
+	} /*line quern_gen.go:4306:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4408,7 +4369,7 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base, n, incX int, alpha T,
 			/*line :34:1000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4411:1*/
+	} /*line quern_gen.go:4372:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4465,7 +4426,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base, n, incY, incX i
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4468:1*/
+	} /*line quern_gen.go:4429:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4533,7 +4494,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base, n, incX, incY int, x,
 			/*line vector.go:53*/ x[at] = t15
 			/*line vector.go:53*/ y[to] = t16
 		}
-	} /*line quern_gen.go:4536:1*/
+	} /*line quern_gen.go:4497:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -4591,7 +4552,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base, n, incX, incY int, x, 
 			/*line vector.go:64*/ x[at] = t17
 			/*line vector.go:64*/ y[to] = t18
 		}
-	} /*line quern_gen.go:4594:1*/
+	} /*line quern_gen.go:4555:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -4616,7 +4577,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from, to int, x [
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:4619:1*/
+	} /*line quern_gen.go:4580:1*/
 }
 
 //line vector.go:80

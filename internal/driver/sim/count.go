@@ -3,12 +3,12 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"sync"
 	"time"
 
 	"quern.dev/internal/ptxvm"
+	"quern.dev/internal/wholefile"
 )
 
 // Counts is the content of the file that CountVariable names.
@@ -60,30 +60,11 @@ func (c *counts) write() error {
 	defer c.mu.Unlock()
 	text, err := json.Marshal(Counts{c.counter.Kernels()})
 	if err == nil {
-		err = replace(c.file, text)
+		err = wholefile.Write(c.file, func(w io.Writer) error { _, err := w.Write(text); return err })
 	}
 	c.next = time.Now().Add(countInterval)
 	if err != nil {
 		return fmt.Errorf("%s: %w", CountVariable, err)
 	}
 	return nil
-}
-
-// replace writes a file and renames it.
-func replace(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
