@@ -102,7 +102,7 @@ func generatedModules(t *testing.T, p *frontend.Package) []archive.Module {
 var spilling = regexp.MustCompile(`^(fft registers|blas/internal/kernels (gemm|product|tensor|group.* older)|` +
 	`algo (sortPairs|sortLines|extremeFloatScanTiles|.*UniqueTiles|nonZeroKeepTiles)|bench/parity/kernels (lennardJones|attentionUnchecked wide)|` +
 	`filter/internal/kernels maskedExtreme.* wide|geo/tiff/device/internal/kernels (difference|join).* wide|` +
-	`internal/conformance/(algo (joinScanRuns|.*UniqueTiles|bySizeSortPairTiles)|tensor (groups|product\[float64,float64,float64\] narrow|product.* older)))`)
+	`internal/conformance/(algo (joinScanRuns|withinRunTiles wide|.*UniqueTiles|bySizeSortPairTiles)|tensor (groups|product\[float64,float64,float64\] narrow|product.* older)))`)
 
 // Every module assembles for every architecture from its target on, and no kernel spills
 // registers, except those that spilling matches. Products of tiles run at the same time, except
