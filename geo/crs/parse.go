@@ -6,8 +6,8 @@ import (
 )
 
 // Parse returns the system that a text describes: "EPSG:32633", "urn:ogc:def:crs:EPSG::32633", "OGC:CRS84", WKT 1 (also
-// of Esri), WKT 2 or PROJJSON. Definitions count as they are written; codes in them identify the datum
-// and the area.
+// of Esri), WKT 2, PROJJSON or a PROJ string such as "+proj=utm +zone=33 +datum=WGS84". Definitions count as they are
+// written; codes in them identify the datum and the area.
 func Parse(text string) (*CRS, error) {
 	const op = "parse"
 	text = strings.TrimSpace(strings.TrimRight(text, "\x00"))
@@ -18,10 +18,10 @@ func Parse(text string) (*CRS, error) {
 		return nil, failure(ErrFormat, op, "", "the text has %d bytes; %d are supported", len(text), maxText)
 	case text[0] == '{':
 		return parsePROJJSON(text)
+	case isPROJ(text):
+		return parsePROJ(text)
 	case strings.ContainsAny(text, "[("):
 		return parseWKT(text)
-	case strings.HasPrefix(text, "+"):
-		return nil, failure(ErrUnsupported, op, "", "PROJ strings are not supported; use WKT, PROJJSON or an EPSG code")
 	}
 	upper := strings.ToUpper(text)
 	switch upper {
@@ -44,5 +44,5 @@ func Parse(text string) (*CRS, error) {
 			return EPSG(code)
 		}
 	}
-	return nil, failure(ErrFormat, op, strconv.Quote(text[:min(len(text), 60)]), "the text is not a code of EPSG, WKT or PROJJSON")
+	return nil, failure(ErrFormat, op, strconv.Quote(text[:min(len(text), 60)]), "the text is not a code of EPSG, WKT, PROJJSON or a PROJ string")
 }
