@@ -51,7 +51,7 @@ func (e Ellipsoid) math() projection.Ellipsoid {
 
 func (e Ellipsoid) check() error {
 	switch f := e.InverseFlattening; {
-	case !(e.SemiMajorAxis > 1e5 && e.SemiMajorAxis < 1e9):
+	case !(e.SemiMajorAxis > 1e-3 && e.SemiMajorAxis < 1e9):
 		return fmt.Errorf("the ellipsoid has a semi-major axis of %g m", e.SemiMajorAxis)
 	case f != 0 && !(f > 100 && f < 1e12):
 		return fmt.Errorf("the ellipsoid has an inverse flattening of %g; at least 100 is supported", f)

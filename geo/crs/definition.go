@@ -26,6 +26,7 @@ type definition struct {
 	vertical   vertical
 	toWGS84    []float64
 	webSphere  bool // an extension says that Mercator is that of web maps
+	anySize    bool // the ellipsoid may be smaller than a celestial body
 }
 
 type parameter struct {
@@ -84,6 +85,9 @@ func (d *definition) build(op string) (*CRS, error) {
 	}
 	if err := c.check(op); err != nil {
 		return nil, err
+	}
+	if a := c.datum.ellipsoid.SemiMajorAxis; a < 1e5 && !d.anySize {
+		return nil, failure(ErrParameter, op, c.name, "the ellipsoid has a semi-major axis of %g m", a)
 	}
 	e := c.datum.ellipsoid.math()
 	c.projection.E = e

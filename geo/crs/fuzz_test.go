@@ -73,6 +73,22 @@ func FuzzWKT(f *testing.F) {
 	})
 }
 
+func FuzzPROJ(f *testing.F) {
+	for _, text := range []string{"+proj=utm +zone=33 +datum=WGS84 +units=m +no_defs +type=crs", "+proj=lcc +lat_1=49 +lat_2=44 +lat_0=46.5 +lon_0=3 +x_0=700000 +y_0=6600000 +ellps=GRS80 +towgs84=0,0,0,0,0,0,0",
+		"+proj=omerc +lat_0=4 +lonc=102.25 +alpha=323.0257964666666 +k=0.99984 +x_0=804671 +gamma=323.1301023611111 +ellps=GRS80", "+proj=stere +lat_0=-90 +lat_ts=-71 +a=6378273 +b=6356889.449",
+		"+init=epsg:27700 +towgs84=1,2,3", "+proj=geocent +datum=WGS84 +units=km", "+proj=tmerc +axis=wsu +pm=2d20'14.025\"E +to_meter=1/3.28 +vunits=us-ft +ellps=intl +R_A"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := parsePROJ(text)
+		if err != nil {
+			typed(t, text, err)
+			return
+		}
+		use(t, c)
+	})
+}
+
 func FuzzPROJJSON(f *testing.F) {
 	addTexts(f, "projjson")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -130,7 +146,24 @@ func TestBadTextsAreErrorsThatNameTheThing(t *testing.T) {
 		{"EPSG:x", "is not a code", ErrFormat},
 		{"EPSG:5773", "vertical system", ErrUnsupported},
 		{"EPSG:5514", "Krovak", ErrUnsupported},
-		{"+proj=utm +zone=33", "PROJ strings", ErrUnsupported},
+		{"+proj=utm +zone=61 +datum=WGS84", "zone is 61", ErrParameter},
+		{"+proj=utm +R=6371000 +zone=33", "not of a sphere", ErrParameter},
+		{"+zone=33", "no +proj", ErrFormat},
+		{"+proj=robin", "+proj=robin: the projection is not supported", ErrUnsupported},
+		{"+proj=pipeline +step +proj=merc", "pipeline is an operation", ErrUnsupported},
+		{"+proj=tmerc +lat_0=12x", "+lat_0=12x", ErrParameter},
+		{"+proj=tmerc +x_0=nan", "+x_0=nan", ErrParameter},
+		{"+proj=tmerc +units=cubit", "cubit", ErrParameter},
+		{"+proj=tmerc +to_meter=1/0", "+to_meter=1/0", ErrParameter},
+		{"+proj=tmerc +ellps=egg", "egg", ErrParameter},
+		{"+proj=tmerc +datum=here", "here", ErrParameter},
+		{"+proj=tmerc +towgs84=1,2", "2 numbers", ErrParameter},
+		{"+proj=tmerc +over", "+over", ErrUnsupported},
+		{"+proj=longlat +datum=NAD27 +nadgrids=conus", "SourceGrid", ErrUnsupported},
+		{"+proj=longlat +geoidgrids=egm96_15.gtx", "Geoids", ErrUnsupported},
+		{"+proj=lcc +lat_1=30 +lat_2=-30", "no cone", ErrParameter},
+		{"+init=esri:102", "+init=esri:102", ErrUnsupported},
+		{"+init=epsg:99999", "EPSG:99999", ErrUnknown},
 		{"urn:ogc:def:crs:EPSG::1", "EPSG:1", ErrUnknown},
 		{"hello", "hello", ErrFormat},
 		{utm33[:100], "quotation mark is missing", ErrFormat},

@@ -107,7 +107,7 @@ var methods = map[int]method{
 	9810: {required: []role{lat0, lon0, scale}, kind: projection.PolarStereographic, adjust: polarA},
 	9829: {required: []role{parallel1, lon0}, kind: projection.PolarStereographic, adjust: polarB},
 	9830: {required: []role{parallel1, lon0}, kind: projection.PolarStereographic, adjust: polarB},
-	9809: {required: []role{lat0, lon0, scale}, kind: projection.DoubleStereographic, adjust: notPolar},
+	9809: {required: []role{lat0, lon0, scale}, kind: projection.DoubleStereographic},
 	9820: {required: []role{lat0, lon0}, kind: projection.AzimuthalEqualArea},
 	1027: {required: []role{lat0, lon0}, kind: projection.AzimuthalEqualArea, authalic: true},
 	9834: {required: []role{parallel1, lon0}, kind: projection.CylindricalEqualArea, authalic: true},
@@ -188,21 +188,14 @@ func polarB(p *projection.Parameters, v *values) error {
 	return nil
 }
 
-func notPolar(p *projection.Parameters, v *values) error {
-	if math.Abs(p.Lat0) > math.Pi/2-1e-9 {
-		return fmt.Errorf("the center is a pole; use polar stereographic")
-	}
-	return nil
-}
-
 func polarOrOblique(p *projection.Parameters, v *values) error {
 	p.Lat1 = p.Lat0 // of no effect unless the center is a pole
 	return nil
 }
 
 func oblique(p *projection.Parameters, v *values) error {
-	if p.Lat0 == 0 || math.Abs(p.Lat0) > math.Pi/2-1e-9 {
-		return fmt.Errorf("the latitude of the center, %g, is the equator or a pole", p.Lat0/degree)
+	if math.Abs(p.Lat0) > math.Pi/2-1e-9 {
+		return fmt.Errorf("the center is a pole")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type projText struct {
 
 // projKeys are the keys that are read, or have no effect. Others would change coordinates in a way that is not here.
 var projKeys = strings.Fields(`proj init type no_defs wktext title datum ellps a b rf f es e R towgs84 nadgrids pm units to_meter vunits vto_meter axis
-	lat_0 lon_0 lat_1 lat_2 lat_ts lonc alpha gamma k k_0 x_0 y_0 zone south no_uoff no_off uoff approx algo no_rot`)
+	lat_0 lon_0 lat_1 lat_2 lat_ts lonc alpha gamma k k_0 x_0 y_0 zone south no_uoff no_off uoff approx algo no_rot R_A R_V R_a R_g R_h R_lat_a R_lat_g`)
 
 // projEllipsoids are the ellipsoids of PROJ: the semi-major axis, and the inverse flattening or, as a negative number, the
 // semi-minor axis.
@@ -320,7 +320,7 @@ func (t *projText) system(op string) (*CRS, error) {
 			return nil, unsupported("the parameter +" + key + " is not supported" + hint)
 		}
 	}
-	d := &definition{name: "unknown", method: name}
+	d := &definition{name: t.name(), anySize: true}
 	if err := t.datum(d); err != nil {
 		return nil, err
 	}
@@ -343,6 +343,9 @@ func (t *projText) system(op string) (*CRS, error) {
 			return nil, unsupported("the projection is not supported")
 		}
 		d.kind = Projected
+		if name == "utm" && own.InverseFlattening == 0 {
+			return nil, fmt.Errorf("UTM is of an ellipsoid, not of a sphere")
+		}
 		if err := t.common(&v); err != nil {
 			return nil, err
 		}
@@ -358,7 +361,6 @@ func (t *projText) system(op string) (*CRS, error) {
 	if err := t.axes(d); err != nil {
 		return nil, err
 	}
-	d.method, d.methodCode = "", 0
 	kind := d.kind
 	if kind == Projected {
 		d.kind = Geographic // build makes the system, and project its projection
@@ -374,7 +376,6 @@ func (t *projText) system(op string) (*CRS, error) {
 	if datumCode != 0 {
 		c.datum.code = datumCode // with another prime meridian too
 	}
-	c.name = t.name()
 	if kind != Projected {
 		return c, nil
 	}
@@ -395,7 +396,7 @@ func (t *projText) system(op string) (*CRS, error) {
 // initial is a system of a table: +init=epsg:4326.
 func (t *projText) initial(op string) (*CRS, error) {
 	for _, key := range t.keys {
-		if key != "init" && key != "type" && key != "no_defs" && key != "wktext" {
+		if !slices.Contains([]string{"init", "type", "no_defs", "wktext", "towgs84"}, key) {
 			return nil, unsupported("+init with +" + key + " is not supported")
 		}
 	}
@@ -411,7 +412,30 @@ func (t *projText) initial(op string) (*CRS, error) {
 	if strings.HasPrefix(c.axes, "NE") { // longitude first, also with AuthorityOrder
 		c.axes = "EN" + c.axes[2:]
 	}
-	return c, nil
+	c.toWGS84, err = t.shift()
+	return c, err
+}
+
+// shift reads the shift to WGS 84, which may be missing.
+func (t *projText) shift() ([]float64, error) {
+	text, ok := t.values["towgs84"]
+	if !ok {
+		return nil, nil
+	}
+	p := make([]float64, 7)
+	fields := strings.Split(text, ",")
+	if len(fields) != 3 && len(fields) != 7 {
+		return nil, fmt.Errorf("+towgs84 has %d numbers, not 3 or 7", len(fields))
+	}
+	for i, field := range fields {
+		f, err := strconv.ParseFloat(field, 64)
+		if err != nil || !(math.Abs(f) < 1e7) {
+			return nil, fmt.Errorf("+towgs84=%s: %q is not a number of meters, seconds of arc or millionths", text, field)
+		}
+		p[i] = f
+	}
+	p[6] *= 1e-6
+	return p, nil
 }
 
 // common sets the parameters of most projections.
@@ -469,28 +493,11 @@ func (t *projText) datum(d *definition) error {
 	if text, ok := t.values["nadgrids"]; ok && text != "@null" {
 		return unsupported("+nadgrids=" + text + " is not supported; use SourceGrid or TargetGrid")
 	}
-	text, ok := t.values["towgs84"]
-	if !ok {
-		return nil
+	var err error
+	if d.toWGS84, err = t.shift(); d.toWGS84 != nil && d.datumCode == 0 {
+		d.datum += " with +towgs84=" + t.values["towgs84"]
 	}
-	var p [7]float64
-	fields := strings.Split(text, ",")
-	if len(fields) != 3 && len(fields) != 7 {
-		return fmt.Errorf("+towgs84 has %d numbers, not 3 or 7", len(fields))
-	}
-	for i, field := range fields {
-		f, err := strconv.ParseFloat(field, 64)
-		if err != nil {
-			return fmt.Errorf("+towgs84=%s: %q is not a number", text, field)
-		}
-		p[i] = f
-	}
-	p[6] *= 1e-6
-	d.toWGS84 = p[:]
-	if d.datumCode == 0 {
-		d.datum += " with +towgs84=" + text
-	}
-	return nil
+	return err
 }
 
 // ellipsoid returns the ellipsoid, and what the text says of it; nothing if it has none.
@@ -563,7 +570,45 @@ func (t *projText) ellipsoid() (Ellipsoid, string, error) {
 	} else if !given && shaped {
 		return Ellipsoid{}, "", fmt.Errorf("the ellipsoid has no semi-major axis; use +a")
 	}
-	return Ellipsoid{a, inverse}, strings.TrimSpace(name), nil
+	return t.sphere(Ellipsoid{a, inverse}, strings.TrimSpace(name))
+}
+
+// sphere replaces an ellipsoid by a sphere that has something in common with it, if a text says so.
+func (t *projText) sphere(e Ellipsoid, name string) (Ellipsoid, string, error) {
+	m := e.math()
+	b := e.SemiMajorAxis * math.Sqrt(1-m.E2)
+	at := func(key string) (float64, error) {
+		lat, err := parseAngle(t.values[key])
+		if err != nil {
+			return 0, fmt.Errorf("+%s=%s: %w", key, t.values[key], err)
+		}
+		if math.Abs(lat) > 90 {
+			return 0, fmt.Errorf("+%s is the latitude %g", key, lat)
+		}
+		s := math.Sin(lat * degree)
+		return 1 - m.E2*s*s, nil
+	}
+	for key, radius := range map[string]func() (float64, error){
+		"R_A": func() (float64, error) { return m.Authalic().A, nil },
+		"R_V": func() (float64, error) { return math.Cbrt(m.A * m.A * b), nil },
+		"R_a": func() (float64, error) { return (m.A + b) / 2, nil },
+		"R_g": func() (float64, error) { return math.Sqrt(m.A * b), nil },
+		"R_h": func() (float64, error) { return 2 * m.A * b / (m.A + b), nil },
+		"R_lat_a": func() (float64, error) {
+			w, err := at("R_lat_a")
+			return m.A * (1 - m.E2 + w) / (2 * w * math.Sqrt(w)), err
+		},
+		"R_lat_g": func() (float64, error) {
+			w, err := at("R_lat_g")
+			return m.A * math.Sqrt(1-m.E2) / w, err
+		},
+	} {
+		if t.has(key) {
+			r, err := radius()
+			return Ellipsoid{r, 0}, name + " " + key + "=" + t.values[key], err
+		}
+	}
+	return e, name, nil
 }
 
 // axes reads units and directions.

@@ -22,9 +22,6 @@ type Helmert struct {
 	RotationRate    [3]float64
 	ScaleRate       float64
 	Epoch           float64 // the year for which the first seven parameters hold; 0 without rates
-	// Exact takes the rotations as angles about the axes, not as the elements of a matrix for small angles, which EPSG's methods
-	// have.
-	Exact bool
 }
 
 // parameters returns the numbers as package epsg has them.

@@ -4,11 +4,12 @@
     judge.py projections        golden values of projections, which testdata/projections.json keeps
     judge.py transforms         golden values of transforms between EPSG codes
     judge.py transform          reads lines of JSON {"from", "to", "points"}, writes lines of points
-    judge.py texts CODE...      WKT1, WKT2 and PROJJSON of codes
+    judge.py texts CODE...      WKT1, WKT2, PROJJSON and PROJ strings of codes
 """
 import json
 import random
 import sys
+import warnings
 
 import pyproj
 
@@ -98,6 +99,12 @@ def texts(codes):
                 row[version] = c.to_wkt(version)
             except Exception:
                 row[version] = ""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a PROJ string cannot say
+            try:
+                row["PROJ"] = c.to_proj4() or ""
+            except Exception:
+                row["PROJ"] = ""
         print(json.dumps(row))
 
 

@@ -13,6 +13,9 @@ func half(s, c float64) float64 {
 // K: cone constant, radius factor, radius of the origin, rotation.
 func (p *Projection) conic(dlon, s, c float64) (x, y float64) {
 	n := p.K[0]
+	if c < 1e-16 {
+		c = 0 // the pole is a point, also of a cone that is nearly a cylinder
+	}
 	rho := float64(p.K[1] * exp(n*log(half(s, c))))
 	st, ct := sincos(fma(n, dlon, -p.K[3]))
 	return float64(rho * st), fma(-rho, ct, p.K[2])

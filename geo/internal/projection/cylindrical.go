@@ -4,14 +4,14 @@ import "math"
 
 // K: scale (radius of the parallel of true scale).
 func (p *Projection) mercator(dlon, s, c float64) (x, y float64) {
-	if c < 1e-10 {
+	if c < 1e-16 {
 		return outside() // a pole
 	}
 	return float64(p.K[0] * dlon), float64(p.K[0] * asinh(s/c))
 }
 
 func (p *Projection) mercatorInverse(x, y float64) (dlon, aux float64) {
-	return x / p.K[0], atan2(sinh(y/p.K[0]), 1)
+	return x / p.K[0], atan2(sinh(min(max(y/p.K[0], -600), 600)), 1)
 }
 
 // curl returns the sum of a series at a complex argument, given the sine and cosine of twice the real part, and the
@@ -30,7 +30,7 @@ func (c *Series) curl(sin, cos, sinh, cosh float64) (re, im float64) {
 }
 
 // farthest is the conformal easting, in radians, where the series of transverse Mercator end to be accurate: 150
-// degrees.
+// degrees. On a sphere there are none.
 const farthest = 2.6233951627785
 
 // transverse is Krüger's series of sixth order. K: the rectifying radius times scale, and the northing of the
@@ -44,7 +44,7 @@ func (p *Projection) transverse(dlon, s, c float64) (x, y float64) {
 	cosh := fma(2*t, t, 1)
 	re, im := p.Plane.To.curl(2*s*n/r2, (n-s)*(n+s)/r2, 2*float64(t*math.Sqrt(fma(t, t, 1))), cosh)
 	eta := asinh(t)
-	if !(math.Abs(eta) < farthest) {
+	if !(math.Abs(eta) < farthest || p.E.E2 == 0) {
 		return outside()
 	}
 	return float64(p.K[0] * (eta + im)), float64(p.K[0]*(atan2(s, n)+re)) - p.K[1]
@@ -52,7 +52,7 @@ func (p *Projection) transverse(dlon, s, c float64) (x, y float64) {
 
 func (p *Projection) transverseInverse(x, y float64) (dlon, aux float64) {
 	eta, xi := x/p.K[0], (y+p.K[1])/p.K[0]
-	if math.Abs(eta) > farthest || math.Abs(xi) > 2*math.Pi {
+	if math.Abs(eta) > farthest && p.E.E2 != 0 || math.Abs(xi) > 2*math.Pi {
 		return outside()
 	}
 	sin, cos := sincos(2 * xi)
@@ -118,5 +118,5 @@ func (p *Projection) equalEarthInverse(x, y float64) (dlon, aux float64) {
 	}
 	s, c := sincos(t)
 	_, slope := earth(t)
-	return x * slope * (math.Sqrt(3) / 2) / (p.K[0] * c), asin(float64(s * (2 / math.Sqrt(3))))
+	return x * slope * (math.Sqrt(3) / 2) / (p.K[0] * c), asin(clip(float64(s * (2 / math.Sqrt(3)))))
 }

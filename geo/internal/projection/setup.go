@@ -49,6 +49,9 @@ var setup = map[Method]func(p *Projection, a Parameters){
 		// The series between the conformal and the rectifying latitude, which hold for complex arguments too.
 		p.Plane.To = fit(func(y float64) float64 { return meridian.of(invert(p.E.conformal, y)) })
 		p.Plane.From = fit(func(y float64) float64 { return p.E.conformal(invert(meridian.of, y)) })
+		if p.E.E2 == 0 {
+			p.Plane = Latitudes{} // exactly, because points may be far away
+		}
 		p.K[0] = float64(p.E.A * radius * a.Scale)
 		p.K[1] = float64(p.K[0] * meridian.of(a.Lat0))
 	},
@@ -91,6 +94,10 @@ var setup = map[Method]func(p *Projection, a Parameters){
 		lat := asin(s / n)
 		sg, cg := sincos(lat)
 		p.K = [12]float64{float64(2 * radius * a.Scale), sg, cg, n, asinh(sg/cg) - float64(n*p.E.isometric(a.Lat0))}
+		if math.Abs(a.Lat0) > halfPi-1e-10 {
+			ecc := math.Sqrt(p.E.E2)
+			p.K[1], p.K[2], p.K[4] = math.Copysign(1, a.Lat0), 0, math.Copysign(float64(ecc*atanh(ecc)), a.Lat0)
+		}
 	},
 	AzimuthalEqualArea: func(p *Projection, a Parameters) {
 		p.Latitude = p.E.authalics()

@@ -37,6 +37,9 @@ func (g Grid) interpolate(subgrids []Subgrid, nodes []float32, lon, lat float64)
 		x, y = x-float64(c), y-float64(r)
 		south, north := s.Offset+(r*s.Columns+c)*s.Components, s.Offset+((r+1)*s.Columns+c)*s.Components
 		dlon = float64(s.Scale * mix(nodes[south], nodes[south+s.Components], nodes[north], nodes[north+s.Components], x, y))
+		if dlon != dlon {
+			dlon = float64(s.Scale * known(nodes[south], nodes[south+s.Components], nodes[north], nodes[north+s.Components], x, y))
+		}
 		if s.Components == 2 {
 			dlat = float64(s.Scale * mix(nodes[south+1], nodes[south+3], nodes[north+1], nodes[north+3], x, y))
 		}
@@ -50,6 +53,25 @@ func mix(sw, se, nw, ne float32, x, y float64) float64 {
 	s := fma(x, float64(se)-float64(sw), float64(sw))
 	n := fma(x, float64(ne)-float64(nw), float64(nw))
 	return fma(y, n-s, s)
+}
+
+// known is mix without the corners that have no data.
+func known(sw, se, nw, ne float32, x, y float64) float64 {
+	w1, w2, w3, w4 := float64((1-x)*(1-y)), float64(x*(1-y)), float64((1-x)*y), float64(x*y)
+	sum, weight := 0.0, 0.0
+	if sw == sw {
+		sum, weight = float64(w1*float64(sw)), w1
+	}
+	if se == se {
+		sum, weight = fma(w2, float64(se), sum), weight+w2
+	}
+	if nw == nw {
+		sum, weight = fma(w3, float64(nw), sum), weight+w3
+	}
+	if ne == ne {
+		sum, weight = fma(w4, float64(ne), sum), weight+w4
+	}
+	return sum / weight
 }
 
 // shift applies a horizontal grid. The inverse is found by iteration.
