@@ -97,7 +97,7 @@ func (d *definition) build(op string) (*CRS, error) {
 	case Projected:
 		var err error
 		if c.projection, err = d.project(op, c.name, e); err != nil {
-			return nil, err
+			return nil, of(err, c)
 		}
 	}
 	for _, p := range d.toWGS84 {

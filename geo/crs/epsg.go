@@ -25,7 +25,7 @@ func EPSG(code int) (*CRS, error) {
 		return projected(op, name, t, r)
 	}
 	if r, ok := t.Row("compound", code); ok {
-		c, err := EPSG(r.Int(0))
+		c, err := DescribeEPSG(r.Int(0))
 		if err != nil {
 			return nil, err
 		}
@@ -37,6 +37,9 @@ func EPSG(code int) (*CRS, error) {
 		c.vertical = vertical{v.Int(0), v.Text(3)}
 		c.heightUnit = unit(t, v.Int(2))
 		c.axes = c.axes[:2] + v.Text(1)
+		if c.foreign != nil {
+			return nil, of(c.foreign, c)
+		}
 		return c, c.check(op)
 	}
 	if r, ok := t.Row("vertical", code); ok {
@@ -123,7 +126,7 @@ func projected(op, name string, t *epsg.Table, r epsg.Row) (*CRS, error) {
 	}
 	var err error
 	c.projection, err = project(op, name, r.Int(1), c.datum.ellipsoid.math(), v)
-	return c, err
+	return c, of(err, c)
 }
 
 // overlap returns the share of an area that is in any of the extents; extents of an object may overlap, and the

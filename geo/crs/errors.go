@@ -21,6 +21,8 @@ type Error struct {
 	Object string // what the reason is about: a code, a name, a parameter
 	Reason string
 	Kind   error
+
+	system *CRS // all but the projection, which is not supported
 }
 
 // Error returns the operation, what it failed on, and the reason.
@@ -35,6 +37,14 @@ func (e *Error) Error() string {
 // Unwrap returns the kind of the error.
 func (e *Error) Unwrap() error { return e.Kind }
 
+// of keeps the system for Describe, if the error is about its projection.
+func of(err error, c *CRS) error {
+	if e, ok := err.(*Error); ok && e.Kind == ErrUnsupported {
+		e.system = c
+	}
+	return err
+}
+
 func failure(kind error, op, object, format string, args ...any) error {
-	return &Error{op, object, fmt.Sprintf(format, args...), kind}
+	return &Error{Op: op, Object: object, Reason: fmt.Sprintf(format, args...), Kind: kind}
 }

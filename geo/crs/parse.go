@@ -9,6 +9,14 @@ import (
 // of Esri), WKT 2, PROJJSON or a PROJ string such as "+proj=utm +zone=33 +datum=WGS84". Definitions count as they are
 // written; codes in them identify the datum and the area.
 func Parse(text string) (*CRS, error) {
+	c, err := parse(text)
+	if err == nil && c.code == 0 {
+		c.text = text
+	}
+	return c, err
+}
+
+func parse(text string) (*CRS, error) {
 	const op = "parse"
 	text = strings.TrimSpace(strings.TrimRight(text, "\x00"))
 	switch {

@@ -93,6 +93,11 @@ func NewTransform(from, to *CRS, opts ...Option) (*Transform, error) {
 	if from == nil || to == nil {
 		return nil, failure(ErrParameter, op, "", "a system is nil")
 	}
+	for _, c := range []*CRS{from, to} {
+		if c.foreign != nil {
+			return nil, c.foreign
+		}
+	}
 	var o options
 	for _, f := range opts {
 		f(&o)

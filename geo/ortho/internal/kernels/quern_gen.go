@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/ortho/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "9d2b96ef366a63fb61ffc4cab8ba0eeefee332a3101c361d74c7cae6ac0ec0da",
+	Sum:     "7fd7d89ce6fb3d2db7eeda01e119996c1a0a016f5c1df525501f1dc32a6890b2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

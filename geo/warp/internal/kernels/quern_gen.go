@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "17ecc85802ca8c1d5be1e72468d32d4cd03c2651897d4a27558e8b6d5e66d0ab",
+	Sum:     "fb205763feba92e0c39c6ab0821813ce0ed959d82a4a4872a31b1e9ffb66d05b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/crs/device/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "4f077c0fa3c4f0cb2356beef7ba66bc1ab7311177c170021046bd18444a33450",
+	Sum:     "d88a0a7d14b9717f02854baa82c717bf969af5e511315ed9c699e5d491256ffd",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
