@@ -156,7 +156,7 @@ type placement struct {
 
 // addPlacement adds the options. from says whose coordinate system counts without -t_srs.
 func (p *placement) addPlacement(flags *pflag.FlagSet, from string) {
-	flags.StringVar(&p.target, "t_srs", "", "coordinate system of the result: EPSG:code, WKT or PROJJSON; that of the "+from+" if empty")
+	flags.StringVar(&p.target, "t_srs", "", "coordinate system of the result: EPSG:code, WKT, PROJJSON or PROJ string; that of the "+from+" if empty")
 	flags.Float64SliceVar(&p.extent, "te", nil, "extent of the result: xmin ymin xmax ymax")
 	flags.Float64SliceVar(&p.resolution, "tr", nil, "size of a pixel of the result: x y")
 	flags.BoolVar(&p.align, "tap", false, "make the extent a multiple of the pixel size")

@@ -19,6 +19,7 @@ import (
 type joining struct {
 	computation
 	placement
+	throughPROJ
 	source, order, blend, balance    string
 	srcNoData, dstNoData, list, work string
 	seams                            bool
@@ -68,6 +69,13 @@ of quern geo translate.`,
 			}
 			return j.run(cmd, sources, result, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error {
 				o.Progress = progress
+				var err error
+				if o.Converter, err = j.converter(cmd, images, j.ballpark, o.SourceCRS, o.Target); err != nil {
+					return err
+				}
+				if o.Converter != nil {
+					o.Shift = nil
+				}
 				all := make([]mosaic.Source, len(images))
 				for i, im := range images {
 					all[i].Image = im
@@ -77,8 +85,9 @@ of quern geo translate.`,
 		},
 	}
 	flags := cmd.Flags()
-	j.addTo(flags)
+	j.computation.addTo(flags)
 	j.addPlacement(flags, "first source")
+	j.throughPROJ.addTo(flags)
 	flags.StringVar(&j.source, "s_srs", "", "coordinate system of the sources, instead of their own")
 	flags.StringVar(&j.srcNoData, "srcnodata", "", "value of source pixels without data, or one per band")
 	flags.StringVar(&j.dstNoData, "dstnodata", "", "value of result pixels without data; if empty, that of the sources, or alpha")
@@ -139,5 +148,5 @@ func (j *joining) parse() (o mosaic.Options, err error) {
 	if len(values) == 1 {
 		o.NoData = &values[0]
 	}
-	return o, parseSystems(system{"-t_srs", j.target, &o.Target}, system{"-s_srs", j.source, &o.SourceCRS})
+	return o, j.parseSystemsOrPROJ(system{"-t_srs", j.target, &o.Target}, system{"-s_srs", j.source, &o.SourceCRS})
 }

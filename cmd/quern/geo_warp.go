@@ -20,12 +20,14 @@ import (
 type warping struct {
 	computation
 	placement
+	throughPROJ
 	source, srcNoData, dstNoData string
 	cutline, cutlineSystem       string
 	size                         []int
 	warper                       []string
 	errorThreshold               float64
 	alpha, multi                 bool
+	system                       *crs.CRS // of the cutline
 }
 
 // compiledGeo returns the commands below geo that run kernels.
@@ -52,6 +54,10 @@ another extent or resolution. Later sources lie over earlier ones. It runs on th
 GPU, or on all cores without one, with the same result bit for bit. Options have
 the names and the meaning of gdalwarp; the transform is always exact.
 
+Coordinate systems that Quern does not compute itself go through an installed PROJ
+(libproj; QUERN_PROJ names another file), on the host. It says so, and -proj asks
+for it.
+
 Resampling methods (-r): near (the default), bilinear, cubic, cubicspline, lanczos,
 average, mode, min, max, med, q1, q3.
 
@@ -69,13 +75,21 @@ those of quern geo translate.`,
 			sources, result := args[:len(args)-1], args[len(args)-1]
 			return w.run(cmd, sources, result, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error {
 				o.Progress = progress
+				var err error
+				if o.Converter, err = w.converter(cmd, images, w.ballpark, o.SourceCRS, o.Target, w.system); err != nil {
+					return err
+				}
+				if o.Converter != nil {
+					o.Shift = nil
+				}
 				return warp.File(cmd.Context(), dev, result, images, o)
 			})
 		},
 	}
 	flags := cmd.Flags()
-	w.addTo(flags)
+	w.computation.addTo(flags)
 	w.addPlacement(flags, "first source")
+	w.throughPROJ.addTo(flags)
 	flags.Lookup("resampling").Usage = "resampling method"
 	flags.StringVar(&w.source, "s_srs", "", "coordinate system of the sources, instead of their own")
 	flags.IntSliceVar(&w.size, "ts", nil, "size of the result in pixels: width height; one of them may be 0")
@@ -139,8 +153,7 @@ func (w *warping) parseWarper(o *warp.Options) error {
 }
 
 func (w *warping) parseSystems(o *warp.Options) error {
-	var cutline *crs.CRS
-	if err := parseSystems(system{"-t_srs", w.target, &o.Target}, system{"-s_srs", w.source, &o.SourceCRS}, system{"-cutline_srs", w.cutlineSystem, &cutline}); err != nil {
+	if err := w.parseSystemsOrPROJ(system{"-t_srs", w.target, &o.Target}, system{"-s_srs", w.source, &o.SourceCRS}, system{"-cutline_srs", w.cutlineSystem, &w.system}); err != nil {
 		return err
 	}
 	if w.cutline == "" {
@@ -150,7 +163,7 @@ func (w *warping) parseSystems(o *warp.Options) error {
 	if err != nil {
 		return fmt.Errorf("-cutline: %w", err)
 	}
-	if o.Cutline, err = warp.ParseCutline(text, cutline); err != nil {
+	if o.Cutline, err = warp.ParseCutline(text, w.system); err != nil {
 		return fmt.Errorf("-cutline %s: %w", w.cutline, err)
 	}
 	return nil

@@ -1,5 +1,5 @@
 // Package crs has coordinate reference systems and the transforms between them: EPSG codes, WKT 1 and 2,
-// PROJJSON and GeoKeys, map projections, and shifts between datums.
+// PROJJSON, PROJ strings and GeoKeys, map projections, and shifts between datums.
 //
 //	from, err := crs.EPSG(32633)
 //	to, err := crs.Parse("EPSG:3857")
@@ -18,7 +18,7 @@
 //
 // # Systems
 //
-// [EPSG] knows the geographic, geocentric, projected and compound systems of the EPSG dataset, of the version that
+// [Parse] reads codes, WKT, PROJJSON and PROJ strings. [EPSG] knows the geographic, geocentric, projected and compound systems of the EPSG dataset, of the version that
 // internal/epsg/generate.py has read. [Parse] takes definitions as they are written; a code in them identifies the datum
 // and the area. Systems whose projection is not here match [ErrUnsupported], with its name.
 //
@@ -64,6 +64,6 @@
 //
 // # Not here
 //
-// PROJ strings, other projections (such as Krovak and Cassini-Soldner), choice among grids, deformation models,
+// Package proj computes the following through an installed PROJ: other projections (such as Krovak and Cassini-Soldner), choice among grids, deformation models,
 // engineering systems, vertical transforms other than by a grid.
 package crs

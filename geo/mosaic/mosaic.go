@@ -89,7 +89,7 @@ func (m *mosaic) prepare() error {
 		return failf(ErrArgument, "options: tiles of %d pixels; a multiple of the file's blocks of %d x %d is required", o.TileSize, m.block[0], m.block[1])
 	}
 	m.tile = o.TileSize
-	wo := warp.Options{Target: o.Target, SourceCRS: o.SourceCRS, Shift: o.Shift, Extent: o.Extent, Resolution: o.Resolution, AlignPixels: o.AlignPixels,
+	wo := warp.Options{Target: o.Target, SourceCRS: o.SourceCRS, Shift: o.Shift, Converter: o.Converter, Extent: o.Extent, Resolution: o.Resolution, AlignPixels: o.AlignPixels,
 		Resampling: o.Resampling, SourceNoData: o.SourceNoData, Alpha: true, Memory: o.Memory / 2, TileWidth: 512, TileHeight: 512}
 	if m.dev.Backend() == gpu.CUDA {
 		wo.TileWidth, wo.TileHeight = 1024, 1024
@@ -294,7 +294,7 @@ func (m *mosaic) plan(ctx context.Context) error {
 		}
 	}
 	g.Width, g.Height = (g.Width-1)/f+1, (g.Height-1)/f+1
-	w, err := warp.New(m.dev, images, warp.Options{Grid: &g, SourceCRS: m.opt.SourceCRS, Shift: m.opt.Shift, Resampling: warp.Average,
+	w, err := warp.New(m.dev, images, warp.Options{Grid: &g, SourceCRS: m.opt.SourceCRS, Shift: m.opt.Shift, Converter: m.opt.Converter, Resampling: warp.Average,
 		SourceNoData: m.opt.SourceNoData, Alpha: true, Memory: m.opt.Memory / 4, TileWidth: 256, TileHeight: 256})
 	if err != nil {
 		return err

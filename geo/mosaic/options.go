@@ -97,10 +97,11 @@ type Source struct {
 
 // Options says what the output is. The zero value lays later sources over earlier ones.
 type Options struct {
-	// Target, SourceCRS, Shift, Extent, Resolution, AlignPixels, Resampling and SourceNoData are those of [warp.Options].
+	// Target, SourceCRS, Shift, Converter, Extent, Resolution, AlignPixels, Resampling and SourceNoData are those of [warp.Options].
 	Target       *crs.CRS
 	SourceCRS    *crs.CRS
 	Shift        []crs.Option
+	Converter    func(from, to *crs.CRS) (crs.Converter, error)
 	Extent       *warp.Extent
 	Resolution   [2]float64
 	AlignPixels  bool

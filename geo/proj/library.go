@@ -182,7 +182,7 @@ func (l *Library) reason(c context) string {
 			return s
 		}
 	}
-	return "PROJ gives no reason"
+	return "it gives no reason"
 }
 
 // workers is how many contexts a transform has at most.

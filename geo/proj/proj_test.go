@@ -112,7 +112,8 @@ func TestResultsAreThoseOfCs2cs(t *testing.T) {
 			points = append(points, p)
 			fmt.Fprintf(&in, "%.15g %.15g\n", p[0], p[1])
 		}
-		cmd := exec.Command("cs2cs", "--no-ballpark", "-f", "%.10f", c.from, c.to)
+		args := append([]string{"--no-ballpark", "-f", "%.10f"}, strings.Fields(c.from)...)
+		cmd := exec.Command("cs2cs", append(append(args, "+to"), strings.Fields(c.to)...)...)
 		cmd.Stdin = &in
 		out, err := cmd.Output()
 		if err != nil {

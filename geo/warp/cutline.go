@@ -120,7 +120,7 @@ type cut struct{ rings []points }
 
 // cut converts the rings. Edges are divided, so that they stay straight in the cutline's own system within a tenth of
 // a pixel.
-func (c *Cutline) cut(s *source) (*cut, error) {
+func (c *Cutline) cut(s *source, o *Options) (*cut, error) {
 	system := c.system
 	if system == nil {
 		var err error
@@ -128,12 +128,12 @@ func (c *Cutline) cut(s *source) (*cut, error) {
 			return nil, err
 		}
 	}
-	t, err := crs.NewTransform(system, s.crs)
+	convert, err := o.between(system, s.crs)
 	if err != nil {
 		return nil, err
 	}
 	to := func(p [2]float64) ([2]float64, error) {
-		x, y, err := t.Forward(p[0], p[1])
+		x, y, err := convert(p[0], p[1])
 		if err != nil {
 			return p, failf(ErrArgument, "cutline: the point %v has no place in %s: %w", p, s.name, err)
 		}

@@ -106,6 +106,7 @@ type laneOf[T kernels.Sample] struct {
 	cover  *gpu.Buffer[uint8]
 
 	hostSrc, hostDst   []T
+	host               points // positions that the host computes
 	hostMask, hostWide []uint8
 }
 
@@ -266,6 +267,9 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 
 // locate computes the positions of points in a source.
 func (l *laneOf[T]) locate(ctx context.Context, s *source, c *constants, r tiff.Region, half float64) error {
+	if s.converter != nil {
+		return l.locateOnHost(ctx, s, r, half)
+	}
 	if s.locator != nil {
 		return s.locator.Locate(ctx, l.s, r, half, l.xs.Slice(0, r.Width*r.Height), l.ys.Slice(0, r.Width*r.Height))
 	}

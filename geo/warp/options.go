@@ -89,6 +89,11 @@ type Options struct {
 	// Shift chooses the datum shift; see [crs.NewTransform].
 	Shift []crs.Option
 
+	// Converter makes the transforms between coordinate systems, instead of [crs.NewTransform]: by another library, for systems
+	// and shifts that package crs does not have; see geo/proj. Positions are computed on the host then, exactly and for each
+	// pixel. The function is called once per source, and for a cutline. Shift is not used.
+	Converter func(from, to *crs.CRS) (crs.Converter, error)
+
 	// Grid is where the output's pixels are, instead of Target, Extent, Resolution, AlignPixels, Width and Height.
 	Grid *Grid
 	// Extent of the output, or nil for that of the sources.
@@ -148,6 +153,8 @@ func (o *Options) check() error {
 		return failf(ErrArgument, "options: a grid, and a target, an extent or a size")
 	case g != nil && (g.CRS == nil || g.Width <= 0 || g.Height <= 0 || g.Width > mostPixels || g.Height > mostPixels || g.Affine[1]*g.Affine[5]-g.Affine[2]*g.Affine[4] == 0):
 		return failf(ErrArgument, "options: a grid of %d x %d pixels with the transform %v in %v", g.Width, g.Height, g.Affine, g.CRS)
+	case o.Converter != nil && o.Shift != nil:
+		return failf(ErrArgument, "options: a converter and a datum shift; the converter chooses the shift")
 	case int(o.Resampling) >= len(resamplings):
 		return failf(ErrArgument, "options: resampling %d", o.Resampling)
 	case o.Extent != nil && !(finite(o.Extent.MinX, o.Extent.MinY, o.Extent.MaxX, o.Extent.MaxY) && o.Extent.MinX < o.Extent.MaxX && o.Extent.MinY < o.Extent.MaxY):

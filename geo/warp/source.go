@@ -20,6 +20,7 @@ type source struct {
 
 	locator   Locator // instead of all that follows up to same, or nil
 	transform *crs.Transform
+	converter crs.Converter // instead of transform, or nil
 	grids     projection.Grids
 	place     kernels.Place
 	same      bool // the coordinate systems are equal
@@ -61,7 +62,11 @@ func newSource(im *tiff.Image, o *Options, target *crs.CRS) (*source, error) {
 			return nil, failf(ErrNoCRS, "%s: the file has no coordinate system; set the source's", s.name)
 		}
 		var err error
-		if s.crs, err = crs.FromGeoKeys(im.Geo.Keys); err != nil {
+		read := crs.FromGeoKeys
+		if o.Converter != nil {
+			read = crs.DescribeGeoKeys
+		}
+		if s.crs, err = read(im.Geo.Keys); err != nil {
 			return nil, err
 		}
 	}
@@ -96,6 +101,9 @@ func (s *source) setBands(o *Options) error {
 }
 
 func (s *source) setTransform(o *Options) error {
+	if o.Converter != nil {
+		return s.setConverter(o)
+	}
 	var err error
 	if s.transform, err = crs.NewTransform(s.crs, s.target, o.Shift...); err != nil {
 		return err
@@ -154,13 +162,16 @@ func (s *source) forward(p points) points {
 	for i := range p.x {
 		a := kernels.Affine(s.affine)
 		x, y := a.Apply(p.x[i], p.y[i])
-		if !s.same {
+		if !s.same && s.converter == nil {
 			var err error
 			if x, y, err = s.transform.Forward(x, y); err != nil {
 				x, y = math.NaN(), math.NaN()
 			}
 		}
 		q.add(x, y)
+	}
+	if s.converter != nil {
+		s.convert(q, s.converter.ForwardAll)
 	}
 	return q
 }
@@ -170,7 +181,11 @@ func (s *source) back(x, y float64) (float64, float64) {
 	if math.IsNaN(x) || math.IsNaN(y) {
 		return math.NaN(), math.NaN()
 	}
-	if !s.same {
+	if s.converter != nil {
+		p := points{[]float64{x}, []float64{y}}
+		s.convert(p, s.converter.InverseAll)
+		x, y = p.x[0], p.y[0]
+	} else if !s.same {
 		x, y, _ = s.place.Operation.Apply(s.grids.Subgrids, s.grids.Nodes, x, y, 0)
 	}
 	return s.place.Source.Apply(x, y)
@@ -184,7 +199,7 @@ func (s *source) fit(g *Grid, o *Options) error {
 		Masked: s.im.Mask() != nil || o.Cutline != nil, NoData: s.noData != nil, XScale: 1, YScale: 1}
 	if o.Cutline != nil {
 		var err error
-		if s.cut, err = o.Cutline.cut(s); err != nil {
+		if s.cut, err = o.Cutline.cut(s, o); err != nil {
 			return err
 		}
 	}
@@ -239,7 +254,7 @@ func (s *source) scale(g *Grid) (x, y float64) {
 	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	p := edge(float64(f.w), float64(f.h), 20)
 	for i := range p.x {
-		px, py := s.place.Position(s.grids.Subgrids, s.grids.Nodes, float64(f.x)+p.x[i], float64(f.y)+p.y[i])
+		px, py := s.position(float64(f.x)+p.x[i], float64(f.y)+p.y[i])
 		if math.IsNaN(px) || math.IsNaN(py) {
 			continue
 		}
