@@ -53,7 +53,7 @@ func (e Ellipsoid) check() error {
 	switch f := e.InverseFlattening; {
 	case !(e.SemiMajorAxis > 1e-3 && e.SemiMajorAxis < 1e9):
 		return fmt.Errorf("the ellipsoid has a semi-major axis of %g m", e.SemiMajorAxis)
-	case f != 0 && !(f > 100 && f < 1e12):
+	case f != 0 && !(f > 100 && f < 1e20):
 		return fmt.Errorf("the ellipsoid has an inverse flattening of %g; at least 100 is supported", f)
 	}
 	return nil

@@ -59,6 +59,10 @@ var methodNames = map[string]int{
 	"equidistantcylindrical": 1028, "equirectangular": 1028, "equidistantcylindricalspherical": 1029, "platecarree": 1029,
 	"equalearth": 1078, "sinusoidal": sinusoidal, "mollweide": mollweide,
 	"hotineobliquemercator": 9812, "hotineobliquemercatorvarianta": 9812, "rectifiedskeworthomorphicnaturalorigin": 9812, "hotineobliquemercatorazimuthnaturalorigin": 9812,
+	"krovak": 9819, "krovaknorthorientated": 1041, "krovakmodified": 1042, "krovakmodifiednorthorientated": 1043,
+	"cassinisoldner": 9806, "cassini": 9806, "hyperboliccassinisoldner": 9833, "newzealandmapgrid": 9811,
+	"americanpolyconic": 9818, "polyconic": 9818, "bonne": 9827, "bonnesouthorientated": 9828, "azimuthalequidistant": 1125, "orthographic": 9840,
+	"lambertconicconformalwestorientated": 9826, "lambertconicnearconformal": 9817, "equidistantconic": 1119,
 	"hotineobliquemercatorvariantb": 9815, "obliquemercator": 9815, "hotineobliquemercatorazimuthcenter": 9815, "rectifiedskeworthomorphiccenter": 9815,
 }
 
@@ -235,7 +239,9 @@ func (d *definition) project(op, name string, e projection.Ellipsoid) (projectio
 			which, ok = parameterNames[epsg.Normal(p.name)]
 		}
 		if !ok {
-			if p.value == 0 || strings.HasPrefix(normal, "mercatoraux") {
+			name := epsg.Normal(p.name)
+			krovak := code == 9819 && (name == "xscale" && p.value == -1 || name == "yscale" && p.value == 1 || name == "xyplanerotation" && p.value == 90)
+			if p.value == 0 || strings.HasPrefix(normal, "mercatoraux") || krovak {
 				continue
 			}
 			return none, failure(ErrUnsupported, op, name, "the parameter %q of the projection %q is not supported", p.name, d.method)
@@ -251,7 +257,7 @@ func (d *definition) project(op, name string, e projection.Ellipsoid) (projectio
 
 // complete adds what formats leave out because it is the default of the method.
 func (d *definition) complete(code int, normal string, v *values) {
-	if !v.given[scale] && (code == 9804 || code == 9807 || code == 9801 || code == 9810 || code == 9809 || code == 1102 || code == 9812 || code == 9815 || code == 9808) {
+	if !v.given[scale] && (code == 9804 || code == 9807 || code == 9801 || code == 9810 || code == 9809 || code == 1102 || code == 9812 || code == 9815 || code == 9808 || code == 9826 || code == 9817) {
 		v.set(scale, 1)
 	}
 	if (code == 1028 || code == 1029 || code == 9835 || code == 9834 || code == 9805) && !v.given[parallel1] {
@@ -259,6 +265,9 @@ func (d *definition) complete(code int, normal string, v *values) {
 	}
 	if !v.given[lon0] && (code == pseudoMercator || d.methodCode == 0 && d.method != "") {
 		v.set(lon0, 0)
+	}
+	if (code == 9819 || code == 1041) && v.given[azimuth] && !v.given[coneAxis] {
+		v.set(coneAxis, v.value[azimuth])
 	}
 	if (code == 9812 || code == 9815) && v.given[azimuth] && !v.given[gridAngle] {
 		v.set(gridAngle, v.value[azimuth])

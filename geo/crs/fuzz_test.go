@@ -145,7 +145,7 @@ func TestBadTextsAreErrorsThatNameTheThing(t *testing.T) {
 		{"EPSG:-1", "EPSG:-1", ErrUnknown},
 		{"EPSG:x", "is not a code", ErrFormat},
 		{"EPSG:5773", "vertical system", ErrUnsupported},
-		{"EPSG:5514", "Krovak", ErrUnsupported},
+		{"EPSG:6247", "Colombia Urban", ErrUnsupported},
 		{"+proj=utm +zone=61 +datum=WGS84", "zone is 61", ErrParameter},
 		{"+proj=utm +R=6371000 +zone=33", "not of a sphere", ErrParameter},
 		{"+zone=33", "no +proj", ErrFormat},

@@ -8,7 +8,7 @@ import (
 // Coordinate transformations of GeoTIFF (ProjMethod) as EPSG's methods.
 var geoTIFFMethods = map[int]int{
 	1: 9807, 3: 9812, 7: 9804, 8: 9802, 9: 9801, 10: 9820, 11: 9822, 14: stereographic, 15: polarFlexible, 16: 9809, 17: 1028, 24: sinusoidal,
-	27: 9808, 28: 9835, 30: mollweide,
+	12: 1125, 13: 1119, 18: 9806, 21: 9840, 22: 9818, 26: 9811, 27: 9808, 28: 9835, 30: mollweide,
 }
 
 // FromGeoKeys returns the system of a GeoTIFF image: by its code, or as its keys define it.

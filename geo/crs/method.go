@@ -24,14 +24,17 @@ const (
 	azimuth
 	gridAngle
 	ellipsoidScale
+	coneAxis
 	roles
 )
 
 var roleNames = [roles]string{"latitude of origin", "longitude of origin", "first standard parallel", "second standard parallel",
-	"scale factor", "false easting", "false northing", "azimuth", "rectified grid angle", "ellipsoid scaling factor"}
+	"scale factor", "false easting", "false northing", "azimuth", "rectified grid angle", "ellipsoid scaling factor", "co-latitude of the cone's axis"}
 
 // angular reports whether a role's unit is degrees; those of easting and northing are meters.
-func (r role) angular() bool { return r <= parallel2 || r == azimuth || r == gridAngle }
+func (r role) angular() bool {
+	return r <= parallel2 || r == azimuth || r == gridAngle || r == coneAxis
+}
 
 // values are the parameters of a projection in degrees, meters and unity.
 type values struct {
@@ -49,7 +52,7 @@ var parameterRoles = map[int]role{
 	8805: scale, 8815: scale, 1038: ellipsoidScale,
 	8806: easting, 8826: easting, 8816: easting,
 	8807: northing, 8827: northing, 8817: northing,
-	8813: azimuth, 8814: gridAngle,
+	8813: azimuth, 8814: gridAngle, 1036: coneAxis, 8818: parallel1, 8819: scale,
 }
 
 // parameterNames are the roles of the parameters of WKT and PROJJSON, as epsg.Normal returns them.
@@ -67,6 +70,8 @@ var parameterNames = map[string]role{
 	"azimuth": azimuth, "azimuthofinitialline": azimuth, "azimuthatprojectioncentre": azimuth,
 	"rectifiedgridangle": gridAngle, "xyplanerotation": gridAngle, "anglefromrectifiedtoskewgrid": gridAngle,
 	"ellipsoidscalingfactor": ellipsoidScale,
+	"colatitudeofconeaxis":   coneAxis, "latitudeofpseudostandardparallel": parallel1, "pseudostandardparallel1": parallel1,
+	"scalefactoronpseudostandardparallel": scale,
 }
 
 // Codes of methods. Those below zero are not EPSG's.
@@ -86,6 +91,7 @@ type method struct {
 	sphere   bool // of the semi-major axis
 	authalic bool // sphere of the area of the ellipsoid
 	negate   bool // false coordinates belong to axes that point to the west or the south
+	west     bool // the false easting belongs to an axis that points to the west
 	adjust   func(p *projection.Parameters, v *values) error
 }
 
@@ -103,7 +109,7 @@ var methods = map[int]method{
 	9802: {required: []role{lat0, lon0, parallel1, parallel2}, kind: projection.Conic, adjust: twoParallels},
 	1051: {required: []role{lat0, lon0, parallel1, parallel2, ellipsoidScale}, kind: projection.Conic, adjust: michigan},
 	9803: {required: []role{lat0, lon0, parallel1, parallel2}, kind: projection.Conic, adjust: belgium},
-	9822: {required: []role{lat0, lon0, parallel1, parallel2}, kind: projection.Albers, adjust: twoParallels},
+	9822: {required: []role{lat0, lon0, parallel1, parallel2}, kind: projection.Albers, adjust: anyParallels},
 	9810: {required: []role{lat0, lon0, scale}, kind: projection.PolarStereographic, adjust: polarA},
 	9829: {required: []role{parallel1, lon0}, kind: projection.PolarStereographic, adjust: polarB},
 	9830: {required: []role{parallel1, lon0}, kind: projection.PolarStereographic, adjust: polarB},
@@ -120,9 +126,55 @@ var methods = map[int]method{
 	9812: {required: []role{lat0, lon0, azimuth, gridAngle, scale}, kind: projection.ObliqueMercator, adjust: oblique},
 	9815: {required: []role{lat0, lon0, azimuth, gridAngle, scale}, kind: projection.ObliqueMercator, adjust: obliqueCenter},
 
+	9819: {required: krovakRoles, kind: projection.Krovak, negate: true, adjust: notPole},
+	1041: {required: krovakRoles, kind: projection.Krovak, negate: true, adjust: notPole},
+	1042: {required: krovakRoles, kind: projection.Krovak, negate: true, adjust: modified},
+	1043: {required: krovakRoles, kind: projection.Krovak, negate: true, adjust: modified},
+	9806: {required: []role{lat0, lon0}, kind: projection.Cassini},
+	9833: {required: []role{lat0, lon0}, kind: projection.Cassini, adjust: modified},
+	9811: {required: []role{lat0, lon0}, kind: projection.NewZealand, adjust: zealand},
+	9818: {required: []role{lat0, lon0}, kind: projection.Polyconic},
+	9827: {required: []role{lat0, lon0}, kind: projection.Bonne, adjust: notEquator},
+	9828: {required: []role{lat0, lon0}, kind: projection.Bonne, adjust: notEquator, negate: true},
+	1125: {required: []role{lat0, lon0}, kind: projection.AzimuthalEquidistant},
+	9840: {required: []role{lat0, lon0}, kind: projection.Orthographic},
+	9826: {required: []role{lat0, lon0, scale}, kind: projection.Conic, adjust: oneParallel, west: true},
+	9817: {required: []role{lat0, lon0, scale}, kind: projection.NearConformal, adjust: notEquator},
+	1119: {required: []role{lat0, lon0, parallel1, parallel2}, kind: projection.EquidistantConic, adjust: anyParallels},
+
 	sinusoidal:    {required: []role{lon0}, kind: projection.Sinusoidal},
 	mollweide:     {required: []role{lon0}, kind: projection.Mollweide, sphere: true},
 	stereographic: {required: []role{lat0, lon0}, kind: projection.Stereographic, adjust: polarOrOblique},
+}
+
+var krovakRoles = []role{lat0, lon0, coneAxis, parallel1, scale}
+
+// modified is for the modified form of Krovak, and the hyperbolic one of Cassini.
+func modified(p *projection.Parameters, v *values) error {
+	p.Modified = true
+	return notPole(p, v)
+}
+
+func notPole(p *projection.Parameters, v *values) error {
+	if math.Abs(p.Lat0) > math.Pi/2-1e-9 {
+		return fmt.Errorf("the latitude of origin is a pole")
+	}
+	return nil
+}
+
+func notEquator(p *projection.Parameters, v *values) error {
+	if math.Abs(p.Lat0) < 1e-9 {
+		return fmt.Errorf("the latitude of origin is the equator")
+	}
+	return nil
+}
+
+// zealand refuses origins for which the coefficients do not hold.
+func zealand(p *projection.Parameters, v *values) error {
+	if math.Abs(p.Lat0+41*degree) > 1e-9 || math.Abs(p.Lon0-173*degree) > 1e-9 {
+		return fmt.Errorf("the origin of the New Zealand Map Grid is 41 degrees south and 173 degrees east, not %g and %g", p.Lat0/degree, p.Lon0/degree)
+	}
+	return nil
 }
 
 // fromEquator refuses other origins, which no two programs take for the same.
@@ -162,6 +214,14 @@ func belgium(p *projection.Parameters, v *values) error {
 	return cone(p)
 }
 
+// anyParallels permits one of the standard parallels to be a pole.
+func anyParallels(p *projection.Parameters, v *values) error {
+	if math.Abs(p.Lat1+p.Lat2) < 1e-9 {
+		return fmt.Errorf("the standard parallels %g and %g have no cone between them", p.Lat1/degree, p.Lat2/degree)
+	}
+	return nil
+}
+
 func cone(p *projection.Parameters) error {
 	switch {
 	case math.Abs(p.Lat1+p.Lat2) < 1e-9:
@@ -194,10 +254,7 @@ func polarOrOblique(p *projection.Parameters, v *values) error {
 }
 
 func oblique(p *projection.Parameters, v *values) error {
-	if math.Abs(p.Lat0) > math.Pi/2-1e-9 {
-		return fmt.Errorf("the center is a pole")
-	}
-	return nil
+	return notPole(p, v)
 }
 
 func obliqueCenter(p *projection.Parameters, v *values) error {
@@ -249,7 +306,7 @@ func project(op, name string, code int, e projection.Ellipsoid, v values) (proje
 	}
 	p := projection.Parameters{Lat0: v.value[lat0] * degree, Lon0: v.value[lon0] * degree, Lat1: v.value[parallel1] * degree,
 		Lat2: v.value[parallel2] * degree, Scale: v.value[scale], X0: v.value[easting], Y0: v.value[northing],
-		Azimuth: v.value[azimuth] * degree, Grid: v.value[gridAngle] * degree}
+		Azimuth: v.value[azimuth] * degree, Grid: v.value[gridAngle] * degree, Axis: v.value[coneAxis] * degree}
 	if m.adjust != nil {
 		if err := m.adjust(&p, &v); err != nil {
 			return none, failure(ErrParameter, op, name, "%v", err)
@@ -257,6 +314,9 @@ func project(op, name string, code int, e projection.Ellipsoid, v values) (proje
 	}
 	if m.negate {
 		p.X0, p.Y0 = -p.X0, -p.Y0
+	}
+	if m.west {
+		p.X0 = -p.X0
 	}
 	if m.sphere {
 		e.E2 = 0

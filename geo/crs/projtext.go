@@ -18,7 +18,7 @@ type projText struct {
 
 // projKeys are the keys that are read, or have no effect. Others would change coordinates in a way that is not here.
 var projKeys = strings.Fields(`proj init type no_defs wktext title datum ellps a b rf f es e R towgs84 nadgrids pm units to_meter vunits vto_meter axis
-	lat_0 lon_0 lat_1 lat_2 lat_ts lonc alpha gamma k k_0 x_0 y_0 zone south no_uoff no_off uoff approx algo no_rot R_A R_V R_a R_g R_h R_lat_a R_lat_g`)
+	lat_0 lon_0 lat_1 lat_2 lat_ts lonc alpha gamma k k_0 x_0 y_0 zone south no_uoff no_off uoff approx algo no_rot hyperbolic R_A R_V R_a R_g R_h R_lat_a R_lat_g`)
 
 // projEllipsoids are the ellipsoids of PROJ: the semi-major axis, and the inverse flattening or, as a negative number, the
 // semi-minor axis.
@@ -69,6 +69,36 @@ var projMethods = map[string]func(t *projText, v *values) (code int, err error){
 	"moll":    projFixed(mollweide),
 	"eqearth": projFixed(1078),
 	"omerc":   projOblique,
+	"krovak":  projKrovak,
+	"mod_krovak": func(t *projText, v *values) (int, error) {
+		_, err := projKrovak(t, v)
+		return 1043, err
+	},
+	"cass": func(t *projText, v *values) (int, error) {
+		if t.has("hyperbolic") {
+			return 9833, nil
+		}
+		return 9806, nil
+	},
+	"nzmg": func(t *projText, v *values) (int, error) {
+		for r, x := range map[role]float64{lat0: -41, lon0: 173, easting: 2510000, northing: 6023150} {
+			v.set(r, x)
+		}
+		return 9811, nil
+	},
+	"poly":  projFixed(9818),
+	"bonne": func(t *projText, v *values) (int, error) { return 9827, t.angle(v, "lat_1", lat0, 0) },
+	"aeqd":  projFixed(1125),
+	"ortho": projFixed(9840),
+	"lcca":  projFixed(9817),
+	"eqdc":  projParallels(1119),
+	"leac": func(t *projText, v *values) (int, error) {
+		v.set(parallel2, 90)
+		if t.has("south") {
+			v.set(parallel2, -90)
+		}
+		return 9822, t.angle(v, "lat_1", parallel1, 0)
+	},
 	"somerc": func(t *projText, v *values) (int, error) {
 		v.set(azimuth, 90)
 		v.set(gridAngle, 90)
@@ -175,6 +205,23 @@ func projOblique(t *projText, v *values) (int, error) {
 		return 9812, err
 	}
 	return 9815, err
+}
+
+func projKrovak(t *projText, v *values) (int, error) {
+	for _, d := range []struct {
+		key       string
+		role      role
+		otherwise float64
+	}{{"lat_0", lat0, 49.5}, {"lon_0", lon0, 24 + 50./60}, {"k", scale, 0.9999}} {
+		if !t.has(d.key) && !(d.key == "k" && t.has("k_0")) {
+			v.set(d.role, d.otherwise)
+		}
+	}
+	v.set(coneAxis, 30+17/60.+17.30311/3600)
+	v.set(parallel1, 78.5)
+	// PROJ's false coordinates are those of axes to the east and the north.
+	v.value[easting], v.value[northing] = -v.value[easting], -v.value[northing]
+	return 1041, nil
 }
 
 func firstError(errs ...error) error {

@@ -67,6 +67,16 @@ func TestTheDeviceHasTheBitsOfTheHost(t *testing.T) {
 	for _, code := range []int{2154, 5070, 3035, 28992, 2056, 27700, 3375} {
 		add(fmt.Sprint(code), system(t, code), crs.UseHelmert(crs.Helmert{Translation: [3]float64{446, -125, 542}, Rotation: [3]float64{.1, .2, .8}, Scale: -20}))
 	}
+	for _, code := range []int{5514, 5516, 2066, 3139, 27200, 5472, 5017, 27701, 22700, 2218} {
+		add(fmt.Sprint(code), system(t, code), crs.UseHelmert(crs.Helmert{Translation: [3]float64{-84, -97, -117}, Scale: 1}))
+	}
+	for _, text := range []string{"+proj=eqdc +lat_1=40 +lat_2=60 +datum=WGS84", "+proj=ortho +lat_0=40 +datum=WGS84", "+proj=aeqd +lat_0=90 +datum=WGS84", "+proj=cass +lat_0=50 +R=6371000 +towgs84=0,0,0"} {
+		c, err := crs.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(text, c)
+	}
 	add("stereographic", text(t, "Stereographic"))
 	add("Mollweide", text(t, "Mollweide"))
 	add("sinusoidal", text(t, "Sinusoidal"))

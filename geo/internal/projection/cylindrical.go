@@ -10,10 +10,6 @@ func (p *Projection) mercator(dlon, s, c float64) (x, y float64) {
 	return float64(p.K[0] * dlon), float64(p.K[0] * asinh(s/c))
 }
 
-func (p *Projection) mercatorInverse(x, y float64) (dlon, aux float64) {
-	return x / p.K[0], atan2(sinh(min(max(y/p.K[0], -600), 600)), 1)
-}
-
 // curl returns the sum of a series at a complex argument, given the sine and cosine of twice the real part, and the
 // hyperbolic ones of twice the imaginary part. It is Clenshaw's recurrence.
 func (c *Series) curl(sin, cos, sinh, cosh float64) (re, im float64) {
@@ -35,8 +31,7 @@ const farthest = 2.6233951627785
 
 // transverse is Krüger's series of sixth order. K: the rectifying radius times scale, and the northing of the
 // latitude of origin.
-func (p *Projection) transverse(dlon, s, c float64) (x, y float64) {
-	sl, cl := sincos(dlon)
+func (p *Projection) transverse(sl, cl, s, c float64) (x, y float64) {
 	e, n := float64(c*sl), float64(c*cl)
 	r2 := fma(s, s, float64(n*n))
 	r := math.Sqrt(r2)
@@ -50,17 +45,18 @@ func (p *Projection) transverse(dlon, s, c float64) (x, y float64) {
 	return float64(p.K[0] * (eta + im)), float64(p.K[0]*(atan2(s, n)+re)) - p.K[1]
 }
 
-func (p *Projection) transverseInverse(x, y float64) (dlon, aux float64) {
+// transverseInverse returns the direction of the point of the conformal sphere.
+func (p *Projection) transverseInverse(x, y float64) (up, east, north float64) {
 	eta, xi := x/p.K[0], (y+p.K[1])/p.K[0]
 	if math.Abs(eta) > farthest && p.E.E2 != 0 || math.Abs(xi) > 2*math.Pi {
-		return outside()
+		return math.NaN(), 0, 0
 	}
 	sin, cos := sincos(2 * xi)
 	e := exp(2 * eta)
 	re, im := p.Plane.From.curl(sin, cos, 0.5*(e-1/e), 0.5*(e+1/e))
 	s, n := sincos(xi + re)
 	t := sinh(eta + im)
-	return atan2(t, n), atan2(s, hypot(t, n))
+	return n, t, s
 }
 
 // Mollweide's projection of the sphere with the semi-major axis. K: A times 2 sqrt(2)/Pi and sqrt(2).
@@ -79,10 +75,11 @@ func (p *Projection) mollweide(dlon, s, c float64) (x, y float64) {
 	return float64(p.K[0] * float64(dlon*su)), float64(p.K[1] * math.Copysign(cu, s))
 }
 
-func (p *Projection) mollweideInverse(x, y float64) (dlon, lat float64) {
+// mollweideInverse returns the sine of the latitude.
+func (p *Projection) mollweideInverse(x, y float64) (dlon, sin float64) {
 	t := asin(y / p.K[1])
 	st, ct := sincos(t)
-	return x / (p.K[0] * ct), asin((2*t + 2*float64(st*ct)) / math.Pi)
+	return x / (p.K[0] * ct), (2*t + 2*float64(st*ct)) / math.Pi
 }
 
 // Constants of the Equal Earth projection: Šavrič, Patterson and Jenny, 2018.
@@ -109,7 +106,8 @@ func (p *Projection) equalEarth(dlon, s float64) (x, y float64) {
 	return p.K[0] * dlon * c * (2 / math.Sqrt(3)) / slope, float64(p.K[0] * y)
 }
 
-func (p *Projection) equalEarthInverse(x, y float64) (dlon, aux float64) {
+// equalEarthInverse returns the sine of the authalic latitude.
+func (p *Projection) equalEarthInverse(x, y float64) (dlon, sin float64) {
 	y /= p.K[0]
 	t := y
 	for range 8 {
@@ -118,5 +116,5 @@ func (p *Projection) equalEarthInverse(x, y float64) (dlon, aux float64) {
 	}
 	s, c := sincos(t)
 	_, slope := earth(t)
-	return x * slope * (math.Sqrt(3) / 2) / (p.K[0] * c), asin(clip(float64(s * (2 / math.Sqrt(3)))))
+	return x * slope * (math.Sqrt(3) / 2) / (p.K[0] * c), clip(float64(s * (2 / math.Sqrt(3))))
 }

@@ -4,11 +4,10 @@ import "math"
 
 // oblique is Hotine's oblique Mercator projection. K: B, A, H, sine and cosine of gamma0, sine and cosine of the
 // rectified grid's angle, u of the center. Lon0 is where the initial line crosses the equator of the aposphere.
-func (p *Projection) oblique(dlon, s, c float64) (x, y float64) {
+func (p *Projection) oblique(sl, cl, power float64) (x, y float64) {
 	b := p.K[0]
-	q := float64(p.K[2] * exp(-b*log(half(s, c))))
+	q := p.K[2] / power
 	sh, ch := 0.5*(q-1/q), 0.5*(q+1/q)
-	sl, cl := sincos(b * dlon)
 	w := fma(-sl, p.K[4], float64(sh*p.K[3])) / ch
 	if !(math.Abs(w) < 1) {
 		return outside()
@@ -19,7 +18,8 @@ func (p *Projection) oblique(dlon, s, c float64) (x, y float64) {
 	return fma(v, p.K[6], float64(u*p.K[5])), fma(u, p.K[6], float64(-v*p.K[5]))
 }
 
-func (p *Projection) obliqueInverse(x, y float64) (dlon, aux float64) {
+// obliqueInverse returns the direction from the pole of the aposphere, and a power of the tangent of half the distance from the Earth's.
+func (p *Projection) obliqueInverse(x, y float64) (east, north, t float64) {
 	b := p.K[0]
 	v := fma(x, p.K[6], float64(-y*p.K[5]))
 	u := fma(y, p.K[6], float64(x*p.K[5])) + p.K[7]
@@ -27,6 +27,5 @@ func (p *Projection) obliqueInverse(x, y float64) (dlon, aux float64) {
 	sh, ch := 0.5*(q-1/q), 0.5*(q+1/q)
 	su, cu := sincos(b * u / p.K[1])
 	w := fma(su, p.K[4], float64(sh*p.K[3])) / ch
-	t := exp(log(p.K[2]/math.Sqrt((1+w)/(1-w))) / b)
-	return -atan2(fma(sh, p.K[4], float64(-su*p.K[3])), cu) / b, halfPi - 2*atan2(t, 1)
+	return fma(sh, p.K[4], float64(-su*p.K[3])), cu, p.K[2] / math.Sqrt((1+w)/(1-w))
 }

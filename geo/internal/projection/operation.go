@@ -10,30 +10,17 @@ type System struct {
 	Meridian   float64 // longitude of the prime meridian in radians
 }
 
-// geographic returns the longitude from Greenwich and the latitude of coordinates.
-func (s *System) geographic(x, y float64) (lon, lat float64) {
+// read returns coordinates in radians or meters, to the east and the north.
+func (s *System) read(x, y float64) (float64, float64) {
 	if s.Swap {
 		x, y = y, x
 	}
-	x, y = float64(x*s.UX), float64(y*s.UY)
-	if s.Projection.Method != Geographic {
-		x, y = s.Projection.Inverse(x, y)
-	} else if !(math.Abs(y) <= domain && math.Abs(x) < 1e4) {
-		return outside()
-	}
-	return x + s.Meridian, y
+	return float64(x * s.UX), float64(y * s.UY)
 }
 
-// coordinates is the inverse of geographic. Longitudes are between -180 and 180 degrees of the system's own
-// prime meridian; an angle of half a turn keeps its sign.
-func (s *System) coordinates(lon, lat float64) (x, y float64) {
-	lon -= s.Meridian
-	if s.Projection.Method == Geographic {
-		x, y = wrap(lon)/s.UX, lat/s.UY
-	} else {
-		x, y = s.Projection.Forward(lon, lat)
-		x, y = x/s.UX, y/s.UY
-	}
+// write is the inverse of read.
+func (s *System) write(x, y float64) (float64, float64) {
+	x, y = x/s.UX, y/s.UY
 	if s.Swap {
 		x, y = y, x
 	}
@@ -52,7 +39,8 @@ type Operation struct {
 }
 
 // Apply converts a point. The result is NaN where the operation has no value. grids are those that the
-// operation refers to.
+// operation refers to. It calls Forward and Inverse itself, because each function between them and a kernel has a copy of
+// their code while the kernel is compiled.
 func (o *Operation) Apply(subgrids []Subgrid, nodes []float32, x, y, z float64) (float64, float64, float64) {
 	var lon, lat float64
 	geocentric := o.From.Projection.Method == Geocentric
@@ -60,7 +48,13 @@ func (o *Operation) Apply(subgrids []Subgrid, nodes []float32, x, y, z float64) 
 	if geocentric {
 		x, y = float64(x*o.From.UX), float64(y*o.From.UY)
 	} else {
-		lon, lat = o.From.geographic(x, y)
+		lon, lat = o.From.read(x, y)
+		if o.From.Projection.Method != Geographic {
+			lon, lat = o.From.Projection.Inverse(lon, lat)
+		} else if !(math.Abs(lat) <= domain && math.Abs(lon) < 1e4) {
+			lon, lat = outside()
+		}
+		lon += o.From.Meridian
 		lon, lat = o.Source.shift(subgrids, nodes, lon, lat)
 		z = o.Geoid.lift(subgrids, nodes, lon, lat, z, 1)
 	}
@@ -78,7 +72,14 @@ func (o *Operation) Apply(subgrids []Subgrid, nodes []float32, x, y, z float64) 
 	}
 	z = o.NextGeoid.lift(subgrids, nodes, lon, lat, z, -1)
 	lon, lat = o.Target.shift(subgrids, nodes, lon, lat)
-	x, y = o.To.coordinates(lon, lat)
+	// Longitudes are between -180 and 180 degrees of the system's own prime meridian; an angle of half a turn keeps its sign.
+	lon -= o.To.Meridian
+	if o.To.Projection.Method == Geographic {
+		lon = wrap(lon)
+	} else {
+		lon, lat = o.To.Projection.Forward(lon, lat)
+	}
+	x, y = o.To.write(lon, lat)
 	return x, y, z / o.To.UZ
 }
 

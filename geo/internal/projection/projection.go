@@ -22,6 +22,17 @@ const (
 	Mollweide
 	EqualEarth
 	ObliqueMercator
+	Krovak
+	NearConformal // Lambert conic near-conformal
+	EquidistantConic
+	Bonne
+	CassiniSphere // which New makes of Cassini
+	Orthographic
+	// The inverses of the following have no auxiliary latitude.
+	Cassini
+	Polyconic
+	NewZealand
+	AzimuthalEquidistant
 )
 
 // Projection is a projection with all its constants, ready for [Projection.Forward] and
@@ -53,21 +64,48 @@ func (p *Projection) Forward(lon, lat float64) (x, y float64) {
 	aux := p.Latitude.To.at(lat, sin, cos)
 	s, c := sincos(aux)
 	c = max(c, 0) // rounding at the poles
+	if p.Method == DoubleStereographic || p.Method == Krovak {
+		s, c = p.gauss(s, c)
+		dlon = float64(dlon * p.K[10])
+	}
+	if p.Method == Krovak {
+		dlon, s, c = p.turned(dlon, s, c)
+	}
+	// The angle whose sine and cosine the method needs. There is one call, because kernels have a copy of each.
+	angle := dlon
+	switch p.Method {
+	case Conic, Krovak:
+		angle = fma(p.K[0], dlon, -p.K[3])
+	case Albers, ObliqueMercator:
+		angle = float64(p.K[0] * dlon)
+	case NearConformal, EquidistantConic:
+		angle = float64(p.K[3] * dlon)
+	case Bonne:
+		angle = p.bonneAngle(dlon, aux, sin, cos)
+	case Polyconic:
+		angle = float64(dlon*sin) / 2
+	}
+	sl, cl := sincos(angle)
+	var power float64 // of the tangent of half the distance from the pole
+	switch p.Method {
+	case Conic, Krovak, ObliqueMercator:
+		power = p.power(s, c)
+	}
 	switch p.Method {
 	case Mercator:
 		x, y = p.mercator(dlon, s, c)
 	case TransverseMercator:
-		x, y = p.transverse(dlon, s, c)
-	case Conic:
-		x, y = p.conic(dlon, s, c)
+		x, y = p.transverse(sl, cl, s, c)
+	case Conic, Krovak:
+		x, y = p.conic(sl, cl, power)
 	case Albers:
-		x, y = p.albers(dlon, s)
+		x, y = p.albers(sl, cl, s)
 	case PolarStereographic:
-		x, y = p.polar(dlon, s, c)
+		x, y = p.polar(sl, cl, s, c)
 	case Stereographic, DoubleStereographic:
-		x, y = p.stereographic(dlon, s, c)
+		x, y = p.stereographic(sl, cl, s, c)
 	case AzimuthalEqualArea:
-		x, y = p.azimuthal(dlon, s, c)
+		x, y = p.azimuthal(sl, cl, s, c)
 	case CylindricalEqualArea:
 		x, y = float64(p.K[0]*dlon), float64(p.K[1]*s)
 	case Cylindrical:
@@ -80,7 +118,25 @@ func (p *Projection) Forward(lon, lat float64) (x, y float64) {
 	case EqualEarth:
 		x, y = p.equalEarth(dlon, s)
 	case ObliqueMercator:
-		x, y = p.oblique(dlon, s, c)
+		x, y = p.oblique(sl, cl, power)
+	case NearConformal, EquidistantConic, Bonne:
+		x, y = p.arcs(sl, cl, aux)
+	case CassiniSphere:
+		x, y = p.cassiniSphere(sl, cl, s, c)
+	case Cassini:
+		x, y = p.cassini(dlon, aux, sin, cos)
+	case Polyconic:
+		x, y = p.polyconic(dlon, sl, cl, aux, sin, cos)
+	case NewZealand:
+		x, y = p.zealand(dlon, lat)
+	case AzimuthalEquidistant:
+		x, y = p.equidistant(dlon, sin, cos)
+	case Orthographic:
+		x, y = p.orthographic(sl, cl, sin, cos)
+	}
+	if p.Method == Krovak {
+		dx, dy := p.krovakShift(x, y)
+		x, y = x+dx, y+dy
 	}
 	x, y = x+p.X0, y+p.Y0
 	if !(math.Abs(x) < 1e12 && math.Abs(y) < 1e12) {
@@ -95,39 +151,113 @@ func (p *Projection) Inverse(x, y float64) (lon, lat float64) {
 		return outside()
 	}
 	x, y = x-p.X0, y-p.Y0
-	var aux float64
+	if p.Method == Krovak {
+		dx, dy := p.krovakShift(x, y)
+		x, y = x-dx, y-dy
+	}
+	// Directions, tangents and sines that several methods turn to angles in the same way; see below.
+	var aux, up, east, north, t, sine float64
 	switch p.Method {
 	case Mercator:
-		lon, aux = p.mercatorInverse(x, y)
+		lon = x / p.K[0]
 	case TransverseMercator:
-		lon, aux = p.transverseInverse(x, y)
-	case Conic:
-		lon, aux = p.conicInverse(x, y)
+		up, east, north = p.transverseInverse(x, y)
+	case Conic, Krovak:
+		east, north, t = p.conicInverse(x, y)
 	case Albers:
-		lon, aux = p.albersInverse(x, y)
+		east, north, sine = p.albersInverse(x, y)
 	case PolarStereographic:
-		lon, aux = p.polarInverse(x, y)
+		east, north, t = p.polarInverse(x, y)
 	case Stereographic, DoubleStereographic:
-		lon, aux = p.stereographicInverse(x, y)
+		up, east, north = p.stereographicInverse(x, y)
 	case AzimuthalEqualArea:
-		lon, aux = p.azimuthalInverse(x, y)
+		up, east, north = p.azimuthalInverse(x, y)
 	case CylindricalEqualArea:
-		lon, aux = x/p.K[0], asin(y/p.K[1])
+		lon, sine = x/p.K[0], y/p.K[1]
 	case Cylindrical, Sinusoidal:
 		lon, aux = x/p.K[0], y/p.K[1]
 	case Mollweide:
-		lon, aux = p.mollweideInverse(x, y)
+		lon, sine = p.mollweideInverse(x, y)
 	case EqualEarth:
-		lon, aux = p.equalEarthInverse(x, y)
+		lon, sine = p.equalEarthInverse(x, y)
 	case ObliqueMercator:
-		lon, aux = p.obliqueInverse(x, y)
+		east, north, t = p.obliqueInverse(x, y)
+	case NearConformal, EquidistantConic, Bonne:
+		east, north, aux = p.arcsInverse(x, y)
+	case CassiniSphere:
+		up, east, north = p.cassiniSphereInverse(x, y)
+	case Cassini:
+		lon, lat = p.cassiniInverse(x, y)
+	case Polyconic:
+		lon, lat = p.polyconicInverse(x, y)
+	case NewZealand:
+		lon, lat = p.zealandInverse(x, y)
+	case AzimuthalEquidistant:
+		lon, lat = p.equidistantInverse(x, y)
+	case Orthographic:
+		up, east, north = p.orthographicInverse(x, y)
+	}
+	if p.Method >= Cassini {
+		if !(math.Abs(lat) <= domain && math.Abs(lon) <= math.Pi+1e-9) {
+			return outside()
+		}
+		return wrap(lon + p.Lon0), min(max(lat, -halfPi), halfPi)
+	}
+	switch p.Method {
+	case Conic, Krovak, ObliqueMercator:
+		t = exp(log(t) / p.K[0])
+	}
+	switch p.Method {
+	case Conic, Krovak, PolarStereographic, ObliqueMercator:
+		aux = halfPi - 2*atan2(t, 1)
+	case Albers, CylindricalEqualArea, Mollweide, EqualEarth:
+		aux = asin(sine)
+	}
+	switch p.Method {
+	case Conic, Krovak, PolarStereographic, ObliqueMercator, Albers, NearConformal, EquidistantConic, Bonne:
+		lon = atan2(east, north)
+	}
+	switch p.Method {
+	case Conic, Krovak:
+		lon = (lon + p.K[3]) / p.K[0]
+	case Albers:
+		lon /= p.K[0]
+	case ObliqueMercator:
+		lon /= -p.K[0]
+	case PolarStereographic:
+		aux = float64(aux * p.K[1])
+	case NearConformal, EquidistantConic:
+		lon /= p.K[3]
+	case Bonne:
+		lon = lon * p.rho(aux) / p.E.A
+	}
+	s0, c0 := p.K[1], p.K[2]
+	if p.Method == TransverseMercator {
+		s0, c0 = 0, 1
+	}
+	if p.Method == Krovak { // to the frame of the axis
+		s, c := sincos(aux)
+		sl, cl := sincos(lon)
+		up, east, north = s, float64(c*sl), float64(-c*cl)
+		s0, c0 = p.K[4], p.K[5]
+	}
+	switch p.Method {
+	case Stereographic, DoubleStereographic, AzimuthalEqualArea, Krovak, CassiniSphere, TransverseMercator, Orthographic:
+		lon, aux = point(up, east, north, s0, c0)
+	}
+	if p.Method == DoubleStereographic || p.Method == Krovak {
+		lon = lon / p.K[10]
+	}
+	switch p.Method {
+	case Mercator, DoubleStereographic, Krovak:
+		aux = atan2(sinh(p.isometric(aux, y)), 1)
 	}
 	if !(math.Abs(aux) <= domain) {
 		return outside()
 	}
 	sin, cos := sincos(aux)
 	lat = min(max(p.Latitude.From.at(aux, sin, cos), -halfPi), halfPi)
-	if p.Method == Sinusoidal {
+	if p.Method == Sinusoidal || p.Method == Bonne {
 		s, c := sincos(lat)
 		if c < 1e-12 {
 			lon = 0

@@ -11,6 +11,8 @@ type Parameters struct {
 	Azimuth    float64 // of the initial line
 	Grid       float64 // angle from the rectified to the skew grid
 	Rotation   float64 // of the bearings of a conic projection
+	Axis       float64 // co-latitude of the axis of an oblique cone
+	Modified   bool    // the modified form of Krovak, the hyperbolic one of Cassini
 	Center     bool    // X0 and Y0 are those of the center, not of the natural origin
 }
 
@@ -86,17 +88,11 @@ var setup = map[Method]func(p *Projection, a Parameters){
 	},
 	DoubleStereographic: func(p *Projection, a Parameters) {
 		p.Latitude = p.E.conformals()
-		s, c := sincos(a.Lat0)
-		w := 1 - float64(p.E.E2*float64(s*s))
-		radius := p.E.A * math.Sqrt(1-p.E.E2) / w // geometric mean of the radii of curvature
-		c2 := float64(c * c)
-		n := math.Sqrt(1 + p.E.E2*float64(c2*c2)/(1-p.E.E2))
-		lat := asin(s / n)
-		sg, cg := sincos(lat)
-		p.K = [12]float64{float64(2 * radius * a.Scale), sg, cg, n, asinh(sg/cg) - float64(n*p.E.isometric(a.Lat0))}
+		radius, sg, cg, n, constant := p.E.gaussSphere(a.Lat0)
+		p.K = [12]float64{0: float64(2 * radius * a.Scale), 1: sg, 2: cg, 10: n, 11: constant}
 		if math.Abs(a.Lat0) > halfPi-1e-10 {
 			ecc := math.Sqrt(p.E.E2)
-			p.K[1], p.K[2], p.K[4] = math.Copysign(1, a.Lat0), 0, math.Copysign(float64(ecc*atanh(ecc)), a.Lat0)
+			p.K[1], p.K[2], p.K[11] = math.Copysign(1, a.Lat0), 0, math.Copysign(float64(ecc*atanh(ecc)), a.Lat0)
 		}
 	},
 	AzimuthalEqualArea: func(p *Projection, a Parameters) {
@@ -133,6 +129,91 @@ var setup = map[Method]func(p *Projection, a Parameters){
 		p.K[0] = float64(p.E.A * math.Sqrt(p.E.q(1)/2))
 	},
 	ObliqueMercator: setupOblique,
+	// Lat1 is the pseudo standard parallel.
+	Krovak: func(p *Projection, a Parameters) {
+		p.Latitude = p.E.conformals()
+		radius, _, _, n, constant := p.E.gaussSphere(a.Lat0)
+		s, c := sincos(a.Lat1)
+		ad, cd := sincos(a.Axis)
+		p.K = [12]float64{0: s, 1: float64(radius * a.Scale * c / s * exp(-s*log(half(s, c)))), 4: cd, 5: ad, 10: n, 11: constant}
+		if a.Modified {
+			p.K[6] = 1
+		}
+	},
+	NearConformal: func(p *Projection, a Parameters) {
+		p.meridians(a.Lat0)
+		s, c := sincos(a.Lat0)
+		n, m := p.E.radii(s)
+		p.K[2], p.K[3], p.K[4], p.K[5] = n*c/s, s, 1/(6*n*m), a.Scale
+	},
+	EquidistantConic: func(p *Projection, a Parameters) {
+		p.meridians(a.Lat0)
+		n := sin(a.Lat1)
+		m1 := float64(p.E.A * p.E.parallel(a.Lat1))
+		at := func(lat float64) float64 { return float64(p.K[0] * p.Latitude.To.of(lat)) }
+		if math.Abs(a.Lat1-a.Lat2) > 1e-10 {
+			n = (m1 - float64(p.E.A*p.E.parallel(a.Lat2))) / (at(a.Lat2) - at(a.Lat1))
+		}
+		p.K[2], p.K[3], p.K[5] = at(a.Lat1)+m1/n-p.K[1], n, 1
+	},
+	Cassini: func(p *Projection, a Parameters) {
+		p.meridians(a.Lat0)
+		if a.Modified {
+			p.K[2] = 1
+		}
+		if p.E.E2 == 0 {
+			p.Method, p.K = CassiniSphere, [12]float64{p.E.A, 0, 1, p.K[1]}
+		}
+	},
+	Polyconic: func(p *Projection, a Parameters) { p.meridians(a.Lat0) },
+	Bonne: func(p *Projection, a Parameters) {
+		p.meridians(a.Lat0)
+		s, c := sincos(a.Lat0)
+		n, _ := p.E.radii(s)
+		p.K[2], p.K[3], p.K[5] = n*c/s, math.Copysign(1, a.Lat0), 1
+		if math.Abs(a.Lat0) > halfPi-1e-10 {
+			p.K[2] = 0
+		}
+	},
+	NewZealand: func(p *Projection, a Parameters) { p.K[0] = a.Lat0 },
+	AzimuthalEquidistant: func(p *Projection, a Parameters) {
+		r := math.Sqrt(1 - p.E.E2)
+		s, c := sincos(a.Lat0)
+		s = float64(s * r)
+		d := hypot(s, c)
+		p.K = [12]float64{s / d, c / d, float64(p.E.A * r), p.E.E2 / (1 + r)}
+		if math.Abs(a.Lat0) > halfPi-1e-10 {
+			p.K[0], p.K[1] = math.Copysign(1, a.Lat0), 0
+		}
+	},
+	Orthographic: func(p *Projection, a Parameters) {
+		s, c := sincos(a.Lat0)
+		if math.Abs(a.Lat0) > halfPi-1e-10 {
+			s, c = math.Copysign(1, a.Lat0), 0
+		}
+		n, _ := p.E.radii(s)
+		p.K = [12]float64{1: 0, 2: 1, 3: float64(p.E.E2 * n * s), 4: s, 5: c, 6: n}
+	},
+}
+
+// meridians sets what projections with lengths of meridians have in common.
+func (p *Projection) meridians(origin float64) {
+	var radius float64
+	p.Latitude, radius = p.E.rectifyings()
+	p.K[0] = float64(p.E.A * radius)
+	p.K[1] = float64(p.K[0] * p.Latitude.To.of(origin))
+}
+
+// gaussSphere returns the radius of the Gauss sphere of a latitude, the sine and cosine of the latitude on it, and the
+// exponent and the constant between the isometric latitudes.
+func (e Ellipsoid) gaussSphere(lat float64) (radius, sg, cg, n, constant float64) {
+	s, c := sincos(lat)
+	w := 1 - float64(e.E2*float64(s*s))
+	radius = e.A * math.Sqrt(1-e.E2) / w // geometric mean of the radii of curvature
+	c2 := float64(c * c)
+	n = math.Sqrt(1 + e.E2*float64(c2*c2)/(1-e.E2))
+	sg, cg = sincos(asin(s / n))
+	return radius, sg, cg, n, asinh(sg/cg) - float64(n*e.isometric(lat))
 }
 
 // setupConic takes one standard parallel with a scale (Lat1 equal to Lat2) or two.

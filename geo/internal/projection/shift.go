@@ -79,18 +79,14 @@ func (g Grid) shift(subgrids []Subgrid, nodes []float32, lon, lat float64) (floa
 	if g.Count == 0 {
 		return lon, lat
 	}
-	dlon, dlat, ok := g.interpolate(subgrids, nodes, lon, lat)
-	if !ok {
-		return outside()
-	}
-	if !g.Inverse {
-		return lon + dlon, lat + dlat
-	}
-	x, y := lon-dlon, lat-dlat
-	for range 20 {
-		dlon, dlat, ok = g.interpolate(subgrids, nodes, x, y)
+	x, y := lon, lat
+	for range 21 {
+		dlon, dlat, ok := g.interpolate(subgrids, nodes, x, y)
 		if !ok {
 			return outside()
+		}
+		if !g.Inverse {
+			return lon + dlon, lat + dlat
 		}
 		ex, ey := lon-dlon-x, lat-dlat-y
 		x, y = x+ex, y+ey

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/ortho/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "7fd7d89ce6fb3d2db7eeda01e119996c1a0a016f5c1df525501f1dc32a6890b2",
+	Sum:     "f2172028e890f028b5aa46849bfcd5727fa130076e00231384f489df6f73eda1",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "fb205763feba92e0c39c6ab0821813ce0ed959d82a4a4872a31b1e9ffb66d05b",
+	Sum:     "9676b68bda847ba77c34e061806276a01ba534db73dc6df6f19b1f12256024fc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

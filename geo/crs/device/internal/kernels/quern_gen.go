@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/crs/device/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "d88a0a7d14b9717f02854baa82c717bf969af5e511315ed9c699e5d491256ffd",
+	Sum:     "0b6c48af07b9b449b2ceea8bc49c313db4368b6b7d9aee5587c7629594a87a05",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
