@@ -240,7 +240,7 @@ func (d *definition) project(op, name string, e projection.Ellipsoid) (projectio
 		}
 		if !ok {
 			name := epsg.Normal(p.name)
-			krovak := code == 9819 && (name == "xscale" && p.value == -1 || name == "yscale" && p.value == 1 || name == "xyplanerotation" && p.value == 90)
+			krovak := code == 9819 && (name == "xscale" && math.Abs(p.value) == 1 || name == "yscale" && p.value == 1 || name == "xyplanerotation" && p.value == 90) // Esri's axes
 			if p.value == 0 || strings.HasPrefix(normal, "mercatoraux") || krovak {
 				continue
 			}

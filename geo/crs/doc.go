@@ -32,6 +32,10 @@
 //	Lambert cylindrical equal area, also spherical
 //	equidistant cylindrical, sinusoidal, Mollweide, Equal Earth
 //	Hotine oblique Mercator (variants A and B), also the Swiss and Hungarian ones
+//	Krovak, also north orientated and modified
+//	Lambert conic near-conformal and west orientated, equidistant conic
+//	Cassini-Soldner, also hyperbolic; New Zealand Map Grid
+//	American polyconic, Bonne, azimuthal equidistant, orthographic
 //
 // Results differ from PROJ's by a few nanometers as a rule, and by less than 1 mm in the areas of all of EPSG's systems;
 // docs/geo.md lists the exceptions. Equidistant cylindrical is
@@ -64,6 +68,6 @@
 //
 // # Not here
 //
-// Package proj computes the following through an installed PROJ: other projections (such as Krovak and Cassini-Soldner), choice among grids, deformation models,
+// Package proj computes the following through an installed PROJ: other projections (such as Laborde and Robinson), choice among grids, deformation models,
 // engineering systems, vertical transforms other than by a grid.
 package crs

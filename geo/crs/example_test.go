@@ -38,6 +38,23 @@ func ExampleShiftError() {
 	// EPSG:1173 NAD27 to WGS 84 (4) <nil>
 }
 
+func ExampleParse() {
+	utm, err := crs.Parse("+proj=utm +zone=33 +ellps=bessel +towgs84=598.1,73.7,418.2,0.202,0.045,-2.455,6.7")
+	if err != nil {
+		panic(err)
+	}
+	wgs84, _ := crs.Parse("+proj=longlat +datum=WGS84")
+	t, err := crs.NewTransform(utm, wgs84)
+	if err != nil {
+		panic(err)
+	}
+	lon, lat, err := t.Forward(391779.26, 5820072.20)
+	fmt.Printf("%.5f %.5f %v\n%v\n", lon, lat, err, t.Steps()[0])
+	// Output:
+	// 13.40287 52.52398 <nil>
+	// TOWGS84 of +proj=utm
+}
+
 func ExampleAuthorityOrder() {
 	wgs84, _ := crs.EPSG(4326)
 	mercator, _ := crs.EPSG(3857)

@@ -136,6 +136,7 @@ var methods = map[int]method{
 	9818: {required: []role{lat0, lon0}, kind: projection.Polyconic},
 	9827: {required: []role{lat0, lon0}, kind: projection.Bonne, adjust: notEquator},
 	9828: {required: []role{lat0, lon0}, kind: projection.Bonne, adjust: notEquator, negate: true},
+	9832: {required: []role{lat0, lon0}, kind: projection.AzimuthalEquidistant}, // for islands, where the methods are the same
 	1125: {required: []role{lat0, lon0}, kind: projection.AzimuthalEquidistant},
 	9840: {required: []role{lat0, lon0}, kind: projection.Orthographic},
 	9826: {required: []role{lat0, lon0, scale}, kind: projection.Conic, adjust: oneParallel, west: true},

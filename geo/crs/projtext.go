@@ -217,11 +217,8 @@ func projKrovak(t *projText, v *values) (int, error) {
 			v.set(d.role, d.otherwise)
 		}
 	}
-	v.set(coneAxis, 30+17/60.+17.30311/3600)
 	v.set(parallel1, 78.5)
-	// PROJ's false coordinates are those of axes to the east and the north.
-	v.value[easting], v.value[northing] = -v.value[easting], -v.value[northing]
-	return 1041, nil
+	return 1041, t.angle(v, "alpha", coneAxis, 30+17/60.+17.30311/3600)
 }
 
 func firstError(errs ...error) error {

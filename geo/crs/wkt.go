@@ -423,8 +423,21 @@ func (d *definition) projectedWKT1(n *node) error {
 	}
 	if d.axes == nil {
 		d.axes = []axis{{"easting", "east", length}, {"northing", "north", length}}
+		if normalName(d.method) == "krovak" && !d.turned() {
+			d.axes = []axis{{"southing", "south", length}, {"westing", "west", length}}
+		}
 	}
 	return nil
+}
+
+// turned reports whether Esri's parameters turn the axes of Krovak's projection to the east and the north.
+func (d *definition) turned() bool {
+	for _, p := range d.parameters {
+		if normalName(p.name) == "xscale" && p.value == -1 {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *definition) projectedWKT2(n *node) error {

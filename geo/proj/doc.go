@@ -2,14 +2,14 @@
 // have. PROJ is a shared library that is opened when it is needed; without it the program works as before.
 //
 //	lib, err := proj.Open("")
-//	t, err := lib.NewTransform("EPSG:5514", "EPSG:4326", proj.Options{})
+//	t, err := lib.NewTransform("ESRI:54030", "EPSG:4326", proj.Options{})
 //	defer t.Close()
-//	lon, lat, err := t.Forward(-740000, -1040000)
+//	lon, lat, err := t.Forward(1000000, 5000000)
 //	failed, err := t.ForwardAll(xs, ys, nil)
 //
 // Images are warped through it by an option of geo/warp and geo/mosaic:
 //
-//	target, err := crs.Describe("ESRI:54030")
+//	target, err := crs.Describe("EPSG:6247")
 //	o := warp.Options{Target: target, Converter: lib.Converter(proj.Options{})}
 //
 // # The library

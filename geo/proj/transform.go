@@ -43,7 +43,7 @@ type worker struct {
 }
 
 // NewTransform returns the transform between two systems, which are texts that PROJ understands: codes of authorities
-// ("EPSG:5514", "ESRI:54030", "IGNF:LAMB93"), names, WKT, PROJJSON or PROJ strings. An error matches ErrSystem or ErrOperation.
+// ("EPSG:6247", "ESRI:54030", "IGNF:LAMB93"), names, WKT, PROJJSON or PROJ strings. An error matches ErrSystem or ErrOperation.
 func (l *Library) NewTransform(from, to string, o Options) (*Transform, error) {
 	if a := o.Area; a != nil && !(a.South >= -90 && a.North <= 90 && a.South <= a.North && math.Abs(a.West) <= 360 && math.Abs(a.East) <= 360) {
 		return nil, failure(ErrParameter, "transform", "", "the area is %+v", *a)

@@ -15,6 +15,9 @@
 // converges exponentially for periodic functions. The error of six terms is below a nanometer
 // for the ellipsoids of the Earth.
 //
+// Forward and Inverse collect what methods have in common, such as the sine and cosine of an angle, and compute it in one
+// place: kernels have a copy of each call.
+//
 // # Bits
 //
 // Results have the same bits on every device and processor. All elementary functions are in
