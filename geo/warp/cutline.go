@@ -137,7 +137,7 @@ func (c *Cutline) cut(s *source) (*cut, error) {
 		if err != nil {
 			return p, failf(ErrArgument, "cutline: the point %v has no place in %s: %w", p, s.name, err)
 		}
-		x, y = s.place.Source.Apply(x, y)
+		x, y = s.place.Pixel(s.spline, x, y)
 		return [2]float64{x, y}, nil
 	}
 	out := new(cut)

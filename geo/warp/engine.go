@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"quern.dev/geo/internal/blocks"
-	"quern.dev/geo/internal/projection"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp/internal/kernels"
 	"quern.dev/gpu"
@@ -60,17 +59,21 @@ func newEngineOf[T kernels.Sample](w *Warper) (engine, error) {
 		e.constants = append(e.constants, constants{})
 		c := &e.constants[i]
 		grids := src.grids
-		// A kernel takes no nil buffers: what is empty has one element that nothing refers to.
-		if len(grids.Subgrids) == 0 {
-			grids = projection.Grids{Subgrids: make([]projection.Subgrid, 1), Nodes: make([]float32, 1)}
-		}
-		err := errors.Join(upload(s, &c.place, []kernels.Place{src.place}), upload(s, &c.subgrids, grids.Subgrids),
-			upload(s, &c.nodes, grids.Nodes), upload(s, &c.table, w.table[i]))
+		err := errors.Join(upload(s, &c.place, []kernels.Place{src.place}), upload(s, &c.subgrids, some(grids.Subgrids)),
+			upload(s, &c.nodes, some(grids.Nodes)), upload(s, &c.spline, some(src.spline)), upload(s, &c.table, w.table[i]))
 		if err != nil {
 			return nil, errors.Join(err, e.close())
 		}
 	}
 	return e, nil
+}
+
+// some returns a slice with an element that nothing refers to, if there is none: a kernel takes no nil buffers.
+func some[T any](s []T) []T {
+	if len(s) == 0 {
+		return make([]T, 1)
+	}
+	return s
 }
 
 func upload[T any](s *gpu.Stream, to **gpu.Buffer[T], from []T) (err error) {
@@ -81,7 +84,7 @@ func upload[T any](s *gpu.Stream, to **gpu.Buffer[T], from []T) (err error) {
 func (e *engineOf[T]) close() error {
 	var errs []error
 	for _, c := range e.constants {
-		errs = append(errs, closeBuffer(c.place), closeBuffer(c.subgrids), closeBuffer(c.nodes), closeBuffer(c.table))
+		errs = append(errs, closeBuffer(c.place), closeBuffer(c.subgrids), closeBuffer(c.nodes), closeBuffer(c.spline), closeBuffer(c.table))
 	}
 	return errors.Join(errs...)
 }
@@ -99,6 +102,8 @@ type laneOf[T kernels.Sample] struct {
 	s      *gpu.Stream
 	axis   *gpu.Buffer[float64] // longitudes of columns, latitudes of rows
 	xs, ys *gpu.Buffer[float64]
+	us, vs *gpu.Buffer[float64] // positions of the nodes of a lattice
+	smooth *gpu.Buffer[uint8]   // cells of the lattice
 	box    *gpu.Buffer[int32]
 	src    *gpu.Buffer[T]
 	mask   *gpu.Buffer[uint8]
@@ -117,11 +122,18 @@ func (e *engineOf[T]) newLane() (lane, error) {
 	if e.w.output.Masked {
 		cover = pixels
 	}
+	cells, nodes := 1, 1
+	if e.w.opt.Tolerance > 0 {
+		g := cellsOf(tiff.Region{X: kernels.Step - 1, Y: kernels.Step - 1, Width: w + 1, Height: h + 1}) // the largest one
+		across, down := g.Nodes()
+		cells, nodes = g.Across*g.Down, across*down
+	}
 	var err error
 	if l.s, err = e.w.dev.NewStream(context.Background()); err != nil {
 		return nil, err
 	}
-	err = errors.Join(alloc(e.w.dev, &l.axis, w+h+2), alloc(e.w.dev, &l.xs, corners), alloc(e.w.dev, &l.ys, corners), alloc(e.w.dev, &l.box, 4), alloc(e.w.dev, &l.src, 1),
+	err = errors.Join(alloc(e.w.dev, &l.axis, w+h+2), alloc(e.w.dev, &l.xs, corners), alloc(e.w.dev, &l.ys, corners),
+		alloc(e.w.dev, &l.us, nodes), alloc(e.w.dev, &l.vs, nodes), alloc(e.w.dev, &l.smooth, cells), alloc(e.w.dev, &l.box, 4), alloc(e.w.dev, &l.src, 1),
 		alloc(e.w.dev, &l.mask, 1), alloc(e.w.dev, &l.dst, pixels*e.w.output.Bands), alloc(e.w.dev, &l.cover, cover))
 	if err != nil {
 		return nil, errors.Join(err, l.close())
@@ -151,7 +163,7 @@ func grow[T any](dev *gpu.Device, b **gpu.Buffer[T], host *[]T, n int) error {
 }
 
 func (l *laneOf[T]) close() error {
-	errs := []error{closeBuffer(l.axis), closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover)}
+	errs := []error{closeBuffer(l.axis), closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.us), closeBuffer(l.vs), closeBuffer(l.smooth), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover)}
 	if l.s != nil {
 		errs = append(errs, io.Closer(l.s).Close())
 	}
@@ -269,13 +281,34 @@ func (l *laneOf[T]) locate(ctx context.Context, s *source, c *constants, r tiff.
 	if s.locator != nil {
 		return s.locator.Locate(ctx, l.s, r, half, l.xs.Slice(0, r.Width*r.Height), l.ys.Slice(0, r.Width*r.Height))
 	}
+	if l.w.opt.Tolerance > 0 {
+		return l.interpolate(c, r, half)
+	}
 	separable := s.place.Separable()
 	if separable {
 		if err := kernels.LaunchAxes(l.s, gpu.Linear(r.Width+r.Height), r.X, r.Y, r.Width, r.Height, half, c.place, l.axis); err != nil {
 			return err
 		}
 	}
-	return kernels.LaunchLocate(l.s, gpu.Plane(r.Width, r.Height), r.X, r.Y, r.Width, r.Height, half, separable, c.place, c.subgrids, c.nodes, l.axis, l.xs, l.ys)
+	return kernels.LaunchLocate(l.s, gpu.Plane(r.Width, r.Height), r.X, r.Y, r.Width, r.Height, half, separable, c.place, c.subgrids, c.nodes, c.spline, l.axis, l.xs, l.ys)
+}
+
+// cellsOf returns the cells that have the points of a region.
+func cellsOf(r tiff.Region) kernels.Lattice {
+	x, y := r.X>>kernels.StepShift, r.Y>>kernels.StepShift
+	return kernels.Lattice{X: x, Y: y, Across: (r.X+r.Width-1)>>kernels.StepShift - x + 1, Down: (r.Y+r.Height-1)>>kernels.StepShift - y + 1}
+}
+
+// interpolate computes positions by way of a lattice, whose cells do not depend on the region.
+func (l *laneOf[T]) interpolate(c *constants, r tiff.Region, half float64) error {
+	g := cellsOf(r)
+	if err := kernels.LaunchNodes(l.s, gpu.Plane(g.Nodes()), g, half, c.place, c.subgrids, c.nodes, c.spline, l.us, l.vs); err != nil {
+		return err
+	}
+	if err := kernels.LaunchFlat(l.s, gpu.Plane(g.Across, g.Down), g, l.w.opt.Tolerance, l.us, l.vs, l.smooth); err != nil {
+		return err
+	}
+	return kernels.LaunchInterpolate(l.s, gpu.Plane(r.Width, r.Height), g, r.X, r.Y, r.Width, r.Height, half, c.place, c.subgrids, c.nodes, c.spline, l.us, l.vs, l.smooth, l.xs, l.ys)
 }
 
 // load reads a window and copies it to the device.

@@ -165,7 +165,7 @@ func lattice(w, h float64, steps int) points {
 func (s *source) suggest() (Grid, error) {
 	a := s.affine
 	g := Grid{CRS: s.target, Width: s.im.Width, Height: s.im.Height}
-	if s.same && a[2] == 0 && a[4] == 0 && a[1] > 0 {
+	if s.same && s.outward.Terms == 0 && a[2] == 0 && a[4] == 0 && a[1] > 0 {
 		g.Affine = a
 		if a[5] > 0 {
 			g.Affine[3], g.Affine[5] = a[3]+float64(s.im.Height)*a[5], -a[5]

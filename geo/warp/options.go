@@ -100,6 +100,13 @@ type Options struct {
 	// Width and Height of the output in pixels, instead of Resolution. One of them may be 0.
 	Width, Height int
 
+	// Tolerance permits to interpolate positions between every 16th pixel, where the error that second differences show is
+	// below it, in pixels of the source. 0 computes all positions exactly. It does not concern locators. The output still
+	// does not depend on tiles, memory or the device. See the package's documentation.
+	Tolerance float64
+	// Fit is how the pixels of sources get coordinates.
+	Fit Fit
+
 	Resampling Resampling
 	// XScale and YScale are how many output pixels a source pixel has in x and y, which widens filters if it is below 1.
 	// By default they follow from the sizes of what source and output have in common, as in gdalwarp.
@@ -162,6 +169,10 @@ func (o *Options) check() error {
 		return failf(ErrArgument, "options: AlignPixels needs a resolution")
 	case !finite(o.XScale, o.YScale) || o.XScale < 0 || o.YScale < 0:
 		return failf(ErrArgument, "options: scale %v, %v", o.XScale, o.YScale)
+	case !finite(o.Tolerance) || o.Tolerance < 0:
+		return failf(ErrArgument, "options: tolerance %v", o.Tolerance)
+	case o.Fit > FitSpline:
+		return failf(ErrArgument, "options: fit %d", o.Fit)
 	case o.Memory < 0 || o.TileWidth < 0 || o.TileHeight < 0:
 		return failf(ErrArgument, "options: memory %d, tiles of %d x %d", o.Memory, o.TileWidth, o.TileHeight)
 	}

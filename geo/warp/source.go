@@ -16,7 +16,11 @@ type source struct {
 	name   string
 	crs    *crs.CRS
 	target *crs.CRS
-	affine tiff.Affine
+	affine tiff.Affine // if outward is empty
+
+	outward       kernels.Fit // from pixels to coordinates, or empty; place.Fit leads back
+	outwardSpline []float64
+	spline        []float64 // of place.Fit
 
 	locator   Locator // instead of all that follows up to same, or nil
 	transform *crs.Transform
@@ -49,12 +53,8 @@ func (r rectangle) meets(o rectangle) bool {
 // newSource prepares a source for a target system, which is the source's own if it is nil.
 func newSource(im *tiff.Image, o *Options, target *crs.CRS) (*source, error) {
 	s := &source{im: im, name: im.String(), crs: o.SourceCRS}
-	var ok bool
-	if s.affine, ok = im.Geo.Affine(); !ok {
-		return nil, failf(ErrNoCRS, "%s: the file does not say where its pixels are", s.name)
-	}
-	if s.affine[1]*s.affine[5]-s.affine[2]*s.affine[4] == 0 {
-		return nil, failf(ErrArgument, "%s: its pixels have no area", s.name)
+	if err := s.setPlace(o.Fit); err != nil {
+		return nil, err
 	}
 	if s.crs == nil {
 		if len(im.Geo.Keys) == 0 {
@@ -104,8 +104,29 @@ func (s *source) setTransform(o *Options) error {
 	op := &s.place.Operation
 	s.same = op.From == op.To && !op.Cartesian && op.Source.Count == 0 && op.Target.Count == 0
 	s.place.Same = s.same
-	s.place.Source = kernels.Affine(invert(s.affine))
 	return nil
+}
+
+// setPlace finds how pixels get to coordinates and back.
+func (s *source) setPlace(fit Fit) error {
+	if a, ok := s.im.Geo.Affine(); ok && fit == FitAuto {
+		if a[1]*a[5]-a[2]*a[4] == 0 {
+			return failf(ErrArgument, "%s: its pixels have no area", s.name)
+		}
+		s.affine = a
+		s.place.Source = kernels.Affine(invert(a))
+		return nil
+	}
+	return s.setFit(fit)
+}
+
+// coordinates maps a pixel to coordinates of the source.
+func (s *source) coordinates(x, y float64) (float64, float64) {
+	if s.outward.Terms != 0 {
+		return s.outward.Apply(s.outwardSpline, x, y)
+	}
+	a := kernels.Affine(s.affine)
+	return a.Apply(x, y)
 }
 
 // invert returns the inverse of an affine map.
@@ -152,8 +173,7 @@ func perBand(values []float64, bands int, what string) ([]float64, error) {
 func (s *source) forward(p points) points {
 	var q points
 	for i := range p.x {
-		a := kernels.Affine(s.affine)
-		x, y := a.Apply(p.x[i], p.y[i])
+		x, y := s.coordinates(p.x[i], p.y[i])
 		if !s.same {
 			var err error
 			if x, y, err = s.transform.Forward(x, y); err != nil {
@@ -173,7 +193,7 @@ func (s *source) back(x, y float64) (float64, float64) {
 	if !s.same {
 		x, y, _ = s.place.Operation.Apply(s.grids.Subgrids, s.grids.Nodes, x, y, 0)
 	}
-	return s.place.Source.Apply(x, y)
+	return s.place.Pixel(s.spline, x, y)
 }
 
 // fit prepares the source for the output's grid.
@@ -239,7 +259,7 @@ func (s *source) scale(g *Grid) (x, y float64) {
 	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	p := edge(float64(f.w), float64(f.h), 20)
 	for i := range p.x {
-		px, py := s.place.Position(s.grids.Subgrids, s.grids.Nodes, float64(f.x)+p.x[i], float64(f.y)+p.y[i])
+		px, py := s.place.Position(s.grids.Subgrids, s.grids.Nodes, s.spline, float64(f.x)+p.x[i], float64(f.y)+p.y[i])
 		if math.IsNaN(px) || math.IsNaN(py) {
 			continue
 		}

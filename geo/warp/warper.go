@@ -374,5 +374,6 @@ type constants struct {
 	place    *gpu.Buffer[kernels.Place]
 	subgrids *gpu.Buffer[projection.Subgrid]
 	nodes    *gpu.Buffer[float32]
+	spline   *gpu.Buffer[float64]
 	table    *gpu.Buffer[kernels.Table]
 }
