@@ -85,7 +85,7 @@ those of quern geo translate.`,
 	flags.StringVar(&w.cutline, "cutline", "", "GeoJSON file of polygons, outside of which sources have no data")
 	flags.StringVar(&w.cutlineSystem, "cutline_srs", "", "coordinate system of the cutline, instead of the file's")
 	flags.StringArrayVar(&w.warper, "wo", nil, "XSCALE=VALUE or YSCALE=VALUE: pixels of the result per source pixel")
-	flags.Float64Var(&w.errorThreshold, "et", 0, "accepted and not used: the transform is exact")
+	flags.Float64Var(&w.errorThreshold, "et", 0, "error in source pixels up to which positions may be interpolated; 0 is exact")
 	flags.BoolVar(&w.multi, "multi", false, "accepted and not used: all cores are used")
 	return cmd
 }
@@ -106,7 +106,7 @@ func (w *warping) parse(cmd *cobra.Command) (o warp.Options, err error) {
 	if w.size != nil {
 		o.Width, o.Height = w.size[0], w.size[1]
 	}
-	o.Alpha = w.alpha
+	o.Alpha, o.Tolerance = w.alpha, w.errorThreshold
 	if strings.EqualFold(w.srcNoData, "none") {
 		o.IgnoreNoData = true
 	} else if o.SourceNoData, err = noDataValues("-srcnodata", w.srcNoData); err != nil {
