@@ -7,7 +7,6 @@ import (
 	"math"
 	"unsafe"
 
-	"quern.dev/geo/internal/blocks"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp/internal/kernels"
 	"quern.dev/gpu"
@@ -26,7 +25,7 @@ type lane interface {
 }
 
 func newEngine(w *Warper) (engine, error) {
-	switch w.header.Type {
+	switch w.working {
 	case tiff.Uint8:
 		return newEngineOf[uint8](w)
 	case tiff.Int8:
@@ -44,7 +43,7 @@ func newEngine(w *Warper) (engine, error) {
 	case tiff.Float64:
 		return newEngineOf[float64](w)
 	}
-	return nil, failf(errors.ErrUnsupported, "samples of %v", w.header.Type)
+	return nil, failf(errors.ErrUnsupported, "samples of %v", w.working)
 }
 
 type engineOf[T kernels.Sample] struct {
@@ -213,10 +212,9 @@ func (l *laneOf[T]) warp(ctx context.Context, r rectangle, source int, c *canvas
 			}
 		}
 	}
-	to := samples[T](c.pixels)
 	for y := range r.h {
 		at := (r.y-c.y+y)*c.w + r.x - c.x
-		copy(to[at*out.Bands:], pixels[y*r.w*out.Bands:][:r.w*out.Bands])
+		store(c, l.w.header.Type, at*out.Bands, pixels[y*r.w*out.Bands:][:r.w*out.Bands])
 		if out.Masked {
 			copy(c.mask[at:], cover[y*r.w:][:r.w])
 		}
@@ -255,7 +253,7 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 	if err := gpu.CopyIn(l.s, l.box, box); err != nil {
 		return win, err
 	}
-	if err := kernels.LaunchBounds(l.s, gpu.Plane(w, (h-1)/kernels.RowsPerThread+1), w, h, s.im.Width, s.im.Height, mx, my, l.xs, l.ys, l.box); err != nil {
+	if err := kernels.LaunchBounds(l.s, gpu.Plane(w, (h-1)/kernels.RowsPerThread+1), w, h, s.h.Width, s.h.Height, mx, my, l.xs, l.ys, l.box); err != nil {
 		return win, err
 	}
 	if err := gpu.Download(ctx, l.s, box, l.box); err != nil {
@@ -268,9 +266,9 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 	// Pixels around a position: two, for the interpolations, or the filter's.
 	left, right = left-max(2, 1-s.filter.FirstX), right+max(2, 1+s.filter.LastX)
 	top, bottom = top-max(2, 1-s.filter.FirstY), bottom+max(2, 1+s.filter.LastY)
-	left, top, right, bottom = max(left, 0), max(top, 0), min(right, s.im.Width), min(bottom, s.im.Height)
+	left, top, right, bottom = max(left, 0), max(top, 0), min(right, s.h.Width), min(bottom, s.h.Height)
 	win = rectangle{left, top, right - left, bottom - top}
-	if bytes := int64(win.w) * int64(win.h) * int64(s.im.Bands) * int64(unsafe.Sizeof(*new(T))); bytes > l.w.opt.Memory/8 {
+	if bytes := int64(win.w) * int64(win.h) * int64(s.shape.Stride) * int64(unsafe.Sizeof(*new(T))); bytes > l.w.opt.Memory/8 {
 		return win, &largeWindow{s.name, bytes}
 	}
 	return win, nil
@@ -314,12 +312,12 @@ func (l *laneOf[T]) interpolate(c *constants, r tiff.Region, half float64) error
 // load reads a window and copies it to the device.
 func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 	n := win.w * win.h
-	if err := grow(l.w.dev, &l.src, &l.hostSrc, n*s.im.Bands); err != nil {
+	if err := grow(l.w.dev, &l.src, &l.hostSrc, n*s.shape.Stride); err != nil {
 		return err
 	}
-	pixels := l.hostSrc[:n*s.im.Bands]
+	pixels := l.hostSrc[:n*s.shape.Stride]
 	region := tiff.Region{X: win.x, Y: win.y, Width: win.w, Height: win.h}
-	if err := blocks.Read(ctx, s.reader, pixels, region); err != nil {
+	if err := readAs(ctx, s, pixels, region); err != nil {
 		return err
 	}
 	if err := gpu.CopyIn(l.s, l.src.Slice(0, len(pixels)), pixels); err != nil {
@@ -341,10 +339,27 @@ func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 			mask[i] = 255
 		}
 	}
+	if s.unified {
+		l.hide(s, pixels, mask)
+	}
 	if s.cut != nil {
 		s.cut.apply(mask, win)
 	}
 	return gpu.CopyIn(l.s, l.mask.Slice(0, n), mask)
+}
+
+// hide sets the mask of pixels to 0 that have no data in any band.
+func (l *laneOf[T]) hide(s *source, pixels []T, mask []uint8) {
+	for i := range mask {
+		none := true
+		for band, v := range s.noData {
+			p, q := float64(pixels[i*s.shape.Stride+band]), rounded(v, l.w.working)
+			none = none && (p == q || p != p && q != q)
+		}
+		if none {
+			mask[i] = 0
+		}
+	}
 }
 
 // resample launches the kernel.

@@ -28,7 +28,7 @@ const mostSplinePoints = 4096
 
 // setFit fits the control points of the file, in both directions.
 func (s *source) setFit(fit Fit) error {
-	points := s.im.Geo.ControlPoints()
+	points := s.h.Geo.ControlPoints()
 	if len(points) == 0 {
 		if fit == FitAuto {
 			return failf(ErrNoCRS, "%s: the file does not say where its pixels are", s.name)

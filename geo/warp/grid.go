@@ -89,7 +89,7 @@ func (g *Grid) trim(sources []*source) {
 		for _, s := range sources {
 			for i := range n {
 				px, py := s.back(a.Apply(pixel(i)))
-				if px >= 0 && py >= 0 && px <= float64(s.im.Width) && py <= float64(s.im.Height) {
+				if px >= 0 && py >= 0 && px <= float64(s.h.Width) && py <= float64(s.h.Height) {
 					return false
 				}
 			}
@@ -164,16 +164,16 @@ func lattice(w, h float64, steps int) points {
 // the same number of pixels, as in GDAL's GDALSuggestedWarpOutput2.
 func (s *source) suggest() (Grid, error) {
 	a := s.affine
-	g := Grid{CRS: s.target, Width: s.im.Width, Height: s.im.Height}
+	g := Grid{CRS: s.target, Width: s.h.Width, Height: s.h.Height}
 	if s.same && s.outward.Terms == 0 && a[2] == 0 && a[4] == 0 && a[1] > 0 {
 		g.Affine = a
 		if a[5] > 0 {
-			g.Affine[3], g.Affine[5] = a[3]+float64(s.im.Height)*a[5], -a[5]
+			g.Affine[3], g.Affine[5] = a[3]+float64(s.h.Height)*a[5], -a[5]
 		}
 		return g, nil
 	}
-	w, h := float64(s.im.Width), float64(s.im.Height)
-	steps := min(max(int(float64(min(s.im.Width, s.im.Height))/50+0.5), 20), 100)
+	w, h := float64(s.h.Width), float64(s.h.Height)
+	steps := min(max(int(float64(min(s.h.Width, s.h.Height))/50+0.5), 20), 100)
 	p := edge(w, h, steps)
 	q := s.forward(p)
 	if s.failed(p, q, w/float64(steps), h/float64(steps)) {
@@ -233,7 +233,7 @@ func (s *source) failed(p, q points, dx, dy float64) bool {
 func (s *source) includePoles(e *Extent) {
 	for _, lat := range []float64{-90, 90} {
 		x, y := s.back(0, lat)
-		if !(x > 0 && y > 0 && x < float64(s.im.Width) && y < float64(s.im.Height)) {
+		if !(x > 0 && y > 0 && x < float64(s.h.Width) && y < float64(s.h.Height)) {
 			continue
 		}
 		e.MinX, e.MaxX = -180, 180

@@ -23,6 +23,10 @@ func limits(t tiff.Type) (least, most float64) {
 		return 0, math.MaxUint32
 	case tiff.Int32:
 		return math.MinInt32, math.MaxInt32
+	case tiff.Uint64:
+		return 0, math.MaxUint64
+	case tiff.Int64:
+		return math.MinInt64, math.MaxInt64
 	}
 	return math.Inf(-1), math.Inf(1)
 }

@@ -79,6 +79,15 @@ func ParseResampling(name string) (Resampling, bool) {
 // Extent is a rectangle in the coordinates of the output.
 type Extent struct{ MinX, MinY, MaxX, MaxY float64 }
 
+// SourceAlpha says whether the last band of a source is alpha.
+type SourceAlpha uint8
+
+const (
+	AlphaAuto SourceAlpha = iota // as the file says
+	AlphaLast                    // it is
+	AlphaNone                    // no band is
+)
+
 // Options says what the output is. The zero value copies the sources, nearest pixel by nearest pixel, to the coordinate
 // system of the first one.
 type Options struct {
@@ -112,15 +121,29 @@ type Options struct {
 	// By default they follow from the sizes of what source and output have in common, as in gdalwarp.
 	XScale, YScale float64
 
+	// Bands are the bands of the sources that are warped, counted from 0; all if it is nil. Alpha need not be among them.
+	Bands []int
+	// SourceAlpha says whether the last band of the sources is alpha. If it does, the output has alpha only with Alpha.
+	SourceAlpha SourceAlpha
+	// Type of the output's samples, or 0 for that of the sources. Samples are computed in a type that has the values of
+	// both, then rounded and clamped.
+	Type tiff.Type
+
 	// SourceNoData is the value of pixels without data: one for all bands, or one per band. By default it is that of the
 	// file.
 	SourceNoData []float64
 	// IgnoreNoData takes all values of the sources as data.
 	IgnoreNoData bool
+	// UnifiedNoData makes a pixel of a source one without data only if all of its bands have SourceNoData. By default, bands
+	// are resampled without the samples that have it.
+	UnifiedNoData bool
 	// NoData is the value of output pixels without data: one for all bands, or one per band. By default it is that of the
 	// sources, or without one, or with Alpha, 0.
 	NoData []float64
-	// Alpha adds a band of straight alpha. It is added too if a source has one.
+	// Start is the value of output pixels before a source is written: one for all bands, or one per band. By default it is
+	// NoData, or 0.
+	Start []float64
+	// Alpha adds a band of straight alpha. It is added too if a source has one, and SourceAlpha is AlphaAuto.
 	Alpha bool
 	// Cutline restricts the sources to polygons.
 	Cutline *Cutline
@@ -173,6 +196,12 @@ func (o *Options) check() error {
 		return failf(ErrArgument, "options: tolerance %v", o.Tolerance)
 	case o.Fit > FitSpline:
 		return failf(ErrArgument, "options: fit %d", o.Fit)
+	case o.Bands != nil && len(o.Bands) == 0:
+		return failf(ErrArgument, "options: an empty list of bands")
+	case o.SourceAlpha > AlphaNone:
+		return failf(ErrArgument, "options: source alpha %d", o.SourceAlpha)
+	case o.Type != 0 && o.Type.Size() == 0:
+		return failf(ErrArgument, "options: the type %v", o.Type)
 	case o.Memory < 0 || o.TileWidth < 0 || o.TileHeight < 0:
 		return failf(ErrArgument, "options: memory %d, tiles of %d x %d", o.Memory, o.TileWidth, o.TileHeight)
 	}

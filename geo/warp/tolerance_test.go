@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quern.dev/geo/crs"
+	"quern.dev/geo/internal/blocks"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp/internal/kernels"
 	"quern.dev/gpu"
@@ -62,7 +63,7 @@ func randomPlace(t testing.TB, r *rand.Rand, im *tiff.Image, codes []int) (*sour
 		return meters
 	}
 	im.Geo.SetAffine(tiff.Affine{x, size(from), 0, y, 0, -size(from)})
-	s, err := newSource(im, &Options{SourceCRS: from, Shift: []crs.Option{crs.Ballpark()}}, to)
+	s, err := newSource(im, &Options{SourceCRS: from, Shift: []crs.Option{crs.Ballpark()}}, to, blocks.New(1<<20))
 	if err != nil {
 		return nil, Grid{}, false
 	}
@@ -94,7 +95,7 @@ func TestErrorsStayBelowTheTolerance(t *testing.T) {
 		places++
 		tolerance := []float64{0.125, 1, 0.01, 1e-4}[r.IntN(4)]
 		half := float64(r.IntN(2)) / 2
-		w := &Warper{dev: dev, opt: Options{Tolerance: tolerance, TileWidth: 70, TileHeight: 60}, grid: g, sources: []*source{s}, table: [][]kernels.Table{{{}}}, header: tiff.Header{Type: tiff.Uint8}}
+		w := &Warper{dev: dev, opt: Options{Tolerance: tolerance, TileWidth: 70, TileHeight: 60}, grid: g, sources: []*source{s}, table: [][]kernels.Table{{{}}}, header: tiff.Header{Type: tiff.Uint8}, working: tiff.Uint8}
 		e, err := newEngine(w)
 		if err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "18a6d137f45dae0d97262df99da4e9183b04f4a52974e27fbbc8a7a808629ad7",
+	Sum:     "6af09f986d4275e7eb64bfaf41a55b94c3f6595f3b5672e44ba66aed16a363fb",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -49,6 +49,7 @@ type quern_gen_is_stale__run_go_generate__Output struct {
 	AlphaMax float64
 	Masked   bool
 	NoData   bool
+	Whole    bool
 	First    bool
 	Integer  bool
 	Least    float64
@@ -408,8 +409,8 @@ var quernPoint_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[
 var quernPoint_int16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[int16]", Code: &quernPTX, Host: quernHostPoint[int16], Plain: quernPlainPoint[int16]}}
 var quernPoint_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[uint32]", Code: &quernPTX, Host: quernHostPoint[uint32], Plain: quernPlainPoint[uint32]}}
 var quernPoint_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[int32]", Code: &quernPTX, Host: quernHostPoint[int32], Plain: quernPlainPoint[int32]}}
-var quernPoint_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float32]", Code: &quernPTX, Host: quernHostPoint_float32[float32], Plain: quernPlainPoint[float32]}}
-var quernPoint_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float64]", Code: &quernPTX, Host: quernHostPoint_float32[float64], Plain: quernPlainPoint[float64]}}
+var quernPoint_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float32]", Code: &quernPTX, Host: quernHostPoint_float32, Plain: quernPlainPoint[float32]}}
+var quernPoint_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float64]", Code: &quernPTX, Host: quernHostPoint_float64, Plain: quernPlainPoint[float64]}}
 
 // LaunchPoint runs point on the grid g.
 //
@@ -482,7 +483,7 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 		/*line box.go:78*/ s2 := *s
 		o2 := o
 		/*line box.go:79*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line box.go:80*/ if !ok {
 			continue
@@ -675,12 +676,12 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 			t66 := &o2
 			/*line box.go:112*/ quernFunc5Box[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:678:1*/
+	} /*line quern_gen.go:679:1*/
 }
 
 // quernFunc1Box is kernels.start.
 func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, dst []T, cover []uint8) {
-	/*line image.go:113*/ if !o.First {
+	/*line image.go:114*/ if !o.First {
 		return
 	}
 	bands := o.Bands
@@ -690,11 +691,11 @@ func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 	}
 	t1 := bands
 	for band := 0; band < t1; band++ {
-		/*line image.go:122*/ dst[pixel*o.Bands+band] = host.Narrow[T](table[band].Start)
+		/*line image.go:123*/ dst[pixel*o.Bands+band] = host.Narrow[T](table[band].Start)
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:697:1*/
+	} /*line quern_gen.go:698:1*/
 }
 
 // quernFunc2Box is kernels.around.
@@ -747,7 +748,7 @@ func quernFunc2Box(s *Source, x0, y0, x1 float64, y1 float64) (area, bool) {
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:750:1*/
+	return t24, true /*line quern_gen.go:751:1*/
 }
 
 // quernFunc3Box is kernels.key.
@@ -759,47 +760,48 @@ func quernFunc3Box(v float64, integer bool) int64 {
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:762:1*/
+	return b /*line quern_gen.go:763:1*/
 }
 
 // quernFunc4Box is kernels.put.
 func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel, band int, density, value, below float64, dst []T) {
-	/*line image.go:150*/ i := pixel*o.Bands + band
-	/*line :151:500*/ if density < 0.9999 {
-		/*line :152:500*/ if density < 0.0001 {
+	/*line image.go:151*/ i := pixel*o.Bands + band
+	/*line :152:500*/ if density < 0.9999 {
+		/*line image.go:153*/ if density < 0.0001 {
 			return
 		}
-		/*line :155:500*/ rest := float64((1 - density) * below)
+		/*line :156:500*/ rest := float64((1 - density) * below)
 		value = (float64(value*density) + float64(float64(dst[i])*rest)) / (density + rest)
 	}
-	/*line :158:500*/ if !o.Integer {
+	/*line image.go:159*/ if !o.Integer {
 		dst[i] = host.Narrow[T](value)
 		return
 	}
-	/*line :162:500*/ value = min(max(math.Floor(value+0.5), o.Least), o.Most)
-	/*line image.go:164*/ if o.NoData && value == table[band].Output {
-		if value == o.Least {
+	value = min(max(math.Floor(value+0.5), o.Least), o.Most)
+	/*line image.go:165*/ if o.NoData && !o.Whole && value == table[band].Output {
+		/*line :166:500*/ if value == o.Least {
 			value += 1
+//line image.go:168
 		} else {
 			value -= 1
 		}
 	}
-	/*line :171:500*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:787:1*/
+	/*line :172:500*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:789:1*/
 }
 
 // quernFunc5Box is kernels.finish.
 func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, pixel int, density, below float64, dst []T, cover []uint8) {
-	/*line image.go:176*/ if o.Masked {
+	/*line image.go:177:500*/ if o.Masked {
 		cover[pixel] = 255
 	}
-	if o.Alpha >= 0 && density >= 0.0001 {
+	/*line image.go:180*/ if o.Alpha >= 0 && density >= 0.0001 {
 		d := float32(1 - float64((1-density)*(1-below)))
 		if o.Integer {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * (float32(o.AlphaMax) + 0.1)))
 		} else {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:802:1*/
+	} /*line quern_gen.go:804:1*/
 }
 
 // quernFunc6Box is kernels.span.
@@ -817,7 +819,7 @@ func quernFunc6Box(low, high float64, size int, wrap bool) (int, int) {
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:820:1*/
+	return t3, end /*line quern_gen.go:822:1*/
 }
 
 func quernHostBox_float32[T float32 | float64](r *host.Run) {
@@ -848,7 +850,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 		/*line box.go:78*/ s2 := *s
 		o2 := o
 		/*line box.go:79*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line box.go:80*/ if !ok {
 			continue
@@ -1041,7 +1043,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 			t66 := &o2
 			/*line box.go:112*/ finish[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:1044:1*/
+	} /*line quern_gen.go:1046:1*/
 }
 
 func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -1075,7 +1077,7 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 		s2 := *s
 		o2 := o
 		/*line filter.go:33*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line filter.go:34*/ if !ok {
 			continue
@@ -1206,56 +1208,56 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			t81 := &o2
 			/*line filter.go:105*/ quernFunc5Box[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1209:1*/
+	} /*line quern_gen.go:1211:1*/
 }
 
 // quernFunc2Filter is kernels.present.
 func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, x, y float64) float64 {
-	/*line image.go:90*/ t1 := s
+	/*line image.go:91*/ t1 := s
 	t2 := x
 	t3 := y
-	/*line image.go:90*/ column, row, ok := quernFunc5Filter(t1, t2, t3)
+	/*line image.go:91*/ column, row, ok := quernFunc5Filter(t1, t2, t3)
 	column2 := column
 	row2 := row
 	ok2 := ok
-	/*line :91:500*/ if !ok2 {
+	/*line :92:500*/ if !ok2 {
 		return 0
 	}
-	/*line :94:500*/ t7 := column2
+	/*line :95:500*/ t7 := column2
 	t8 := row2
-	/*line image.go:94*/ result0 := s.at(t7, t8)
+	/*line image.go:95*/ result0 := s.at(t7, t8)
 	pixel := result0
-	/*line :95:500*/ if s.Masked && mask[pixel] == 0 {
+	/*line image.go:96*/ if s.Masked && mask[pixel] == 0 {
 		return 0
 	}
-	/*line :98:500*/ if s.NoData {
+	/*line :99:500*/ if s.NoData {
 		any2 := false
-		/*line :100:500*/ for band := 0; band < s.Bands && !any2; band++ {
+		/*line :101:1000*/ for band := 0; band < s.Bands && !any2; band++ {
 			t10 := float64(src[pixel*s.Stride+band])
-			/*line image.go:101*/ t11 := table[band].Source
+			/*line image.go:102*/ t11 := table[band].Source
 			v := t10
 			none := t11
-			/*line image.go:102*/ any2 = !(v == none || v != v && none != none)
+			/*line image.go:103*/ any2 = !(v == none || v != v && none != none)
 		}
-		/*line :104:1000*/ if !any2 {
+		if !any2 {
 			return 0
 		}
 	}
-	/*line image.go:108*/ t12 := s
+	t12 := s
 	t13 := src
 	t14 := pixel
-	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1248:1*/
+	/*line image.go:109*/ result02 := opacity[T](t12, t13, t14)
+	return result02 /*line quern_gen.go:1250:1*/
 }
 
 // quernFunc5Filter is kernels.nearest.
 func quernFunc5Filter(s *Source, x float64, y float64) (int, int, bool) {
-	/*line image.go:82*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
+	/*line image.go:83:1000*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
 		return 0, 0, false
 	}
-	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
-	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1258:1*/
+	/*line image.go:86*/ t1 := min(host.Int64[int](x+1e-10), s.Width-1)
+	/*line image.go:86*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
+	return t1, t2, true /*line quern_gen.go:1260:1*/
 }
 
 func quernHostFilter_float32[T float32 | float64](r *host.Run) {
@@ -1284,7 +1286,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 		s2 := *s
 		o2 := o
 		/*line filter.go:33*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line filter.go:34*/ if !ok {
 			continue
@@ -1415,7 +1417,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 			t81 := &o2
 			/*line filter.go:105*/ finish[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1418:1*/
+	} /*line quern_gen.go:1420:1*/
 }
 
 func quernPlainNodes(r *host.Run) {
@@ -1497,7 +1499,7 @@ func quernRow1Nodes(r *host.Run, l Lattice, base, j int, us, vs []float64, place
 		}
 		/*line lattice.go:35*/ us[t6] = result0
 		/*line lattice.go:35*/ vs[t8] = result1
-	} /*line quern_gen.go:1500:1*/
+	} /*line quern_gen.go:1502:1*/
 }
 
 func quernPlainFlat(r *host.Run) {
@@ -1549,7 +1551,7 @@ func quernRow1Flat(r *host.Run, l Lattice, base, y int, us, vs []float64, tolera
 			v = 1
 		}
 		/*line :64:500*/ smooth[y*l2.Across+x] = v
-	} /*line quern_gen.go:1552:1*/
+	} /*line quern_gen.go:1554:1*/
 }
 
 func quernPlainInterpolate(r *host.Run) {
@@ -1654,7 +1656,7 @@ func quernRow1Interpolate(r *host.Run, l Lattice, base, width, y, height, x0, ro
 		}
 		return
 	}
-	/*line :92:500*/ for threadX := range width2 {
+	/*line :92:1000*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		column := x0 + x
@@ -1719,7 +1721,7 @@ func quernRow1Interpolate(r *host.Run, l Lattice, base, width, y, height, x0, ro
 		/*line lattice.go:86*/ result03 := between(vs, a, across, u2, v2)
 		/*line lattice.go:86*/ xs[to] = result02
 		/*line lattice.go:86*/ ys[to] = result03
-	} /*line quern_gen.go:1722:1*/
+	} /*line quern_gen.go:1724:1*/
 }
 
 func quernPlainAxes(r *host.Run) {
@@ -1798,7 +1800,7 @@ func quernRow1Axes(r *host.Run, base, width, height int, places []Place, x0 int,
 			/*line locate.go:74*/ _, lat := from.Projection.Inverse(t11, t12)
 			/*line locate.go:74*/ out[i] = lat
 		}
-	} /*line quern_gen.go:1801:1*/
+	} /*line quern_gen.go:1803:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -1885,11 +1887,11 @@ func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, se
 					} else {
 						/*line locate.go:41*/ result0, result1 = p.Source.Apply(x2, y2)
 					}
-					/*line :91:1000*/ row[threadX] = result0
+					/*line :91:500*/ row[threadX] = result0
 					row2[threadX] = result1
 					/*line locate.go:92*/ continue
 				}
-				/*line :94:1000*/ to := &p.Operation.To
+				/*line :94:500*/ to := &p.Operation.To
 				t15 := row3[threadX] - to.Meridian
 				t16 := axis[width+y]
 				/*line locate.go:95*/ u2, v2 := to.Projection.Forward(t15, t16)
@@ -1900,20 +1902,20 @@ func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, se
 					u2 = v2
 					v2 = t22
 				}
-				/*line :100:1000*/ _ = row[threadX]
+				/*line :100:500*/ _ = row[threadX]
 				/*line locate.go:100*/ _ = row2[threadX]
 				/*line locate.go:100*/ result02, result12 := p.Source.Apply(u2, v2)
 				row[threadX] = result02
 				row2[threadX] = result12
 			}
-			/*line :104:1500*/ return
+			/*line :104:1000*/ return
 		}
 	}
 	/*line locate.go:107*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		i := start + x
-		/*line :85:500*/ if x >= width || y >= height {
+		/*line locate.go:85*/ if x >= width || y >= height {
 			continue
 		}
 		/*line locate.go:89*/ _ = places[0]
@@ -1957,11 +1959,11 @@ func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, se
 			} else {
 				/*line locate.go:41*/ result0, result1 = p.Source.Apply(x2, y2)
 			}
-			/*line :91:1000*/ xs[i] = result0
+			/*line :91:500*/ xs[i] = result0
 			/*line locate.go:91*/ ys[i] = result1
 			continue
 		}
-		/*line :94:1000*/ to := &p.Operation.To
+		/*line :94:500*/ to := &p.Operation.To
 		t15 := axis[x] - to.Meridian
 		/*line locate.go:95*/ t16 := axis[width+y]
 		/*line locate.go:95*/ u2, v2 := to.Projection.Forward(t15, t16)
@@ -1972,12 +1974,12 @@ func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, se
 			u2 = v2
 			v2 = t22
 		}
-		/*line :100:1000*/ _ = xs[i]
+		/*line :100:500*/ _ = xs[i]
 		/*line locate.go:100*/ _ = ys[i]
 		/*line locate.go:100*/ result02, result12 := p.Source.Apply(u2, v2)
 		/*line locate.go:100*/ xs[i] = result02
 		/*line locate.go:100*/ ys[i] = result12
-	} /*line quern_gen.go:1980:1*/
+	} /*line quern_gen.go:1982:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -2012,32 +2014,31 @@ func quernRow1Bounds(r *host.Run, base, width, start, height, start2 int, xs, ys
 		/*line locate.go:112:500*/ if x >= width || start >= height {
 			continue
 		}
-//line :115:500
 		var left int32 = 2147483647
 		var top int32 = 2147483647
 		var right int32 = -1
 		var bottom int32 = -1
-		/*line :116:500*/ for y := start; y < start2; y++ {
+		/*line locate.go:116*/ for y := start; y < start2; y++ {
 			/*line locate.go:116*/ r.CheckHalt()
 			px := xs[y*width+x]
 			/*line locate.go:117*/ py := ys[y*width+x]
-			if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
+			/*line :118:500*/ if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
 				continue
 			}
-			/*line :121:500*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
+			/*line locate.go:121*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
 			row := int32(min(max(host.Int64[int](py), 0), sh-1))
 			/*line locate.go:122*/ left = min(left, column)
 			top = min(top, row)
 			right = max(right, column)
 			bottom = max(bottom, row)
 		}
-		/*line :124:500*/ if right >= 0 {
+		/*line locate.go:124*/ if right >= 0 {
 			kernel.AtomicMin(&box[0], left)
 			kernel.AtomicMin(&box[1], top)
 			kernel.AtomicMax(&box[2], right)
 			kernel.AtomicMax(&box[3], bottom)
 		}
-	} /*line quern_gen.go:2040:1*/
+	} /*line quern_gen.go:2041:1*/
 }
 
 func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -2070,7 +2071,7 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 		/*line point.go:20*/ s2 := *s
 		o2 := o
 		/*line point.go:21*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line point.go:22*/ if !ok {
 			continue
@@ -2113,50 +2114,124 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 			/*line point.go:44*/ quernFunc5Box[T](t43, pixel, 1, below, dst, cover)
 			continue
 		}
-		found := false
-		t48 := s2.Bands
-		/*line :49:500*/ for band2 := 0; band2 < t48; band2++ {
-			/*line point.go:48*/ r.CheckHalt()
-			var value float64
-			var weight float64
-			/*line :51:500*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
-				t49 := &s2
-				/*line point.go:52*/ column, row, _ := quernFunc5Filter(t49, x2, y2)
-				i2 := s2.at(column, row)
-				value = float64(src[i2*s2.Stride+band2])
-				t59 := &s2
-				/*line point.go:54*/ weight = density[T](t59, table, src, mask, i2, band2)
-			} else if method == 2 {
-				/*line :56:1500*/ t67 := &s2
-				/*line point.go:56*/ value, weight = quernFunc6Point[T](t67, table, src, mask, band2, x2, y2)
-			} else {
-				t76 := &s2
-				/*line point.go:58*/ value, weight = quernFunc7Point[T](t76, table, src, mask, band2, x2, y2)
-			}
-			/*line :60:500*/ if weight < 1e-10 {
+		t49 := method == 2
+		/*line :48:1000*/ if t49 {
+			/*line point.go:47*/ t49 = s2.plain()
+		}
+		/*line :49:500*/ if t49 {
+			/*line point.go:48*/ left = host.Int64[int](x2 - 0.5)
+			top = host.Int64[int](y2 - 0.5)
+			/*line :50:500*/ if left >= 1 && top >= 1 && left+2 < s2.Width && top+2 < s2.Height {
+				/*line point.go:49*/ t52 := x2 - 0.5 - float64(left)
+				/*line point.go:141*/ half := float64(0.5 * t52)
+				three := float64(3 * t52)
+				/*line point.go:142*/ half2 := float64(half * t52)
+				wx_0 := half * (float64(t52*(2-t52)) - 1)
+				wx_1 := 1 + float64(half2*(three-5))
+				wx_2 := half * (1 + float64(t52*(4-three)))
+				wx_3 := half2 * (t52 - 1)
+				/*line point.go:49*/ t55 := y2 - 0.5 - float64(top)
+				/*line point.go:141*/ half3 := float64(0.5 * t55)
+				three2 := float64(3 * t55)
+				/*line point.go:142*/ half22 := float64(half3 * t55)
+				wy_0 := half3 * (float64(t55*(2-t55)) - 1)
+				wy_1 := 1 + float64(half22*(three2-5))
+				wy_2 := half3 * (1 + float64(t55*(4-three2)))
+				wy_3 := half22 * (t55 - 1)
+				/*line point.go:50*/ t58 := left - 1
+				t59 := top - 1
+				/*line point.go:50*/ result02 := s2.at(t58, t59)
+				first := result02 * s2.Stride
+				/*line point.go:51*/ t61 := s2.Bands
+				/*line :52:500*/ for band2 := 0; band2 < t61; band2++ {
+					/*line point.go:51*/ r.CheckHalt()
+					var value float64
+					at := first + band2
+//line point.go:55
+					var line float64
+					/*line point.go:57*/ line += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line * wy_0)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line2 float64
+					/*line point.go:57*/ line2 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line2 * wy_1)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line3 float64
+					/*line point.go:57*/ line3 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line3 * wy_2)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line4 float64
+					/*line point.go:57*/ line4 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line4 * wy_3)
+					/*line point.go:62*/ t62 := &o2
+					/*line point.go:62*/ quernFunc4Box[T](t62, table, pixel, band2, 1, value, below, dst)
+				}
+				/*line :64:1000*/ t69 := &o2
+				/*line point.go:64*/ quernFunc5Box[T](t69, pixel, 1, below, dst, cover)
 				continue
 			}
-			/*line point.go:63*/ found = true
-			t85 := &o2
-			/*line point.go:64*/ quernFunc4Box[T](t85, table, pixel, band2, weight, value, below, dst)
 		}
-		/*line :66:500*/ if found {
-			t93 := &o2
-			/*line point.go:67*/ quernFunc5Box[T](t93, pixel, opaque, below, dst, cover)
+		/*line :68:1000*/ found := false
+		t74 := s2.Bands
+		for band3 := 0; band3 < t74; band3++ {
+			/*line point.go:69*/ r.CheckHalt()
+			var value2 float64
+			var weight float64
+			/*line :72:1000*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+				t75 := &s2
+				/*line point.go:73*/ column, row, _ := quernFunc5Filter(t75, x2, y2)
+				i2 := s2.at(column, row)
+				value2 = float64(src[i2*s2.Stride+band3])
+				t85 := &s2
+				/*line point.go:75*/ weight = density[T](t85, table, src, mask, i2, band3)
+//line :76:500
+			} else if method == 2 {
+				t93 := &s2
+				/*line point.go:77*/ value2, weight = quernFunc6Point[T](t93, table, src, mask, band3, x2, y2)
+//line :78:1000
+			} else {
+				/*line point.go:79*/ t102 := &s2
+				/*line point.go:79*/ value2, weight = quernFunc7Point[T](t102, table, src, mask, band3, x2, y2)
+			}
+			/*line :81:1000*/ if weight < 1e-10 {
+				continue
+			}
+			found = true
+			t111 := &o2
+			/*line point.go:85*/ quernFunc4Box[T](t111, table, pixel, band3, weight, value2, below, dst)
 		}
-	} /*line quern_gen.go:2147:1*/
+		if found {
+			t119 := &o2
+			/*line point.go:88*/ quernFunc5Box[T](t119, pixel, opaque, below, dst, cover)
+		}
+	} /*line quern_gen.go:2222:1*/
 }
 
 // quernFunc6Point is kernels.cubic.
 func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-//line point.go:131
+//line point.go:152
 	var value float64
 	var weight float64
-	/*line point.go:132*/ t1 := host.Int64[int](x - 0.5)
+	/*line point.go:153*/ t1 := host.Int64[int](x - 0.5)
 	t2 := host.Int64[int](y - 0.5)
 	left := t1
 	top := t2
-	/*line :133:500*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
+	/*line point.go:154*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
 		t3 := s
 		t4 := table
 		t5 := src
@@ -2164,38 +2239,38 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 		t7 := band
 		t8 := x
 		t9 := y
-		/*line point.go:134*/ value2, weight2 := quernFunc7Point[T](t3, t4, t5, t6, t7, t8, t9)
+		/*line point.go:155*/ value2, weight2 := quernFunc7Point[T](t3, t4, t5, t6, t7, t8, t9)
 		return value2, weight2
 	}
-	/*line :136:500*/ t12 := x - 0.5 - float64(left)
-	/*line point.go:136*/ result0 := cubicWeights(t12)
+	/*line point.go:157*/ t12 := x - 0.5 - float64(left)
+	/*line point.go:157*/ result0 := cubicWeights(t12)
 	t14 := result0
 	t15 := y - 0.5 - float64(top)
-	/*line point.go:136*/ result02 := cubicWeights(t15)
+	/*line point.go:157*/ result02 := cubicWeights(t15)
 	t17 := result02
 	wx := t14
 	wy := t17
-	/*line point.go:137*/ result03 := s.plain()
+	/*line point.go:158*/ result03 := s.plain()
 	plain := result03
-	/*line :139:500*/ for j := 0; j < 4; j++ {
+	for j := 0; j < 4; j++ {
 		t19 := left - 1
 		t20 := top - 1 + j
-		/*line point.go:140*/ result04 := s.at(t19, t20)
+		/*line point.go:161*/ result04 := s.at(t19, t20)
 		at := result04
-//line point.go:141
+//line point.go:162
 		var line float64
 		var dense float64
-		/*line :143:500*/ for i := 0; i < 4; i++ {
-			/*line point.go:144*/ if !plain {
+		for i := 0; i < 4; i++ {
+			/*line :165:500*/ if !plain {
 				t22 := s
 				t23 := table
 				t24 := src
 				t25 := mask
 				t26 := at + i
 				t27 := band
-				/*line point.go:145*/ result05 := density[T](t22, t23, t24, t25, t26, t27)
+				/*line point.go:166*/ result05 := density[T](t22, t23, t24, t25, t26, t27)
 				d := result05
-				/*line point.go:146*/ if d < 1e-09 {
+				/*line point.go:167*/ if d < 1e-09 {
 					t29 := s
 					t30 := table
 					t31 := src
@@ -2203,103 +2278,103 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 					t33 := band
 					t34 := x
 					t35 := y
-					/*line point.go:147*/ value3, weight3 := quernFunc7Point[T](t29, t30, t31, t32, t33, t34, t35)
+					/*line point.go:168*/ value3, weight3 := quernFunc7Point[T](t29, t30, t31, t32, t33, t34, t35)
 					return value3, weight3
 				}
-				/*line point.go:149*/ dense += float64(d * wx[i])
+				/*line point.go:170*/ dense += float64(d * wx[i])
 			}
-			/*line :151:1000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
+			/*line :172:1000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
 		}
-		/*line point.go:153*/ value += float64(line * wy[j])
+		/*line :174:500*/ value += float64(line * wy[j])
 		weight += float64(dense * wy[j])
 	}
-	/*line :156:500*/ if plain {
+	/*line :177:1000*/ if plain {
 		weight = 1
 	}
-	t38 := value
-	return t38, weight /*line quern_gen.go:2220:1*/
+	/*line :180:500*/ t38 := value
+	return t38, weight /*line quern_gen.go:2295:1*/
 }
 
 // quernFunc7Point is kernels.bilinear.
 func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-	/*line point.go:73*/ t1 := host.Int64[int](math.Floor(x - 0.5))
+	/*line point.go:94*/ t1 := host.Int64[int](math.Floor(x - 0.5))
 	t2 := host.Int64[int](math.Floor(y - 0.5))
 	left := t1
 	top := t2
-	/*line point.go:74*/ t3 := 1.5 - (x - float64(left))
+	/*line point.go:95*/ t3 := 1.5 - (x - float64(left))
 	t4 := 1.5 - (y - float64(top))
 	rx := t3
 	ry := t4
-	/*line point.go:75*/ if left < 0 {
+	/*line :96:500*/ if left < 0 {
 		left = 0
 		rx = 1
 	}
-	/*line :78:1000*/ if top < 0 {
+	/*line :99:1000*/ if top < 0 {
 		top = 0
 		ry = 1
 	}
-//line :81:1000
+//line :102:500
 	var sum float64
 	var total float64
 	var dense float64
-	/*line :82:500*/ for j := 0; j < 2; j++ {
-		for i := 0; i < 2; i++ {
+	/*line point.go:103*/ for j := 0; j < 2; j++ {
+		/*line :104:1500*/ for i := 0; i < 2; i++ {
 			t5 := left + i
 			t6 := top + j
 			column := t5
 			row := t6
-			/*line :85:1000*/ if column >= s.Width || row >= s.Height {
+			/*line :106:500*/ if column >= s.Width || row >= s.Height {
 				continue
 			}
-			/*line :88:1000*/ t7 := rx
+			/*line :109:500*/ t7 := rx
 			t8 := ry
 			wx := t7
 			wy := t8
-			/*line :89:500*/ if i == 1 {
+			/*line point.go:110*/ if i == 1 {
 				wx = 1 - rx
 			}
-			/*line :92:1000*/ if j == 1 {
+			if j == 1 {
 				wy = 1 - ry
 			}
-			/*line :95:1000*/ w := float64(wx * wy)
+			/*line :116:500*/ w := float64(wx * wy)
 			t9 := column
 			t10 := row
-			/*line point.go:96*/ result0 := s.at(t9, t10)
+			/*line point.go:117*/ result0 := s.at(t9, t10)
 			at := result0
-//line point.go:97
+//line point.go:118
 			var d float64 = 1
 			result02 := s.plain()
-			/*line :99:500*/ if !result02 {
-				/*line point.go:99*/ t13 := s
+			if !result02 {
+				/*line point.go:120*/ t13 := s
 				t14 := table
 				t15 := src
 				t16 := mask
 				t17 := at
 				t18 := band
-				/*line point.go:99*/ result03 := density[T](t13, t14, t15, t16, t17, t18)
+				/*line point.go:120*/ result03 := density[T](t13, t14, t15, t16, t17, t18)
 				d = result03
 			}
-			/*line :101:1000*/ if w == 0 || d <= 1e-09 {
+			/*line :122:500*/ if w == 0 || d <= 1e-09 {
 				continue
 			}
-			/*line :104:2000*/ sum += float64(float64(src[at*s.Stride+band]) * w)
+			sum += float64(float64(src[at*s.Stride+band]) * w)
 			dense += float64(d * w)
 			total += w
 		}
 	}
-	/*line point.go:110*/ if total == 1 {
+	/*line :131:500*/ if total == 1 {
 		t20 := sum
 		return t20, dense
-//line :112:1000
+//line :133:500
 	} else if total < 1e-05 {
-		/*line :113:500*/ return 0, 0
+		return 0, 0
 	}
-	/*line :115:1000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:2298:1*/
+	/*line :136:500*/ t21 := sum / total
+	return t21, dense / total /*line quern_gen.go:2373:1*/
 }
 
-func quernHostPoint_float32[T float32 | float64](r *host.Run) {
-	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
+func quernHostPoint_float32(r *host.Run) {
+	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float32](r, 6), host.Slice[uint8](r, 7), host.Slice[float32](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2310,35 +2385,35 @@ func quernHostPoint_float32[T float32 | float64](r *host.Run) {
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
 			threadY := r.ThreadIdx.Y
 			y := base + threadY
-			quernRow1Point_float32[T](r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
+			quernRow1Point_float32(r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []uint8, method, width int) {
+func quernRow1Point_float32(r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []float32, cover []uint8, xs, ys []float64, src []float32, mask []uint8, method, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
 		/*line point.go:20*/ s2 := *s
 		o2 := o
 		/*line point.go:21*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line point.go:22*/ if !ok {
 			continue
 		}
 		t4 := &o2
-		/*line point.go:25*/ start[T](t4, table, pixel, dst, cover)
+		/*line point.go:25*/ start[float32](t4, table, pixel, dst, cover)
 		x2 := xs[pixel]
 		/*line point.go:26*/ y2 := ys[pixel]
 		t11 := &s2
-		/*line point.go:27*/ opaque := quernFunc2Filter[T](t11, table, src, mask, x2, y2)
+		/*line point.go:27*/ opaque := quernFunc2Filter[float32](t11, table, src, mask, x2, y2)
 		if opaque < 1e-09 {
 			continue
 		}
 		/*line :31:500*/ t18 := &o2
-		/*line point.go:31*/ below := covered[T](t18, table, pixel, dst, cover)
+		/*line point.go:31*/ below := covered[float32](t18, table, pixel, dst, cover)
 		left := host.Int64[int](math.Floor(x2 - 0.5))
 		top := host.Int64[int](math.Floor(y2 - 0.5))
 		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
@@ -2360,44 +2435,294 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
 				t36 := &o2
 				t40 := float64(upper*ry) + float64(lower*qy)
-				/*line point.go:42*/ put[T](t36, table, pixel, band, 1, t40, below, dst)
+				/*line point.go:42*/ put[float32](t36, table, pixel, band, 1, t40, below, dst)
 			}
 			t43 := &o2
-			/*line point.go:44*/ finish[T](t43, pixel, 1, below, dst, cover)
+			/*line point.go:44*/ finish[float32](t43, pixel, 1, below, dst, cover)
 			continue
 		}
-		found := false
-		t48 := s2.Bands
-		/*line :49:500*/ for band2 := 0; band2 < t48; band2++ {
-			/*line point.go:48*/ r.CheckHalt()
-			var value float64
-			var weight float64
-			/*line :51:500*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
-				t49 := &s2
-				/*line point.go:52*/ column, row, _ := quernFunc5Filter(t49, x2, y2)
-				i2 := s2.at(column, row)
-				value = float64(src[i2*s2.Stride+band2])
-				t59 := &s2
-				/*line point.go:54*/ weight = density[T](t59, table, src, mask, i2, band2)
-			} else if method == 2 {
-				/*line :56:1500*/ t67 := &s2
-				/*line point.go:56*/ value, weight = quernFunc6Point[T](t67, table, src, mask, band2, x2, y2)
-			} else {
-				t76 := &s2
-				/*line point.go:58*/ value, weight = quernFunc7Point[T](t76, table, src, mask, band2, x2, y2)
-			}
-			/*line :60:500*/ if weight < 1e-10 {
+		t49 := method == 2
+		/*line :48:1000*/ if t49 {
+			/*line point.go:47*/ t49 = s2.plain()
+		}
+		/*line :49:500*/ if t49 {
+			/*line point.go:48*/ left = host.Int64[int](x2 - 0.5)
+			top = host.Int64[int](y2 - 0.5)
+			/*line :50:500*/ if left >= 1 && top >= 1 && left+2 < s2.Width && top+2 < s2.Height {
+				/*line point.go:49*/ t52 := x2 - 0.5 - float64(left)
+				/*line point.go:141*/ half := float64(0.5 * t52)
+				three := float64(3 * t52)
+				/*line point.go:142*/ half2 := float64(half * t52)
+				wx_0 := half * (float64(t52*(2-t52)) - 1)
+				wx_1 := 1 + float64(half2*(three-5))
+				wx_2 := half * (1 + float64(t52*(4-three)))
+				wx_3 := half2 * (t52 - 1)
+				/*line point.go:49*/ t55 := y2 - 0.5 - float64(top)
+				/*line point.go:141*/ half3 := float64(0.5 * t55)
+				three2 := float64(3 * t55)
+				/*line point.go:142*/ half22 := float64(half3 * t55)
+				wy_0 := half3 * (float64(t55*(2-t55)) - 1)
+				wy_1 := 1 + float64(half22*(three2-5))
+				wy_2 := half3 * (1 + float64(t55*(4-three2)))
+				wy_3 := half22 * (t55 - 1)
+				/*line point.go:50*/ t58 := left - 1
+				t59 := top - 1
+				/*line point.go:50*/ result02 := s2.at(t58, t59)
+				first := result02 * s2.Stride
+				/*line point.go:51*/ t61 := s2.Bands
+				/*line :52:500*/ for band2 := 0; band2 < t61; band2++ {
+					/*line point.go:51*/ r.CheckHalt()
+					var value float64
+					at := first + band2
+//line point.go:55
+					var line float64
+					/*line point.go:57*/ line += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line * wy_0)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line2 float64
+					/*line point.go:57*/ line2 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line2 * wy_1)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line3 float64
+					/*line point.go:57*/ line3 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line3 * wy_2)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line4 float64
+					/*line point.go:57*/ line4 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line4 * wy_3)
+					/*line point.go:62*/ t62 := &o2
+					/*line point.go:62*/ put[float32](t62, table, pixel, band2, 1, value, below, dst)
+				}
+				/*line :64:1000*/ t69 := &o2
+				/*line point.go:64*/ finish[float32](t69, pixel, 1, below, dst, cover)
 				continue
 			}
-			/*line point.go:63*/ found = true
-			t85 := &o2
-			/*line point.go:64*/ put[T](t85, table, pixel, band2, weight, value, below, dst)
 		}
-		/*line :66:500*/ if found {
-			t93 := &o2
-			/*line point.go:67*/ finish[T](t93, pixel, opaque, below, dst, cover)
+		/*line :68:1000*/ found := false
+		t74 := s2.Bands
+		for band3 := 0; band3 < t74; band3++ {
+			/*line point.go:69*/ r.CheckHalt()
+			var value2 float64
+			var weight float64
+			/*line :72:1000*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+				t75 := &s2
+				/*line point.go:73*/ column, row, _ := quernFunc5Filter(t75, x2, y2)
+				i2 := s2.at(column, row)
+				value2 = float64(src[i2*s2.Stride+band3])
+				t85 := &s2
+				/*line point.go:75*/ weight = density[float32](t85, table, src, mask, i2, band3)
+//line :76:500
+			} else if method == 2 {
+				t93 := &s2
+				/*line point.go:77*/ value2, weight = quernFunc6Point[float32](t93, table, src, mask, band3, x2, y2)
+//line :78:1000
+			} else {
+				/*line point.go:79*/ t102 := &s2
+				/*line point.go:79*/ value2, weight = quernFunc7Point[float32](t102, table, src, mask, band3, x2, y2)
+			}
+			/*line :81:1000*/ if weight < 1e-10 {
+				continue
+			}
+			found = true
+			t111 := &o2
+			/*line point.go:85*/ put[float32](t111, table, pixel, band3, weight, value2, below, dst)
 		}
-	} /*line quern_gen.go:2400:1*/
+		if found {
+			t119 := &o2
+			/*line point.go:88*/ finish[float32](t119, pixel, opaque, below, dst, cover)
+		}
+	} /*line quern_gen.go:2549:1*/
 }
 
-//line point.go:71
+func quernHostPoint_float64(r *host.Run) {
+	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[uint8](r, 7), host.Slice[float64](r, 8), host.Slice[uint8](r, 9)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base + threadY
+			quernRow1Point_float64(r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Point_float64(r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []float64, cover []uint8, xs, ys, src []float64, mask []uint8, method, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base2 + threadX
+		/*line point.go:20*/ s2 := *s
+		o2 := o
+		/*line point.go:21*/ t1 := &o2
+		/*line image.go:193*/ pixel := y*t1.Width + x
+		ok := x < t1.Width && y < t1.Height
+		/*line point.go:22*/ if !ok {
+			continue
+		}
+		t4 := &o2
+		/*line point.go:25*/ start[float64](t4, table, pixel, dst, cover)
+		x2 := xs[pixel]
+		/*line point.go:26*/ y2 := ys[pixel]
+		t11 := &s2
+		/*line point.go:27*/ opaque := quernFunc2Filter[float64](t11, table, src, mask, x2, y2)
+		if opaque < 1e-09 {
+			continue
+		}
+		/*line :31:500*/ t18 := &o2
+		/*line point.go:31*/ below := covered[float64](t18, table, pixel, dst, cover)
+		left := host.Int64[int](math.Floor(x2 - 0.5))
+		top := host.Int64[int](math.Floor(y2 - 0.5))
+		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
+		/*line :34:1000*/ if t27 {
+			/*line point.go:33*/ t27 = s2.plain()
+		}
+		/*line :35:500*/ if t27 {
+			/*line point.go:34*/ result0 := s2.at(left, top)
+			i := result0 * s2.Stride
+			/*line point.go:35*/ j := i + s2.W*s2.Stride
+			/*line point.go:37*/ rx := 1.5 - (x2 - float64(left))
+			ry := 1.5 - (y2 - float64(top))
+			/*line point.go:38*/ qx := 1 - rx
+			qy := 1 - ry
+			/*line point.go:39*/ t35 := s2.Bands
+			/*line :40:500*/ for band := 0; band < t35; band++ {
+				/*line point.go:39*/ r.CheckHalt()
+				upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
+				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
+				t36 := &o2
+				t40 := float64(upper*ry) + float64(lower*qy)
+				/*line point.go:42*/ put[float64](t36, table, pixel, band, 1, t40, below, dst)
+			}
+			t43 := &o2
+			/*line point.go:44*/ finish[float64](t43, pixel, 1, below, dst, cover)
+			continue
+		}
+		t49 := method == 2
+		/*line :48:1000*/ if t49 {
+			/*line point.go:47*/ t49 = s2.plain()
+		}
+		/*line :49:500*/ if t49 {
+			/*line point.go:48*/ left = host.Int64[int](x2 - 0.5)
+			top = host.Int64[int](y2 - 0.5)
+			/*line :50:500*/ if left >= 1 && top >= 1 && left+2 < s2.Width && top+2 < s2.Height {
+				/*line point.go:49*/ t52 := x2 - 0.5 - float64(left)
+				/*line point.go:141*/ half := float64(0.5 * t52)
+				three := float64(3 * t52)
+				/*line point.go:142*/ half2 := float64(half * t52)
+				wx_0 := half * (float64(t52*(2-t52)) - 1)
+				wx_1 := 1 + float64(half2*(three-5))
+				wx_2 := half * (1 + float64(t52*(4-three)))
+				wx_3 := half2 * (t52 - 1)
+				/*line point.go:49*/ t55 := y2 - 0.5 - float64(top)
+				/*line point.go:141*/ half3 := float64(0.5 * t55)
+				three2 := float64(3 * t55)
+				/*line point.go:142*/ half22 := float64(half3 * t55)
+				wy_0 := half3 * (float64(t55*(2-t55)) - 1)
+				wy_1 := 1 + float64(half22*(three2-5))
+				wy_2 := half3 * (1 + float64(t55*(4-three2)))
+				wy_3 := half22 * (t55 - 1)
+				/*line point.go:50*/ t58 := left - 1
+				t59 := top - 1
+				/*line point.go:50*/ result02 := s2.at(t58, t59)
+				first := result02 * s2.Stride
+				/*line point.go:51*/ t61 := s2.Bands
+				/*line :52:500*/ for band2 := 0; band2 < t61; band2++ {
+					/*line point.go:51*/ r.CheckHalt()
+					var value float64
+					at := first + band2
+//line point.go:55
+					var line float64
+					/*line point.go:57*/ line += float64(src[at] * wx_0)
+					/*line point.go:57*/ line += float64(src[at+s2.Stride] * wx_1)
+					/*line point.go:57*/ line += float64(src[at+s2.Stride*2] * wx_2)
+					/*line point.go:57*/ line += float64(src[at+s2.Stride*3] * wx_3)
+					/*line point.go:59*/ value += float64(line * wy_0)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line2 float64
+					/*line point.go:57*/ line2 += float64(src[at] * wx_0)
+					/*line point.go:57*/ line2 += float64(src[at+s2.Stride] * wx_1)
+					/*line point.go:57*/ line2 += float64(src[at+s2.Stride*2] * wx_2)
+					/*line point.go:57*/ line2 += float64(src[at+s2.Stride*3] * wx_3)
+					/*line point.go:59*/ value += float64(line2 * wy_1)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line3 float64
+					/*line point.go:57*/ line3 += float64(src[at] * wx_0)
+					/*line point.go:57*/ line3 += float64(src[at+s2.Stride] * wx_1)
+					/*line point.go:57*/ line3 += float64(src[at+s2.Stride*2] * wx_2)
+					/*line point.go:57*/ line3 += float64(src[at+s2.Stride*3] * wx_3)
+					/*line point.go:59*/ value += float64(line3 * wy_2)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line4 float64
+					/*line point.go:57*/ line4 += float64(src[at] * wx_0)
+					/*line point.go:57*/ line4 += float64(src[at+s2.Stride] * wx_1)
+					/*line point.go:57*/ line4 += float64(src[at+s2.Stride*2] * wx_2)
+					/*line point.go:57*/ line4 += float64(src[at+s2.Stride*3] * wx_3)
+					/*line point.go:59*/ value += float64(line4 * wy_3)
+					/*line point.go:62*/ t62 := &o2
+					/*line point.go:62*/ put[float64](t62, table, pixel, band2, 1, value, below, dst)
+				}
+				/*line :64:1000*/ t69 := &o2
+				/*line point.go:64*/ finish[float64](t69, pixel, 1, below, dst, cover)
+				continue
+			}
+		}
+		/*line :68:1000*/ found := false
+		t74 := s2.Bands
+		for band3 := 0; band3 < t74; band3++ {
+			/*line point.go:69*/ r.CheckHalt()
+			var value2 float64
+			var weight float64
+			/*line :72:1000*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+				t75 := &s2
+				/*line point.go:73*/ column, row, _ := quernFunc5Filter(t75, x2, y2)
+				i2 := s2.at(column, row)
+				value2 = float64(src[i2*s2.Stride+band3])
+				t85 := &s2
+				/*line point.go:75*/ weight = density[float64](t85, table, src, mask, i2, band3)
+//line :76:500
+			} else if method == 2 {
+				t93 := &s2
+				/*line point.go:77*/ value2, weight = quernFunc6Point[float64](t93, table, src, mask, band3, x2, y2)
+//line :78:1000
+			} else {
+				/*line point.go:79*/ t102 := &s2
+				/*line point.go:79*/ value2, weight = quernFunc7Point[float64](t102, table, src, mask, band3, x2, y2)
+			}
+			/*line :81:1000*/ if weight < 1e-10 {
+				continue
+			}
+			found = true
+			t111 := &o2
+			/*line point.go:85*/ put[float64](t111, table, pixel, band3, weight, value2, below, dst)
+		}
+		if found {
+			t119 := &o2
+			/*line point.go:88*/ finish[float64](t119, pixel, opaque, below, dst, cover)
+		}
+	} /*line quern_gen.go:2725:1*/
+}
+
+//line :92:1500
