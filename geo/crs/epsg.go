@@ -107,7 +107,13 @@ func projected(op, name string, t *epsg.Table, r epsg.Row) (*CRS, error) {
 	if err := c.check(op); err != nil {
 		return nil, err
 	}
-	var v values
+	var err error
+	c.projection, err = project(op, name, r.Int(1), c.datum.ellipsoid.math(), parametersOf(r))
+	return c, err
+}
+
+// parametersOf returns the parameters of a projected system.
+func parametersOf(r epsg.Row) (v values) {
 	for i := 6; i < r.Len(); i++ {
 		key, value, _ := strings.Cut(r.Text(i), "=")
 		code, _ := strconv.Atoi(key)
@@ -121,9 +127,7 @@ func projected(op, name string, t *epsg.Table, r epsg.Row) (*CRS, error) {
 		}
 		v.set(which, x)
 	}
-	var err error
-	c.projection, err = project(op, name, r.Int(1), c.datum.ellipsoid.math(), v)
-	return c, err
+	return v
 }
 
 // overlap returns the share of an area that is in any of the extents; extents of an object may overlap, and the

@@ -128,7 +128,7 @@ func projectedKeys(k tiff.GeoKeys, base *CRS) (*CRS, error) {
 	}
 	c.unit = keyUnit(k, tiff.ProjLinearUnits, tiff.ProjLinearUnitSize, 1)
 	if code, ok := k.Code(tiff.Projection); ok && code != tiff.UserDefined {
-		return nil, failure(ErrUnsupported, op, c.name, "the projection is the EPSG code %d of a conversion, which the table does not have", code)
+		return c.convertedBy(op, code)
 	}
 	n, ok := k.Code(tiff.ProjMethod)
 	if !ok {
@@ -170,4 +170,20 @@ func projectedKeys(k tiff.GeoKeys, base *CRS) (*CRS, error) {
 	var err error
 	c.projection, err = project(op, c.name, code, c.datum.ellipsoid.math(), v)
 	return &c, err
+}
+
+// convertedBy takes the projection of a conversion of EPSG.
+func (c *CRS) convertedBy(op string, code int) (*CRS, error) {
+	t := epsg.Load()
+	conversion, ok := t.Row("conversion", code)
+	if !ok {
+		return nil, failure(ErrUnknown, op, c.name, "the projection is the conversion %d of EPSG, which the table does not have", code)
+	}
+	r, _ := t.Row("projected", conversion.Int(0))
+	if err := c.check(op); err != nil {
+		return nil, err
+	}
+	var err error
+	c.projection, err = project(op, c.name, r.Int(1), c.datum.ellipsoid.math(), parametersOf(r))
+	return c, err
 }
