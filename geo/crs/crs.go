@@ -87,7 +87,8 @@ type CRS struct {
 	vertical   vertical
 	extents    []Extent
 	projection projection.Projection
-	toWGS84    []float64 // Helmert parameters as in package epsg, where the definition has its own
+	conversion conversion // of a projected system
+	toWGS84    []float64  // Helmert parameters as in package epsg, where the definition has its own
 }
 
 // vertical is the surface to which heights refer: none for the ellipsoid.

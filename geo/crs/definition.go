@@ -25,7 +25,8 @@ type definition struct {
 	axes       []axis
 	vertical   vertical
 	toWGS84    []float64
-	webSphere  bool // an extension says that Mercator is that of web maps
+	conversion conversion // that was found
+	webSphere  bool       // an extension says that Mercator is that of web maps
 }
 
 type parameter struct {
@@ -96,6 +97,7 @@ func (d *definition) build(op string) (*CRS, error) {
 			return nil, err
 		}
 	}
+	c.conversion = d.conversion
 	for _, p := range d.toWGS84 {
 		if !(math.Abs(p) < 1e7) {
 			return nil, failure(ErrParameter, op, c.name, "a parameter of TOWGS84 is %g", p)
@@ -242,6 +244,7 @@ func (d *definition) project(op, name string, e projection.Ellipsoid) (projectio
 		v.set(which, p.value)
 	}
 	d.complete(code, normal, &v)
+	d.conversion = conversion{code, v}
 	return project(op, name, code, e, v)
 }
 

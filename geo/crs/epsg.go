@@ -107,6 +107,7 @@ func projected(op, name string, t *epsg.Table, r epsg.Row) (*CRS, error) {
 	if err := c.check(op); err != nil {
 		return nil, err
 	}
+	c.conversion = conversion{r.Int(1), parametersOf(r)}
 	var err error
 	c.projection, err = project(op, name, r.Int(1), c.datum.ellipsoid.math(), parametersOf(r))
 	return c, err

@@ -239,7 +239,7 @@ func (w *Warper) place() error {
 			return nil
 		}
 	}
-	keys, err := geoKeys(w.grid.CRS)
+	keys, err := w.grid.CRS.GeoKeys()
 	if err != nil {
 		return err
 	}
