@@ -1,6 +1,7 @@
 package warp
 
 import (
+	"errors"
 	"math"
 
 	"quern.dev/geo/crs"
@@ -25,6 +26,9 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 		target = o.Target
 	}
 	g := Grid{CRS: target}
+	if err := o.setExtent(target, sources[0]); err != nil {
+		return g, err
+	}
 	var all Extent
 	rx, ry := 0.0, 0.0
 	if o.Extent == nil || o.Resolution[0] == 0 && o.Width == 0 && o.Height == 0 {
@@ -47,6 +51,13 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 	}
 	if o.Extent != nil {
 		all = *o.Extent
+		if o.Resolution[0] == 0 && o.Width == 0 && o.Height == 0 {
+			for i, s := range sources {
+				if r := s.resolution(all, min(rx, ry)); i == 0 || r < rx {
+					rx, ry = r, r
+				}
+			}
+		}
 	}
 	if o.Resolution[0] != 0 {
 		rx, ry = o.Resolution[0], o.Resolution[1]
@@ -68,6 +79,9 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 		w = math.Floor((all.MaxX-all.MinX)/rx + 0.5)
 	default:
 		w, h = math.Floor((all.MaxX-all.MinX)/rx+0.5), math.Floor((all.MaxY-all.MinY)/ry+0.5)
+		if o.Extent != nil && o.Resolution[0] == 0 {
+			rx, ry = (all.MaxX-all.MinX)/max(w, 1), (all.MaxY-all.MinY)/max(h, 1)
+		}
 	}
 	w, h = max(w, 1), max(h, 1)
 	if !(w <= mostPixels && h <= mostPixels) {
@@ -79,6 +93,61 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 		g.trim(sources)
 	}
 	return g, nil
+}
+
+// resolution returns the size of a pixel of the source in an extent of the target: the least mean of those in x and y at its
+// corners, as in gdalwarp, or otherwise if no corner has a place in the source.
+func (s *source) resolution(e Extent, otherwise float64) float64 {
+	least := math.Inf(1)
+	for _, p := range [...][2]float64{{e.MinX, e.MinY}, {e.MaxX, e.MinY}, {e.MinX, e.MaxY}, {e.MaxX, e.MaxY}} {
+		step := otherwise / 8
+		x, y := s.back(p[0], p[1])
+		x1, y1 := s.back(p[0]+step, p[1])
+		x2, y2 := s.back(p[0], p[1]+step)
+		if r := (step/math.Hypot(x1-x, y1-y) + step/math.Hypot(x2-x, y2-y)) / 2; r > 0 {
+			least = min(least, r)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return otherwise
+	}
+	return least
+}
+
+// setExtent finds the extent of the output, if options say how.
+func (o *Options) setExtent(target *crs.CRS, first *source) error {
+	if o.ExtentCRS != nil {
+		t, err := crs.NewTransform(o.ExtentCRS, target, o.Shift...)
+		if err != nil {
+			return err
+		}
+		e := *o.Extent
+		x0, y0, err0 := t.Forward(e.MinX, e.MinY)
+		x1, y1, err1 := t.Forward(e.MaxX, e.MaxY)
+		if err := errors.Join(err0, err1); err != nil {
+			return failf(ErrArgument, "options: the extent %v: %w", e, err)
+		}
+		if !(x0 < x1 && y0 < y1) {
+			return failf(ErrArgument, "options: the extent %v is %v in %v, which is empty", e, Extent{x0, y0, x1, y1}, target)
+		}
+		o.Extent = &Extent{x0, y0, x1, y1}
+	}
+	if !o.CropToCutline {
+		return nil
+	}
+	e, err := o.Cutline.envelope(target, o.Shift)
+	if err != nil {
+		return err
+	}
+	if a := first.affine; first.same && first.outward.Terms == 0 && a[2] == 0 && a[4] == 0 && a[1] > 0 && a[5] < 0 && o.Resolution[0] == 0 && o.Width == 0 && o.Height == 0 {
+		e.MinX, e.MaxX = a[0]+math.Ceil((e.MinX-a[0])/a[1])*a[1], a[0]+math.Floor((e.MaxX-a[0])/a[1])*a[1]
+		e.MinY, e.MaxY = a[3]+math.Floor((e.MinY-a[3])/a[5])*a[5], a[3]+math.Ceil((e.MaxY-a[3])/a[5])*a[5]
+	}
+	if !(e.MinX < e.MaxX && e.MinY < e.MaxY) {
+		return failf(ErrArgument, "cutline: it has no whole pixel")
+	}
+	o.Extent = &e
+	return nil
 }
 
 // trim removes rows and columns at the edges that have no pixel whose center is in a source: those that

@@ -102,6 +102,12 @@ type Options struct {
 	Grid *Grid
 	// Extent of the output, or nil for that of the sources.
 	Extent *Extent
+	// ExtentCRS is the coordinate system of Extent, or nil for Target. The lower left and the upper right corner are
+	// transformed, as in gdalwarp.
+	ExtentCRS *crs.CRS
+	// CropToCutline makes the extent that of the cutline's points. Without a resolution, a size and a change of the coordinate
+	// system, it has whole pixels of the first source.
+	CropToCutline bool
 	// Resolution is the size of an output pixel in x and y, or 0 to keep that of the sources.
 	Resolution [2]float64
 	// AlignPixels makes the extent a multiple of Resolution.
@@ -174,7 +180,7 @@ func (o *Options) check() error {
 	}
 	g := o.Grid
 	switch {
-	case g != nil && (o.Target != nil || o.Extent != nil || o.Resolution != [2]float64{} || o.AlignPixels || o.Width != 0 || o.Height != 0):
+	case g != nil && (o.Target != nil || o.Extent != nil || o.Resolution != [2]float64{} || o.AlignPixels || o.CropToCutline || o.Width != 0 || o.Height != 0):
 		return failf(ErrArgument, "options: a grid, and a target, an extent or a size")
 	case g != nil && (g.CRS == nil || g.Width <= 0 || g.Height <= 0 || g.Width > mostPixels || g.Height > mostPixels || g.Affine[1]*g.Affine[5]-g.Affine[2]*g.Affine[4] == 0):
 		return failf(ErrArgument, "options: a grid of %d x %d pixels with the transform %v in %v", g.Width, g.Height, g.Affine, g.CRS)
@@ -184,6 +190,10 @@ func (o *Options) check() error {
 		return failf(ErrArgument, "options: extent %v: the minimum must be less than the maximum", *o.Extent)
 	case !finite(o.Resolution[:]...) || o.Resolution[0] < 0 || o.Resolution[1] < 0 || (o.Resolution[0] == 0) != (o.Resolution[1] == 0):
 		return failf(ErrArgument, "options: resolution %v: both numbers must be positive", o.Resolution)
+	case o.ExtentCRS != nil && o.Extent == nil:
+		return failf(ErrArgument, "options: ExtentCRS without an extent")
+	case o.CropToCutline && (o.Cutline == nil || o.Extent != nil):
+		return failf(ErrArgument, "options: CropToCutline needs a cutline, and no extent")
 	case o.Width < 0 || o.Height < 0:
 		return failf(ErrArgument, "options: size %d x %d", o.Width, o.Height)
 	case o.Resolution[0] != 0 && (o.Width != 0 || o.Height != 0):
