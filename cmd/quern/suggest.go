@@ -24,7 +24,10 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 			best, least = f.Name, d
 		}
 	})
-	if best == "" {
+	switch {
+	case best == "" && m[1] != "":
+		return err
+	case best == "":
 		return fmt.Errorf("unknown option -%s", name)
 	}
 	return fmt.Errorf("unknown option -%s; the most similar one is -%s", name, best)
