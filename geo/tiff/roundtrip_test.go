@@ -178,19 +178,19 @@ func TestSamplesOfFewBitsComeBackAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// TestNoiseIsCompressedByItsCodes compresses bytes of 16 values, which have no matches worth a distance: half of the bits.
+// TestNoiseIsCompressedByItsCodes compresses bytes of 64 values, which have few matches but take only 6 bits.
 func TestNoiseIsCompressedByItsCodes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300_000)
 	for i := range noise {
-		noise[i] = byte(r.IntN(16)) * 16
+		noise[i] = byte(r.IntN(64)) * 3
 	}
 	for level := range 10 {
 		packed, err := encodeDeflate(nil, noise, block{level: level})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(packed) > len(noise)*51/100 {
+		if len(packed) > len(noise)*77/100 {
 			t.Errorf("level %d: %d bytes of %d", level, len(packed), len(noise))
 		}
 		got := make([]byte, len(noise))
