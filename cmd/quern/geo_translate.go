@@ -35,9 +35,10 @@ Creation options (-co NAME=VALUE):
 
   COMPRESS    NONE, LZW, DEFLATE (the default), ZSTD, PACKBITS, JPEG
   PREDICTOR   1, 2, 3; by default the one that fits
-  LEVEL       effort of DEFLATE (1 to 9) and ZSTD (1 to 22), quality of JPEG (1 to 100)
+  LEVEL       effort of DEFLATE (1 to 9) and ZSTD (1 to 22), quality of JPEG (1 to 100);
+              also ZLEVEL, ZSTD_LEVEL, QUALITY, JPEG_QUALITY
   INTERLEAVE  PIXEL or BAND
-  BLOCKSIZE   width and height of tiles
+  BLOCKSIZE   width and height of tiles; also BLOCKXSIZE and BLOCKYSIZE
   STRIPS      rows per strip, instead of tiles
   BIGTIFF     YES, NO or AUTO
   ENDIANNESS  LITTLE or BIG
@@ -86,13 +87,21 @@ var creationOptions = map[string]func(o *tiff.Options, value string) bool{
 		o.Predictor = tiff.Predictor(n)
 		return ok && n <= 3
 	},
-	"LEVEL":      func(o *tiff.Options, v string) (ok bool) { o.Level, ok = number(v); return ok },
-	"INTERLEAVE": func(o *tiff.Options, v string) bool { return choose(&o.Layout, v, "PIXEL", "BAND") },
+	"LEVEL":        setLevel,
+	"ZLEVEL":       setLevel,
+	"ZSTD_LEVEL":   setLevel,
+	"QUALITY":      setLevel,
+	"JPEG_QUALITY": setLevel,
+	"INTERLEAVE":   func(o *tiff.Options, v string) bool { return choose(&o.Layout, v, "PIXEL", "BAND") },
 	"BLOCKSIZE": func(o *tiff.Options, v string) (ok bool) {
 		o.BlockWidth, ok = number(v)
 		o.BlockHeight = o.BlockWidth
 		return ok
 	},
+	"BLOCKXSIZE":  func(o *tiff.Options, v string) (ok bool) { o.BlockWidth, ok = number(v); return ok },
+	"BLOCKYSIZE":  func(o *tiff.Options, v string) (ok bool) { o.BlockHeight, ok = number(v); return ok },
+	"TILED":       func(_ *tiff.Options, v string) bool { return v == "YES" }, // the default
+	"NUM_THREADS": func(*tiff.Options, string) bool { return true },           // all cores are used
 	"STRIPS": func(o *tiff.Options, v string) (ok bool) {
 		o.Strips = true
 		o.BlockHeight, ok = number(v)
@@ -110,6 +119,11 @@ var creationOptions = map[string]func(o *tiff.Options, value string) bool{
 		o.Overviews, ok = number(v)
 		return ok
 	},
+}
+
+func setLevel(o *tiff.Options, v string) (ok bool) {
+	o.Level, ok = number(v)
+	return ok
 }
 
 // number parses a positive number.

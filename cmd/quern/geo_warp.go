@@ -3,8 +3,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,10 +25,15 @@ type warping struct {
 	throughPROJ
 	source, srcNoData, dstNoData string
 	cutline, cutlineSystem       string
+	extentSystem, sampleType     string
 	size                         []int
-	warper                       []string
+	bands, toBands               []int
+	warper, transformer          []string
+	order                        int
 	errorThreshold               float64
-	alpha, multi                 bool
+	alpha, crop                  bool
+	sourceAlpha, noSourceAlpha   bool
+	spline, rpc                  bool
 	system                       *crs.CRS // of the cutline
 }
 
@@ -52,7 +59,18 @@ func geoWarpCommand() *cobra.Command {
 		Long: `warp writes the pixels of images to an image in another coordinate system, with
 another extent or resolution. Later sources lie over earlier ones. It runs on the
 GPU, or on all cores without one, with the same result bit for bit. Options have
-the names and the meaning of gdalwarp; the transform is always exact.
+the names and the meaning of gdalwarp. The transform is exact unless -et permits an
+error.
+
+Images without a geotransform are placed by their control points: -order N by a
+polynomial, -tps by a thin plate spline. -rpc places images by rational polynomials,
+with -to RPC_DEM=FILE or -to RPC_HEIGHT=VALUE; quern geo ortho has more of this, and
+knows what the terrain hides. -to METHOD=GCP_POLYNOMIAL, GCP_TPS or RPC and
+-to MAX_GCP_ORDER=N are other ways to write it.
+
+Warp options (-wo): XSCALE and YSCALE, pixels of the result per source pixel;
+INIT_DEST=VALUE or one value per band, in the result before sources are written;
+UNIFIED_SRC_NODATA=YES, if only pixels whose bands all have -srcnodata have no data.
 
 Coordinate systems that Quern does not compute itself go through an installed PROJ
 (libproj; QUERN_PROJ names another file), on the host. It says so, and -proj asks
@@ -73,6 +91,9 @@ those of quern geo translate.`,
 				return errUsage{err, cmd.CommandPath()}
 			}
 			sources, result := args[:len(args)-1], args[len(args)-1]
+			if w.rpc {
+				return w.rectify(cmd, sources, result, &o)
+			}
 			return w.run(cmd, sources, result, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error {
 				o.Progress = progress
 				var err error
@@ -98,9 +119,25 @@ those of quern geo translate.`,
 	flags.BoolVar(&w.alpha, "dstalpha", false, "add an alpha band")
 	flags.StringVar(&w.cutline, "cutline", "", "GeoJSON file of polygons, outside of which sources have no data")
 	flags.StringVar(&w.cutlineSystem, "cutline_srs", "", "coordinate system of the cutline, instead of the file's")
-	flags.StringArrayVar(&w.warper, "wo", nil, "XSCALE=VALUE or YSCALE=VALUE: pixels of the result per source pixel")
-	flags.Float64Var(&w.errorThreshold, "et", 0, "accepted and not used: the transform is exact")
-	flags.BoolVar(&w.multi, "multi", false, "accepted and not used: all cores are used")
+	flags.StringArrayVar(&w.warper, "wo", nil, "warp option NAME=VALUE")
+	flags.StringArrayVar(&w.transformer, "to", nil, "transformer option NAME=VALUE")
+	flags.Float64Var(&w.errorThreshold, "et", 0, "error in source pixels up to which positions may be interpolated; 0 is exact")
+	flags.StringVar(&w.extentSystem, "te_srs", "", "coordinate system of -te, instead of -t_srs")
+	flags.BoolVar(&w.crop, "crop_to_cutline", false, "make the extent that of the cutline")
+	flags.IntVar(&w.order, "order", 0, "order of the polynomial of control points: 1 to 3")
+	flags.BoolVar(&w.spline, "tps", false, "place images by a thin plate spline of their control points")
+	flags.BoolVar(&w.rpc, "rpc", false, "place images by their rational polynomials")
+	flags.IntSliceVarP(&w.bands, "srcband", "b", nil, "bands of the sources, from 1")
+	flags.IntSliceVar(&w.toBands, "dstband", nil, "bands of the result for those of -srcband")
+	flags.BoolVar(&w.sourceAlpha, "srcalpha", false, "the last band of the sources is alpha")
+	flags.BoolVar(&w.noSourceAlpha, "nosrcalpha", false, "no band of the sources is alpha")
+	flags.StringVar(&w.sampleType, "ot", "", "type of samples: Byte, Int8, UInt16, Int16, UInt32, Int32, UInt64, Int64, Float32, Float64, CInt16, CInt32, CFloat32, CFloat64")
+	for name, usage := range map[string]string{"multi": "all cores are used", "setci": "colors are kept"} {
+		flags.Bool(name, false, "accepted and not used: "+usage)
+	}
+	for name, usage := range map[string]string{"wt": "samples are computed in a type that has all values", "oo": "files are read on all cores"} {
+		flags.StringArray(name, nil, "accepted and not used: "+usage)
+	}
 	return cmd
 }
 
@@ -120,7 +157,7 @@ func (w *warping) parse(cmd *cobra.Command) (o warp.Options, err error) {
 	if w.size != nil {
 		o.Width, o.Height = w.size[0], w.size[1]
 	}
-	o.Alpha = w.alpha
+	o.Alpha, o.Tolerance = w.alpha, w.errorThreshold
 	if strings.EqualFold(w.srcNoData, "none") {
 		o.IgnoreNoData = true
 	} else if o.SourceNoData, err = noDataValues("-srcnodata", w.srcNoData); err != nil {
@@ -131,34 +168,153 @@ func (w *warping) parse(cmd *cobra.Command) (o warp.Options, err error) {
 			return o, err
 		}
 	}
-	if err := w.parseWarper(&o); err != nil {
-		return o, err
+	for _, parse := range []func(*warp.Options) error{w.parseWarper, w.parseBands, w.parseTransformer} {
+		if err := parse(&o); err != nil {
+			return o, err
+		}
 	}
 	return o, w.parseSystems(&o)
 }
 
+// parseWarper reads the options -wo.
 func (w *warping) parseWarper(o *warp.Options) error {
 	for _, option := range w.warper {
 		name, value, _ := strings.Cut(option, "=")
-		to := map[string]*float64{"XSCALE": &o.XScale, "YSCALE": &o.YScale}[strings.ToUpper(name)]
-		if to == nil {
-			return fmt.Errorf("-wo %s: want XSCALE or YSCALE", option)
-		}
-		var err error
-		if *to, err = strconv.ParseFloat(value, 64); err != nil || !(*to > 0) {
-			return fmt.Errorf("-wo %s: want a positive number", option)
+		switch name = strings.ToUpper(name); name {
+		case "XSCALE", "YSCALE":
+			v, err := strconv.ParseFloat(value, 64)
+			if err != nil || !(v > 0) {
+				return fmt.Errorf("-wo %s: want a positive number", option)
+			}
+			if name == "XSCALE" {
+				o.XScale = v
+			} else {
+				o.YScale = v
+			}
+		case "INIT_DEST":
+			if strings.EqualFold(value, "NO_DATA") {
+				break // the default
+			}
+			var err error
+			if o.Start, err = noDataValues("-wo INIT_DEST", value); err != nil {
+				return err
+			}
+		case "UNIFIED_SRC_NODATA":
+			switch strings.ToUpper(value) {
+			case "YES":
+				o.UnifiedNoData = true
+			case "PARTIAL": // the default
+			default:
+				return fmt.Errorf("-wo %s: want YES or PARTIAL", option)
+			}
+		case "NUM_THREADS", "OPTIMIZE_SIZE", "WRITE_FLUSH", "SOURCE_EXTRA", "SAMPLE_GRID", "SAMPLE_STEPS": // windows of sources are exact, and all cores are used
+		default:
+			return fmt.Errorf("-wo %s: want XSCALE, YSCALE, INIT_DEST or UNIFIED_SRC_NODATA", option)
 		}
 	}
 	return nil
 }
 
+// parseBands reads which bands are warped, and the type of the result.
+func (w *warping) parseBands(o *warp.Options) error {
+	switch {
+	case w.sourceAlpha && w.noSourceAlpha:
+		return errors.New("-srcalpha and -nosrcalpha: give one of them")
+	case w.sourceAlpha:
+		o.SourceAlpha = warp.AlphaLast
+	case w.noSourceAlpha:
+		o.SourceAlpha = warp.AlphaNone
+	}
+	if w.sampleType != "" {
+		var ok bool
+		if o.Type, ok = sampleTypes[strings.ToLower(w.sampleType)]; !ok {
+			return fmt.Errorf("-ot %s: the help of quern geo warp lists the types", w.sampleType)
+		}
+	}
+	if w.bands == nil && w.toBands == nil {
+		return nil
+	}
+	if w.toBands == nil {
+		for _, b := range w.bands {
+			o.Bands = append(o.Bands, b-1)
+		}
+		return nil
+	}
+	if len(w.bands) != len(w.toBands) {
+		return fmt.Errorf("-srcband has %d bands and -dstband %d", len(w.bands), len(w.toBands))
+	}
+	o.Bands = make([]int, len(w.bands))
+	seen := make([]bool, len(w.bands))
+	for i, b := range w.toBands {
+		if b < 1 || b > len(seen) || seen[b-1] {
+			return fmt.Errorf("-dstband %v: want each of the bands 1 to %d once", w.toBands, len(seen))
+		}
+		seen[b-1], o.Bands[b-1] = true, w.bands[i]-1
+	}
+	return nil
+}
+
+// sampleTypes are GDAL's names of types, in lower case.
+var sampleTypes = map[string]tiff.Type{"byte": tiff.Uint8, "uint8": tiff.Uint8, "int8": tiff.Int8, "uint16": tiff.Uint16, "int16": tiff.Int16, "uint32": tiff.Uint32,
+	"int32": tiff.Int32, "uint64": tiff.Uint64, "int64": tiff.Int64, "float32": tiff.Float32, "float64": tiff.Float64,
+	"cint16": tiff.ComplexI16, "cint32": tiff.ComplexI32, "cfloat32": tiff.Complex64, "cfloat64": tiff.Complex128}
+
+// parseTransformer reads the options -to, -order and -tps. What concerns RPC is for rectify.
+func (w *warping) parseTransformer(o *warp.Options) error {
+	polynomial := w.order != 0
+	for _, option := range w.transformer {
+		name, value, _ := strings.Cut(option, "=")
+		switch strings.ToUpper(name) {
+		case "METHOD", "SRC_METHOD":
+			switch strings.ToUpper(value) {
+			case "GCP_POLYNOMIAL":
+				polynomial = true
+			case "GCP_TPS":
+				w.spline = true
+			case "RPC":
+				w.rpc = true
+			case "GEOTRANSFORM":
+			default:
+				return fmt.Errorf("-to %s: want GEOTRANSFORM, GCP_POLYNOMIAL, GCP_TPS or RPC", option)
+			}
+		case "MAX_GCP_ORDER":
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return fmt.Errorf("-to %s: want a number", option)
+			}
+			if w.order = n; n == -1 {
+				w.order, w.spline = 0, true
+			}
+			polynomial = n > 0
+		case "RPC_DEM", "RPC_HEIGHT", "RPC_HEIGHT_SCALE":
+		default:
+			return fmt.Errorf("-to %s: want METHOD, MAX_GCP_ORDER, RPC_DEM, RPC_HEIGHT or RPC_HEIGHT_SCALE", option)
+		}
+	}
+	switch {
+	case w.order < 0 || w.order > 3:
+		return fmt.Errorf("-order %d: want 1, 2 or 3", w.order)
+	case w.spline && polynomial || w.rpc && (w.spline || polynomial):
+		return errors.New("-order, -tps and -rpc: give one of them")
+	case w.spline:
+		o.Fit = warp.FitSpline
+	case w.order != 0:
+		o.Fit = [...]warp.Fit{warp.FitOrder1, warp.FitOrder2, warp.FitOrder3}[w.order-1]
+	}
+	return nil
+}
+
 func (w *warping) parseSystems(o *warp.Options) error {
-	if err := w.parseSystemsOrPROJ(system{"-t_srs", w.target, &o.Target}, system{"-s_srs", w.source, &o.SourceCRS}, system{"-cutline_srs", w.cutlineSystem, &w.system}); err != nil {
+	if err := w.parseSystemsOrPROJ(system{"-t_srs", w.target, &o.Target}, system{"-s_srs", w.source, &o.SourceCRS}, system{"-te_srs", w.extentSystem, &o.ExtentCRS}, system{"-cutline_srs", w.cutlineSystem, &w.system}); err != nil {
 		return err
 	}
 	if w.cutline == "" {
+		if w.crop {
+			return errors.New("-crop_to_cutline needs -cutline")
+		}
 		return nil
 	}
+	o.CropToCutline = w.crop
 	text, err := os.ReadFile(w.cutline)
 	if err != nil {
 		return fmt.Errorf("-cutline: %w", err)
@@ -167,6 +323,46 @@ func (w *warping) parseSystems(o *warp.Options) error {
 		return fmt.Errorf("-cutline %s: %w", w.cutline, err)
 	}
 	return nil
+}
+
+// rectify warps images with RPC: as quern geo ortho does, but without the test of what the terrain hides, and without alpha.
+func (w *warping) rectify(cmd *cobra.Command, sources []string, result string, o *warp.Options) error {
+	if len(sources) != 1 {
+		return errUsage{fmt.Errorf("-rpc takes one source; make a mosaic of the results"), cmd.CommandPath()}
+	}
+	for _, other := range []struct {
+		name  string
+		given bool
+	}{{"-cutline", o.Cutline != nil}, {"-s_srs", o.SourceCRS != nil}, {"-te_srs", o.ExtentCRS != nil}, {"-srcband", o.Bands != nil}, {"-ot", o.Type != 0}, {"-srcalpha", w.sourceAlpha || w.noSourceAlpha},
+		{"-wo", w.warper != nil}, {"-ts without -te", w.size != nil && o.Extent == nil}} {
+		if other.given {
+			return errUsage{fmt.Errorf("%s with -rpc; rectify first, and warp the result", other.name), cmd.CommandPath()}
+		}
+	}
+	r := rectification{computation: w.computation, placement: w.placement, rpc: true, srcNoData: w.srcNoData, dstNoData: w.dstNoData, alpha: w.alpha, seeThrough: true, transformer: nil}
+	for _, option := range w.transformer {
+		if strings.HasPrefix(strings.ToUpper(option), "RPC_") {
+			r.transformer = append(r.transformer, option)
+		}
+	}
+	if r.target == "" {
+		r.target = "EPSG:4326"
+	}
+	if e := o.Extent; e != nil && w.size != nil {
+		if w.size[0] <= 0 || w.size[1] <= 0 {
+			return errUsage{errors.New("-ts with -rpc: want a width and a height"), cmd.CommandPath()}
+		}
+		r.resolution = []float64{(e.MaxX - e.MinX) / float64(w.size[0]), (e.MaxY - e.MinY) / float64(w.size[1])}
+	}
+	if !slices.ContainsFunc(r.transformer, func(s string) bool { return !strings.HasPrefix(strings.ToUpper(s), "RPC_HEIGHT_SCALE") }) {
+		r.height = "0"
+	}
+	options, err := r.parse()
+	if err != nil {
+		return errUsage{err, cmd.CommandPath()}
+	}
+	options.Opaque = true
+	return r.rectify(cmd, sources, result, options)
 }
 
 // noDataValues parses one number or several.

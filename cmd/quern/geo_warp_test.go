@@ -65,6 +65,67 @@ func TestGeoWarpTakesTheOptionsOfGdalwarp(t *testing.T) {
 	}
 }
 
+func TestGeoWarpTakesBandsTypesAndTransformers(t *testing.T) {
+	name, _ := geoFile(t, false)
+	folder := t.TempDir()
+	area := filepath.Join(folder, "area.json")
+	text := `{"type":"Polygon","coordinates":[[[15.001,45.145],[15.006,45.145],[15.006,45.15],[15.001,45.15]]]}`
+	if err := os.WriteFile(area, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := tiff.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	placed, rpc := filepath.Join(folder, "points.tif"), filepath.Join(folder, "rpc.tif")
+	im := f.Image()
+	a, _ := im.Geo.Affine()
+	h := im.Header
+	h.Geo.Scale, h.Geo.Tiepoints = nil, nil
+	for i := range 16 {
+		c, r := float64(i%4*9), float64(i/4*9)
+		h.Geo.Tiepoints = append(h.Geo.Tiepoints, tiff.Tiepoint{Column: c, Row: r, X: a[0] + c*a[1], Y: a[3] + r*a[5]})
+	}
+	copyImage(t, im, placed, h)
+	h.Geo = tiff.Georeference{}
+	h.RPC = &tiff.RPC{LineOff: 40, SampOff: 50, LatOff: 45, LongOff: 15, LineScale: 50, SampScale: 50, LatScale: 0.01, LongScale: 0.01, HeightScale: 100}
+	h.RPC.LineNum[2], h.RPC.SampNum[1], h.RPC.LineDen[0], h.RPC.SampDen[0] = -1, 1, 1, 1
+	copyImage(t, im, rpc, h)
+	for i, args := range [][]string{
+		{"-tps", placed}, {"-order", "1", placed}, {"-order=3", placed}, {"-to", "MAX_GCP_ORDER=2", placed}, {"-to", "METHOD=GCP_TPS", placed},
+		{"-b", "1", "-ot", "Float32", "-te", "15.001", "45.145", "15.006", "45.15", "-te_srs", "EPSG:4326", name},
+		{"-cutline", area, "-crop_to_cutline", "-wo", "INIT_DEST=NO_DATA", "-wo", "NUM_THREADS=ALL_CPUS", "-multi", "-setci", "-wt", "Float64", "-oo", "NUM_THREADS=2", name},
+		{"-srcband", "1", "-dstband", "1", "-wo", "INIT_DEST=3", "-wo", "UNIFIED_SRC_NODATA=YES", "-nosrcalpha", name},
+		{"-rpc", "-r", "bilinear", "-te", "14.996", "44.996", "15.004", "45.004", "-ts", "20", "20", rpc}, {"-to", "METHOD=RPC", "-to", "RPC_HEIGHT=20", rpc},
+	} {
+		result := filepath.Join(folder, "result"+string(rune('a'+i))+".tif")
+		args = append(append([]string{"warp", "-device", "cpu", "-q"}, args...), result)
+		if code, _, stderr := runGeo(t, args...); code != 0 {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr)
+		}
+	}
+}
+
+// copyImage writes the pixels of an image with another header.
+func copyImage(t *testing.T, im *tiff.Image, name string, h tiff.Header) {
+	t.Helper()
+	pixels, err := tiff.Read[uint16](t.Context(), im, im.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := tiff.Create(name, h, tiff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteRows(t.Context(), tiff.Rows{Pixels: tiff.Bytes(pixels)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestGeoWarpReportsWhatIsWrong(t *testing.T) {
 	name, _ := geoFile(t, false)
 	result := filepath.Join(t.TempDir(), "result.tif")
@@ -79,7 +140,24 @@ func TestGeoWarpReportsWhatIsWrong(t *testing.T) {
 		{[]string{"-te", "1,2,3", name, result}, 2, "-te has 3 numbers"},
 		{[]string{"-te", "1", "2", "x", "4", name, result}, 2, "te"},
 		{[]string{"-srcnodata", "black", name, result}, 2, "-srcnodata black"},
-		{[]string{"-wo", "SAMPLE_GRID=YES", name, result}, 2, "XSCALE"},
+		{[]string{"-wo", "STREAMABLE_OUTPUT=YES", name, result}, 2, "XSCALE"},
+		{[]string{"-wo", "UNIFIED_SRC_NODATA=NO", name, result}, 2, "YES or PARTIAL"},
+		{[]string{"-wo", "INIT_DEST=black", name, result}, 2, "INIT_DEST black"},
+		{[]string{"-crop_to_cutlin", name, result}, 2, "-crop_to_cutlin; the most similar one is -crop_to_cutline"},
+		{[]string{"--dstnodat", "3", name, result}, 2, "-dstnodat; the most similar one is -dstnodata"},
+		{[]string{"-geoloc", name, result}, 2, "unknown option -geoloc"},
+		{[]string{"-crop_to_cutline", name, result}, 2, "-crop_to_cutline needs -cutline"},
+		{[]string{"-order", "4", name, result}, 2, "-order 4"},
+		{[]string{"-order", "1", "-tps", name, result}, 2, "give one of them"},
+		{[]string{"-to", "METHOD=NONE", name, result}, 2, "GCP_TPS"},
+		{[]string{"-ot", "Complex", name, result}, 2, "-ot Complex"},
+		{[]string{"-srcalpha", "-nosrcalpha", name, result}, 2, "give one of them"},
+		{[]string{"-b", "1", "-dstband", "2", name, result}, 2, "-dstband [2]"},
+		{[]string{"-rpc", "-b", "1", name, result}, 2, "-srcband with -rpc"},
+		{[]string{"-device", "cpu", "-tps", name, result}, 1, "no control points"},
+		{[]string{"-device", "cpu", "-b", "7", name, result}, 1, "band 6"},
+		{[]string{"-device", "cpu", "-rpc", name, result}, 1, "no RPC"},
+		{[]string{"-device", "cpu", "-et", "-1", name, result}, 1, "tolerance -1"},
 		{[]string{"-cutline", "missing.json", name, result}, 2, "missing.json"},
 		{[]string{"-co", "COMPRESS=LERC", name, result}, 2, "LERC"},
 		{[]string{"-device", "cpu", "-te", "0", "0", "10", "10", name, result}, 1, "meets no source"},

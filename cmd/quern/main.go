@@ -66,7 +66,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{err, cmd.CommandPath()} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{suggestFlag(cmd, err), cmd.CommandPath()} })
 	root.AddCommand(genCommand(), vetCommand(), ptxCommand(), devicesCommand(), doctorCommand(), benchCommand(), profileCommand(), annotateCommand(), topCommand(), exportCommand(), geoCommand(), versionCommand(), completionCommand(root))
 	root.AddCommand(compiled()...)
 	checkHelp(root)
@@ -90,7 +90,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 }
 
 // longFlags lists flags with one dash, as in the go command.
-var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration", "-elements", "-sweep", "-once", "-interval", "-listen", "-of", "-co", "-a_nodata", "-srcwin", "-band", "-quiet", "-out", "-count", "-sample", "-measure", "-kernel", "-limit", "-plots", "-no-save", "-size", "-arg", "-threads", "-block", "-pinned", "-gpu-card", "-full", "-t_srs", "-s_srs", "-te", "-tr", "-ts", "-tap", "-srcnodata", "-dstnodata", "-dstalpha", "-cutline", "-cutline_srs", "-overwrite", "-ballpark", "-wo", "-wm", "-et", "-multi", "-dem", "-dem_srs", "-rpc", "-to", "-reconstruction", "-cameras", "-exterior", "-a_srs", "-height", "-height_offset", "-height_scale", "-see_through", "-tolerance", "-order", "-seams", "-blend", "-radius", "-levels", "-balance", "-work", "-input_file_list", "-az", "-alt", "-compute_edges", "-trigonometric", "-zero_for_flat", "-calc", "-proj"}
+var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration", "-elements", "-sweep", "-once", "-interval", "-listen", "-of", "-co", "-a_nodata", "-srcwin", "-band", "-quiet", "-out", "-count", "-sample", "-measure", "-kernel", "-limit", "-plots", "-no-save", "-size", "-arg", "-threads", "-block", "-pinned", "-gpu-card", "-full", "-t_srs", "-s_srs", "-te", "-tr", "-ts", "-tap", "-srcnodata", "-dstnodata", "-dstalpha", "-cutline", "-cutline_srs", "-overwrite", "-ballpark", "-wo", "-wm", "-et", "-multi", "-dem", "-dem_srs", "-rpc", "-to", "-reconstruction", "-cameras", "-exterior", "-a_srs", "-height", "-height_offset", "-height_scale", "-see_through", "-tolerance", "-order", "-seams", "-blend", "-radius", "-levels", "-balance", "-work", "-input_file_list", "-az", "-alt", "-compute_edges", "-trigonometric", "-zero_for_flat", "-calc", "-proj", "-te_srs", "-crop_to_cutline", "-tps", "-srcband", "-dstband", "-srcalpha", "-nosrcalpha", "-ot", "-wt", "-oo", "-setci"}
 
 // doubleDashes rewrites long flags with one dash, as in the go command, to two.
 func doubleDashes(args []string) []string {

@@ -87,9 +87,10 @@ type CRS struct {
 	vertical   vertical
 	extents    []Extent
 	projection projection.Projection
-	toWGS84    []float64 // Helmert parameters as in package epsg, where the definition has its own
-	text       string    // from which it was read, if it has no code
-	foreign    error     // why this package does not compute its coordinates, or nil
+	conversion conversion // of a projected system
+	toWGS84    []float64  // Helmert parameters as in package epsg, where the definition has its own
+	text       string     // from which it was read, if it has no code
+	foreign    error      // why this package does not compute its coordinates, or nil
 }
 
 // vertical is the surface to which heights refer: none for the ellipsoid.

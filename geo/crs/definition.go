@@ -25,8 +25,9 @@ type definition struct {
 	axes       []axis
 	vertical   vertical
 	toWGS84    []float64
-	webSphere  bool // an extension says that Mercator is that of web maps
-	anySize    bool // the ellipsoid may be smaller than a celestial body
+	conversion conversion // that was found
+	webSphere  bool       // an extension says that Mercator is that of web maps
+	anySize    bool       // the ellipsoid may be smaller than a celestial body
 }
 
 type parameter struct {
@@ -104,6 +105,7 @@ func (d *definition) build(op string) (*CRS, error) {
 			return nil, of(err, c)
 		}
 	}
+	c.conversion = d.conversion
 	for _, p := range d.toWGS84 {
 		if !(math.Abs(p) < 1e7) {
 			return nil, failure(ErrParameter, op, c.name, "a parameter of TOWGS84 is %g", p)
@@ -252,6 +254,7 @@ func (d *definition) project(op, name string, e projection.Ellipsoid) (projectio
 		v.set(which, p.value)
 	}
 	d.complete(code, normal, &v)
+	d.conversion = conversion{code, v}
 	return project(op, name, code, e, v)
 }
 

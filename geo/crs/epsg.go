@@ -110,7 +110,14 @@ func projected(op, name string, t *epsg.Table, r epsg.Row) (*CRS, error) {
 	if err := c.check(op); err != nil {
 		return nil, err
 	}
-	var v values
+	c.conversion = conversion{r.Int(1), parametersOf(r)}
+	var err error
+	c.projection, err = project(op, name, r.Int(1), c.datum.ellipsoid.math(), parametersOf(r))
+	return c, of(err, c)
+}
+
+// parametersOf returns the parameters of a projected system.
+func parametersOf(r epsg.Row) (v values) {
 	for i := 6; i < r.Len(); i++ {
 		key, value, _ := strings.Cut(r.Text(i), "=")
 		code, _ := strconv.Atoi(key)
@@ -124,9 +131,7 @@ func projected(op, name string, t *epsg.Table, r epsg.Row) (*CRS, error) {
 		}
 		v.set(which, x)
 	}
-	var err error
-	c.projection, err = project(op, name, r.Int(1), c.datum.ellipsoid.math(), v)
-	return c, of(err, c)
+	return v
 }
 
 // overlap returns the share of an area that is in any of the extents; extents of an object may overlap, and the

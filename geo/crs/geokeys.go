@@ -1,6 +1,9 @@
 package crs
 
 import (
+	"errors"
+	"strings"
+
 	"quern.dev/geo/crs/internal/epsg"
 	"quern.dev/geo/tiff"
 )
@@ -8,7 +11,7 @@ import (
 // Coordinate transformations of GeoTIFF (ProjMethod) as EPSG's methods.
 var geoTIFFMethods = map[int]int{
 	1: 9807, 3: 9812, 7: 9804, 8: 9802, 9: 9801, 10: 9820, 11: 9822, 14: stereographic, 15: polarFlexible, 16: 9809, 17: 1028, 24: sinusoidal,
-	12: 1125, 13: 1119, 18: 9806, 21: 9840, 22: 9818, 26: 9811, 27: 9808, 28: 9835, 30: mollweide,
+	12: 1125, 13: 1119, 18: 9806, 21: 9840, 22: 9818, 26: 9811, 27: 9808, 28: 9835, 30: mollweide, 9815: 9815,
 }
 
 // FromGeoKeys returns the system of a GeoTIFF image: by its code, or as its keys define it.
@@ -20,6 +23,9 @@ func FromGeoKeys(k tiff.GeoKeys) (*CRS, error) {
 	model, _ := k.Code(tiff.GTModelType)
 	if code, ok := k.Code(tiff.ProjectedCRS); ok && code != 0 && code != tiff.UserDefined && model != tiff.ModelGeographic {
 		return EPSG(code)
+	}
+	if text, _ := k.Text(tiff.ProjectedCitation); strings.HasPrefix(text, esriText) { // what GeoTIFF has no keys for, in GDAL's files
+		return Parse(strings.TrimRight(strings.TrimPrefix(text, esriText), "|"))
 	}
 	base, err := geodeticKeys(k)
 	if err != nil {
@@ -36,11 +42,18 @@ func FromGeoKeys(k tiff.GeoKeys) (*CRS, error) {
 	return projectedKeys(k, base)
 }
 
+// esriText is before the definition of a system in Esri's form of WKT.
+const esriText = "ESRI PE String = "
+
 // geodeticKeys returns the geographic or geocentric system.
 func geodeticKeys(k tiff.GeoKeys) (*CRS, error) {
 	const op = "GeoKeys"
 	if code, ok := k.Code(tiff.GeodeticCRS); ok && code != 0 && code != tiff.UserDefined {
-		return EPSG(code)
+		c, err := EPSG(code)
+		if _, defined := k.Number(tiff.EllipsoidSemiMajorAxis); !defined || !errors.Is(err, ErrUnknown) {
+			return c, err
+		}
+		// A code that is newer than the table.
 	}
 	t := epsg.Load()
 	d := &definition{kind: Geographic}
@@ -73,7 +86,8 @@ func geodeticKeys(k tiff.GeoKeys) (*CRS, error) {
 		return nil, failure(ErrFormat, op, d.name, "the keys name neither a system nor a datum or an ellipsoid")
 	}
 	angle := keyUnit(k, tiff.GeogAngularUnits, tiff.GeogAngularUnitSize, degree)
-	if lon, ok := k.Number(tiff.PrimeMeridianLongitude); ok {
+	// The meridian of a known datum is known. GDAL writes the one of Paris wrongly.
+	if lon, ok := k.Number(tiff.PrimeMeridianLongitude); ok && d.datumCode == 0 {
 		d.meridian = lon * (angle / degree)
 	}
 	if d.kind == Geographic {
@@ -128,7 +142,7 @@ func projectedKeys(k tiff.GeoKeys, base *CRS) (*CRS, error) {
 	}
 	c.unit = keyUnit(k, tiff.ProjLinearUnits, tiff.ProjLinearUnitSize, 1)
 	if code, ok := k.Code(tiff.Projection); ok && code != tiff.UserDefined {
-		return nil, failure(ErrUnsupported, op, c.name, "the projection is the EPSG code %d of a conversion, which the table does not have", code)
+		return c.convertedBy(op, code)
 	}
 	n, ok := k.Code(tiff.ProjMethod)
 	if !ok {
@@ -167,7 +181,25 @@ func projectedKeys(k tiff.GeoKeys, base *CRS) (*CRS, error) {
 	if err := c.check(op); err != nil {
 		return nil, err
 	}
+	c.conversion = conversion{code, v}
 	var err error
 	c.projection, err = project(op, c.name, code, c.datum.ellipsoid.math(), v)
 	return &c, err
+}
+
+// convertedBy takes the projection of a conversion of EPSG.
+func (c *CRS) convertedBy(op string, code int) (*CRS, error) {
+	t := epsg.Load()
+	row, ok := t.Row("conversion", code)
+	if !ok {
+		return nil, failure(ErrUnknown, op, c.name, "the projection is the conversion %d of EPSG, which the table does not have", code)
+	}
+	r, _ := t.Row("projected", row.Int(0))
+	if err := c.check(op); err != nil {
+		return nil, err
+	}
+	c.conversion = conversion{r.Int(1), parametersOf(r)}
+	var err error
+	c.projection, err = project(op, c.name, r.Int(1), c.datum.ellipsoid.math(), parametersOf(r))
+	return c, err
 }

@@ -41,6 +41,8 @@ type Options struct {
 	SourceNoData []float64
 	NoData       []float64
 	Alpha        bool
+	// Opaque leaves alpha out if Alpha is not set. Pixels without data are 0 then.
+	Opaque bool
 
 	// Memory is roughly how much host memory, and device memory, to use: 512 MiB by default. It does not change the output.
 	Memory int64
@@ -211,7 +213,7 @@ func (o *Options) warp(im *tiff.Image, g *warp.Grid) warp.Options {
 		w.TileWidth, w.TileHeight = 1024, 1024 // the surface around a tile is computed with it
 	}
 	_, has := im.NoDataValue()
-	if o.NoData == nil && o.SourceNoData == nil && !has {
+	if o.NoData == nil && o.SourceNoData == nil && !has && !o.Opaque {
 		w.Alpha = true
 	}
 	return w

@@ -2,12 +2,14 @@ package tiff
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/adler32"
 	"io"
 	"sync"
 
-	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zstd"
 	"quern.dev/geo/tiff/internal/inflate"
 )
@@ -77,29 +79,92 @@ func (a *appender) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// deflaters has, per level, what compresses; that of level 0 has no matches, only Huffman codes.
 var deflaters [10]sync.Pool
 
+// deflater is a compressor and what it writes to.
+type deflater struct {
+	w   *flate.Writer
+	out appender
+}
+
+func newDeflater(level int) (*deflater, error) {
+	if d, _ := deflaters[level].Get().(*deflater); d != nil {
+		return d, nil
+	}
+	d := new(deflater)
+	effort := level
+	if level == 0 {
+		effort = flate.HuffmanOnly
+	}
+	var err error
+	d.w, err = flate.NewWriter(&d.out, effort)
+	return d, err
+}
+
+// append compresses a segment and appends it, up to the end of a byte.
+func (d *deflater) append(dst, segment []byte) ([]byte, error) {
+	d.out = dst
+	if _, err := d.w.Write(segment); err != nil {
+		return nil, err
+	}
+	err := d.w.Flush()
+	return d.out, err
+}
+
+// segment is how much is compressed at a time: what the compressor takes for one block.
+const segment = 65535
+
+// encodeDeflate makes a zlib stream. The fast levels of the compressor store segments without matches, although Huffman codes
+// make those of noisy images smaller by a quarter: where little was gained, both are tried.
 func encodeDeflate(dst, src []byte, b block) ([]byte, error) {
 	level := b.level
 	if level == 0 {
 		level = 6
 	}
-	w, _ := deflaters[level].Get().(*zlib.Writer)
-	out := appender(dst)
-	if w == nil {
-		var err error
-		if w, err = zlib.NewWriterLevel(&out, level); err != nil {
-			return nil, err
-		}
-	} else {
-		w.Reset(&out)
-	}
-	defer deflaters[level].Put(w)
-	if _, err := w.Write(src); err != nil {
+	d, err := newDeflater(level)
+	if err != nil {
 		return nil, err
 	}
-	err := w.Close()
-	return out, err
+	defer deflaters[level].Put(d)
+	huffman, err := newDeflater(0)
+	if err != nil {
+		return nil, err
+	}
+	defer deflaters[0].Put(huffman)
+	d.w.Reset(&d.out)
+	dst = append(dst, 0x78, 0x9c)
+	most := segment
+	if level > 6 {
+		most = max(len(src), 1) // these levels always use Huffman codes
+	}
+	for rest := src; len(rest) > 0; {
+		part := rest[:min(most, len(rest))]
+		rest = rest[len(part):]
+		start := len(dst)
+		if dst, err = d.append(dst, part); err != nil {
+			return nil, err
+		}
+		if size := len(dst) - start; level <= 6 && size > len(part)-len(part)/16 {
+			huffman.w.Reset(&huffman.out)
+			end := len(dst)
+			if dst, err = huffman.append(dst, part); err != nil {
+				return nil, err
+			}
+			if len(dst)-end < size {
+				dst = append(dst[:start], dst[end:]...)
+			} else {
+				dst = dst[:end]
+			}
+		}
+	}
+	d.out = dst
+	if err := d.w.Close(); err != nil {
+		return nil, err
+	}
+	dst = binary.BigEndian.AppendUint32(d.out, adler32.Checksum(src))
+	d.out, huffman.out = nil, nil
+	return dst, nil
 }
 
 var unzstd sync.Pool

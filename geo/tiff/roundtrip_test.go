@@ -2,8 +2,10 @@ package tiff
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -173,5 +175,47 @@ func TestSamplesOfFewBitsComeBackAsTheyWereWritten(t *testing.T) {
 	h := Header{Width: 61, Height: 45, Bands: 3, Bits: 16, Type: Float32, Photometric: MinIsBlack}
 	for p := NoPredictor; p <= FloatingPoint; p++ {
 		checkRoundTrip(t, name, h, Options{Compression: ZSTD, Predictor: p, BlockWidth: 32, BlockHeight: 16}, r)
+	}
+}
+
+// TestNoiseIsCompressedByItsCodes compresses bytes of 64 values, which have few matches but take only 6 bits.
+func TestNoiseIsCompressedByItsCodes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 300_000)
+	for i := range noise {
+		noise[i] = byte(r.IntN(64)) * 3
+	}
+	for level := range 10 {
+		packed, err := encodeDeflate(nil, noise, block{level: level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(packed) > len(noise)*77/100 {
+			t.Errorf("level %d: %d bytes of %d", level, len(packed), len(noise))
+		}
+		got := make([]byte, len(noise))
+		z, err := zlib.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(z, got); err != nil || !bytes.Equal(got, noise) {
+			t.Errorf("level %d: other bytes, %v", level, err)
+		}
+		if n, err := z.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("level %d: %d bytes too many, %v", level, n, err)
+		}
+	}
+	for _, size := range []int{0, 1, segment - 1, segment, segment + 1, 2 * segment} {
+		packed, err := encodeDeflate([]byte("before"), noise[:size], block{})
+		if err != nil || string(packed[:6]) != "before" {
+			t.Fatal(err)
+		}
+		z, err := zlib.NewReader(bytes.NewReader(packed[6:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, noise[:size]) {
+			t.Errorf("%d bytes: other bytes, %v", size, err)
+		}
 	}
 }

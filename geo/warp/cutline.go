@@ -115,18 +115,46 @@ func (c *Cutline) add(g *geoJSON, depth int) error {
 	return nil
 }
 
+// envelope returns the extent of the points in a coordinate system.
+func (c *Cutline) envelope(target *crs.CRS, shift []crs.Option) (Extent, error) {
+	e := Extent{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	system, err := c.ownSystem()
+	if err != nil {
+		return e, err
+	}
+	t, err := crs.NewTransform(system, target, shift...)
+	if err != nil {
+		return e, err
+	}
+	for _, r := range c.rings {
+		for _, p := range r {
+			x, y, err := t.Forward(p[0], p[1])
+			if err != nil {
+				return e, failf(ErrArgument, "cutline: the point %v has no place in %v: %w", p, target, err)
+			}
+			e = Extent{min(e.MinX, x), min(e.MinY, y), max(e.MaxX, x), max(e.MaxY, y)}
+		}
+	}
+	return e, nil
+}
+
+// ownSystem returns the coordinate system of the rings.
+func (c *Cutline) ownSystem() (*crs.CRS, error) {
+	if c.system != nil {
+		return c.system, nil
+	}
+	return crs.EPSG(4326)
+}
+
 // cut is a cutline in the pixels of a source.
 type cut struct{ rings []points }
 
 // cut converts the rings. Edges are divided, so that they stay straight in the cutline's own system within a tenth of
 // a pixel.
 func (c *Cutline) cut(s *source, o *Options) (*cut, error) {
-	system := c.system
-	if system == nil {
-		var err error
-		if system, err = crs.EPSG(4326); err != nil {
-			return nil, err
-		}
+	system, err := c.ownSystem()
+	if err != nil {
+		return nil, err
 	}
 	convert, err := o.between(system, s.crs)
 	if err != nil {
@@ -137,7 +165,7 @@ func (c *Cutline) cut(s *source, o *Options) (*cut, error) {
 		if err != nil {
 			return p, failf(ErrArgument, "cutline: the point %v has no place in %s: %w", p, s.name, err)
 		}
-		x, y = s.place.Source.Apply(x, y)
+		x, y = s.place.Pixel(s.spline, x, y)
 		return [2]float64{x, y}, nil
 	}
 	out := new(cut)

@@ -7,8 +7,6 @@ import (
 	"math"
 	"unsafe"
 
-	"quern.dev/geo/internal/blocks"
-	"quern.dev/geo/internal/projection"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp/internal/kernels"
 	"quern.dev/gpu"
@@ -27,7 +25,7 @@ type lane interface {
 }
 
 func newEngine(w *Warper) (engine, error) {
-	switch w.header.Type {
+	switch w.working {
 	case tiff.Uint8:
 		return newEngineOf[uint8](w)
 	case tiff.Int8:
@@ -45,7 +43,7 @@ func newEngine(w *Warper) (engine, error) {
 	case tiff.Float64:
 		return newEngineOf[float64](w)
 	}
-	return nil, failf(errors.ErrUnsupported, "samples of %v", w.header.Type)
+	return nil, failf(errors.ErrUnsupported, "samples of %v", w.working)
 }
 
 type engineOf[T kernels.Sample] struct {
@@ -60,17 +58,21 @@ func newEngineOf[T kernels.Sample](w *Warper) (engine, error) {
 		e.constants = append(e.constants, constants{})
 		c := &e.constants[i]
 		grids := src.grids
-		// A kernel takes no nil buffers: what is empty has one element that nothing refers to.
-		if len(grids.Subgrids) == 0 {
-			grids = projection.Grids{Subgrids: make([]projection.Subgrid, 1), Nodes: make([]float32, 1)}
-		}
-		err := errors.Join(upload(s, &c.place, []kernels.Place{src.place}), upload(s, &c.subgrids, grids.Subgrids),
-			upload(s, &c.nodes, grids.Nodes), upload(s, &c.table, w.table[i]))
+		err := errors.Join(upload(s, &c.place, []kernels.Place{src.place}), upload(s, &c.subgrids, some(grids.Subgrids)),
+			upload(s, &c.nodes, some(grids.Nodes)), upload(s, &c.spline, some(src.spline)), upload(s, &c.table, w.table[i]))
 		if err != nil {
 			return nil, errors.Join(err, e.close())
 		}
 	}
 	return e, nil
+}
+
+// some returns a slice with an element that nothing refers to, if there is none: a kernel takes no nil buffers.
+func some[T any](s []T) []T {
+	if len(s) == 0 {
+		return make([]T, 1)
+	}
+	return s
 }
 
 func upload[T any](s *gpu.Stream, to **gpu.Buffer[T], from []T) (err error) {
@@ -81,7 +83,7 @@ func upload[T any](s *gpu.Stream, to **gpu.Buffer[T], from []T) (err error) {
 func (e *engineOf[T]) close() error {
 	var errs []error
 	for _, c := range e.constants {
-		errs = append(errs, closeBuffer(c.place), closeBuffer(c.subgrids), closeBuffer(c.nodes), closeBuffer(c.table))
+		errs = append(errs, closeBuffer(c.place), closeBuffer(c.subgrids), closeBuffer(c.nodes), closeBuffer(c.spline), closeBuffer(c.table))
 	}
 	return errors.Join(errs...)
 }
@@ -99,6 +101,8 @@ type laneOf[T kernels.Sample] struct {
 	s      *gpu.Stream
 	axis   *gpu.Buffer[float64] // longitudes of columns, latitudes of rows
 	xs, ys *gpu.Buffer[float64]
+	us, vs *gpu.Buffer[float64] // positions of the nodes of a lattice
+	smooth *gpu.Buffer[uint8]   // cells of the lattice
 	box    *gpu.Buffer[int32]
 	src    *gpu.Buffer[T]
 	mask   *gpu.Buffer[uint8]
@@ -118,11 +122,18 @@ func (e *engineOf[T]) newLane() (lane, error) {
 	if e.w.output.Masked {
 		cover = pixels
 	}
+	cells, nodes := 1, 1
+	if e.w.opt.Tolerance > 0 {
+		g := cellsOf(tiff.Region{X: kernels.Step - 1, Y: kernels.Step - 1, Width: w + 1, Height: h + 1}) // the largest one
+		across, down := g.Nodes()
+		cells, nodes = g.Across*g.Down, across*down
+	}
 	var err error
 	if l.s, err = e.w.dev.NewStream(context.Background()); err != nil {
 		return nil, err
 	}
-	err = errors.Join(alloc(e.w.dev, &l.axis, w+h+2), alloc(e.w.dev, &l.xs, corners), alloc(e.w.dev, &l.ys, corners), alloc(e.w.dev, &l.box, 4), alloc(e.w.dev, &l.src, 1),
+	err = errors.Join(alloc(e.w.dev, &l.axis, w+h+2), alloc(e.w.dev, &l.xs, corners), alloc(e.w.dev, &l.ys, corners),
+		alloc(e.w.dev, &l.us, nodes), alloc(e.w.dev, &l.vs, nodes), alloc(e.w.dev, &l.smooth, cells), alloc(e.w.dev, &l.box, 4), alloc(e.w.dev, &l.src, 1),
 		alloc(e.w.dev, &l.mask, 1), alloc(e.w.dev, &l.dst, pixels*e.w.output.Bands), alloc(e.w.dev, &l.cover, cover))
 	if err != nil {
 		return nil, errors.Join(err, l.close())
@@ -152,7 +163,7 @@ func grow[T any](dev *gpu.Device, b **gpu.Buffer[T], host *[]T, n int) error {
 }
 
 func (l *laneOf[T]) close() error {
-	errs := []error{closeBuffer(l.axis), closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover)}
+	errs := []error{closeBuffer(l.axis), closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.us), closeBuffer(l.vs), closeBuffer(l.smooth), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover)}
 	if l.s != nil {
 		errs = append(errs, io.Closer(l.s).Close())
 	}
@@ -202,10 +213,9 @@ func (l *laneOf[T]) warp(ctx context.Context, r rectangle, source int, c *canvas
 			}
 		}
 	}
-	to := samples[T](c.pixels)
 	for y := range r.h {
 		at := (r.y-c.y+y)*c.w + r.x - c.x
-		copy(to[at*out.Bands:], pixels[y*r.w*out.Bands:][:r.w*out.Bands])
+		store(c, l.w.header.Type, at*out.Bands, pixels[y*r.w*out.Bands:][:r.w*out.Bands])
 		if out.Masked {
 			copy(c.mask[at:], cover[y*r.w:][:r.w])
 		}
@@ -244,7 +254,7 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 	if err := gpu.CopyIn(l.s, l.box, box); err != nil {
 		return win, err
 	}
-	if err := kernels.LaunchBounds(l.s, gpu.Plane(w, (h-1)/kernels.RowsPerThread+1), w, h, s.im.Width, s.im.Height, mx, my, l.xs, l.ys, l.box); err != nil {
+	if err := kernels.LaunchBounds(l.s, gpu.Plane(w, (h-1)/kernels.RowsPerThread+1), w, h, s.h.Width, s.h.Height, mx, my, l.xs, l.ys, l.box); err != nil {
 		return win, err
 	}
 	if err := gpu.Download(ctx, l.s, box, l.box); err != nil {
@@ -257,9 +267,9 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 	// Pixels around a position: two, for the interpolations, or the filter's.
 	left, right = left-max(2, 1-s.filter.FirstX), right+max(2, 1+s.filter.LastX)
 	top, bottom = top-max(2, 1-s.filter.FirstY), bottom+max(2, 1+s.filter.LastY)
-	left, top, right, bottom = max(left, 0), max(top, 0), min(right, s.im.Width), min(bottom, s.im.Height)
+	left, top, right, bottom = max(left, 0), max(top, 0), min(right, s.h.Width), min(bottom, s.h.Height)
 	win = rectangle{left, top, right - left, bottom - top}
-	if bytes := int64(win.w) * int64(win.h) * int64(s.im.Bands) * int64(unsafe.Sizeof(*new(T))); bytes > l.w.opt.Memory/8 {
+	if bytes := int64(win.w) * int64(win.h) * int64(s.shape.Stride) * int64(unsafe.Sizeof(*new(T))); bytes > l.w.opt.Memory/8 {
 		return win, &largeWindow{s.name, bytes}
 	}
 	return win, nil
@@ -273,24 +283,45 @@ func (l *laneOf[T]) locate(ctx context.Context, s *source, c *constants, r tiff.
 	if s.locator != nil {
 		return s.locator.Locate(ctx, l.s, r, half, l.xs.Slice(0, r.Width*r.Height), l.ys.Slice(0, r.Width*r.Height))
 	}
+	if l.w.opt.Tolerance > 0 {
+		return l.interpolate(c, r, half)
+	}
 	separable := s.place.Separable()
 	if separable {
 		if err := kernels.LaunchAxes(l.s, gpu.Linear(r.Width+r.Height), r.X, r.Y, r.Width, r.Height, half, c.place, l.axis); err != nil {
 			return err
 		}
 	}
-	return kernels.LaunchLocate(l.s, gpu.Plane(r.Width, r.Height), r.X, r.Y, r.Width, r.Height, half, separable, c.place, c.subgrids, c.nodes, l.axis, l.xs, l.ys)
+	return kernels.LaunchLocate(l.s, gpu.Plane(r.Width, r.Height), r.X, r.Y, r.Width, r.Height, half, separable, c.place, c.subgrids, c.nodes, c.spline, l.axis, l.xs, l.ys)
+}
+
+// cellsOf returns the cells that have the points of a region.
+func cellsOf(r tiff.Region) kernels.Lattice {
+	x, y := r.X>>kernels.StepShift, r.Y>>kernels.StepShift
+	return kernels.Lattice{X: x, Y: y, Across: (r.X+r.Width-1)>>kernels.StepShift - x + 1, Down: (r.Y+r.Height-1)>>kernels.StepShift - y + 1}
+}
+
+// interpolate computes positions by way of a lattice, whose cells do not depend on the region.
+func (l *laneOf[T]) interpolate(c *constants, r tiff.Region, half float64) error {
+	g := cellsOf(r)
+	if err := kernels.LaunchNodes(l.s, gpu.Plane(g.Nodes()), g, half, c.place, c.subgrids, c.nodes, c.spline, l.us, l.vs); err != nil {
+		return err
+	}
+	if err := kernels.LaunchFlat(l.s, gpu.Plane(g.Across, g.Down), g, l.w.opt.Tolerance, l.us, l.vs, l.smooth); err != nil {
+		return err
+	}
+	return kernels.LaunchInterpolate(l.s, gpu.Plane(r.Width, r.Height), g, r.X, r.Y, r.Width, r.Height, half, c.place, c.subgrids, c.nodes, c.spline, l.us, l.vs, l.smooth, l.xs, l.ys)
 }
 
 // load reads a window and copies it to the device.
 func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 	n := win.w * win.h
-	if err := grow(l.w.dev, &l.src, &l.hostSrc, n*s.im.Bands); err != nil {
+	if err := grow(l.w.dev, &l.src, &l.hostSrc, n*s.shape.Stride); err != nil {
 		return err
 	}
-	pixels := l.hostSrc[:n*s.im.Bands]
+	pixels := l.hostSrc[:n*s.shape.Stride]
 	region := tiff.Region{X: win.x, Y: win.y, Width: win.w, Height: win.h}
-	if err := blocks.Read(ctx, s.reader, pixels, region); err != nil {
+	if err := readAs(ctx, s, pixels, region); err != nil {
 		return err
 	}
 	if err := gpu.CopyIn(l.s, l.src.Slice(0, len(pixels)), pixels); err != nil {
@@ -312,10 +343,27 @@ func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 			mask[i] = 255
 		}
 	}
+	if s.unified {
+		l.hide(s, pixels, mask)
+	}
 	if s.cut != nil {
 		s.cut.apply(mask, win)
 	}
 	return gpu.CopyIn(l.s, l.mask.Slice(0, n), mask)
+}
+
+// hide sets the mask of pixels to 0 that have no data in any band.
+func (l *laneOf[T]) hide(s *source, pixels []T, mask []uint8) {
+	for i := range mask {
+		none := true
+		for band, v := range s.noData {
+			p, q := float64(pixels[i*s.shape.Stride+band]), rounded(v, l.w.working)
+			none = none && (p == q || p != p && q != q)
+		}
+		if none {
+			mask[i] = 0
+		}
+	}
 }
 
 // resample launches the kernel.

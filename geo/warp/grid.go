@@ -1,6 +1,7 @@
 package warp
 
 import (
+	"errors"
 	"math"
 
 	"quern.dev/geo/crs"
@@ -25,6 +26,9 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 		target = o.Target
 	}
 	g := Grid{CRS: target}
+	if err := o.setExtent(target, sources[0]); err != nil {
+		return g, err
+	}
 	var all Extent
 	rx, ry := 0.0, 0.0
 	if o.Extent == nil || o.Resolution[0] == 0 && o.Width == 0 && o.Height == 0 {
@@ -47,6 +51,13 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 	}
 	if o.Extent != nil {
 		all = *o.Extent
+		if o.Resolution[0] == 0 && o.Width == 0 && o.Height == 0 {
+			for i, s := range sources {
+				if r := s.resolution(all, min(rx, ry)); i == 0 || r < rx {
+					rx, ry = r, r
+				}
+			}
+		}
 	}
 	if o.Resolution[0] != 0 {
 		rx, ry = o.Resolution[0], o.Resolution[1]
@@ -68,6 +79,9 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 		w = math.Floor((all.MaxX-all.MinX)/rx + 0.5)
 	default:
 		w, h = math.Floor((all.MaxX-all.MinX)/rx+0.5), math.Floor((all.MaxY-all.MinY)/ry+0.5)
+		if o.Extent != nil && o.Resolution[0] == 0 {
+			rx, ry = (all.MaxX-all.MinX)/max(w, 1), (all.MaxY-all.MinY)/max(h, 1)
+		}
 	}
 	w, h = max(w, 1), max(h, 1)
 	if !(w <= mostPixels && h <= mostPixels) {
@@ -81,6 +95,61 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 	return g, nil
 }
 
+// resolution returns the size of a pixel of the source in an extent of the target: the least mean of those in x and y at its
+// corners, as in gdalwarp, or otherwise if no corner has a place in the source.
+func (s *source) resolution(e Extent, otherwise float64) float64 {
+	least := math.Inf(1)
+	for _, p := range [...][2]float64{{e.MinX, e.MinY}, {e.MaxX, e.MinY}, {e.MinX, e.MaxY}, {e.MaxX, e.MaxY}} {
+		step := otherwise / 8
+		x, y := s.back(p[0], p[1])
+		x1, y1 := s.back(p[0]+step, p[1])
+		x2, y2 := s.back(p[0], p[1]+step)
+		if r := (step/math.Hypot(x1-x, y1-y) + step/math.Hypot(x2-x, y2-y)) / 2; r > 0 {
+			least = min(least, r)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return otherwise
+	}
+	return least
+}
+
+// setExtent finds the extent of the output, if options say how.
+func (o *Options) setExtent(target *crs.CRS, first *source) error {
+	if o.ExtentCRS != nil {
+		t, err := crs.NewTransform(o.ExtentCRS, target, o.Shift...)
+		if err != nil {
+			return err
+		}
+		e := *o.Extent
+		x0, y0, err0 := t.Forward(e.MinX, e.MinY)
+		x1, y1, err1 := t.Forward(e.MaxX, e.MaxY)
+		if err := errors.Join(err0, err1); err != nil {
+			return failf(ErrArgument, "options: the extent %v: %w", e, err)
+		}
+		if !(x0 < x1 && y0 < y1) {
+			return failf(ErrArgument, "options: the extent %v is %v in %v, which is empty", e, Extent{x0, y0, x1, y1}, target)
+		}
+		o.Extent = &Extent{x0, y0, x1, y1}
+	}
+	if !o.CropToCutline {
+		return nil
+	}
+	e, err := o.Cutline.envelope(target, o.Shift)
+	if err != nil {
+		return err
+	}
+	if a := first.affine; first.same && first.outward.Terms == 0 && a[2] == 0 && a[4] == 0 && a[1] > 0 && a[5] < 0 && o.Resolution[0] == 0 && o.Width == 0 && o.Height == 0 {
+		e.MinX, e.MaxX = a[0]+math.Ceil((e.MinX-a[0])/a[1])*a[1], a[0]+math.Floor((e.MaxX-a[0])/a[1])*a[1]
+		e.MinY, e.MaxY = a[3]+math.Floor((e.MinY-a[3])/a[5])*a[5], a[3]+math.Ceil((e.MaxY-a[3])/a[5])*a[5]
+	}
+	if !(e.MinX < e.MaxX && e.MinY < e.MaxY) {
+		return failf(ErrArgument, "cutline: it has no whole pixel")
+	}
+	o.Extent = &e
+	return nil
+}
+
 // trim removes rows and columns at the edges that have no pixel whose center is in a source: those that
 // alignment has added.
 func (g *Grid) trim(sources []*source) {
@@ -89,7 +158,7 @@ func (g *Grid) trim(sources []*source) {
 		for _, s := range sources {
 			for i := range n {
 				px, py := s.back(a.Apply(pixel(i)))
-				if px >= 0 && py >= 0 && px <= float64(s.im.Width) && py <= float64(s.im.Height) {
+				if px >= 0 && py >= 0 && px <= float64(s.h.Width) && py <= float64(s.h.Height) {
 					return false
 				}
 			}
@@ -164,16 +233,16 @@ func lattice(w, h float64, steps int) points {
 // the same number of pixels, as in GDAL's GDALSuggestedWarpOutput2.
 func (s *source) suggest() (Grid, error) {
 	a := s.affine
-	g := Grid{CRS: s.target, Width: s.im.Width, Height: s.im.Height}
-	if s.same && a[2] == 0 && a[4] == 0 && a[1] > 0 {
+	g := Grid{CRS: s.target, Width: s.h.Width, Height: s.h.Height}
+	if s.same && s.outward.Terms == 0 && a[2] == 0 && a[4] == 0 && a[1] > 0 {
 		g.Affine = a
 		if a[5] > 0 {
-			g.Affine[3], g.Affine[5] = a[3]+float64(s.im.Height)*a[5], -a[5]
+			g.Affine[3], g.Affine[5] = a[3]+float64(s.h.Height)*a[5], -a[5]
 		}
 		return g, nil
 	}
-	w, h := float64(s.im.Width), float64(s.im.Height)
-	steps := min(max(int(float64(min(s.im.Width, s.im.Height))/50+0.5), 20), 100)
+	w, h := float64(s.h.Width), float64(s.h.Height)
+	steps := min(max(int(float64(min(s.h.Width, s.h.Height))/50+0.5), 20), 100)
 	p := edge(w, h, steps)
 	q := s.forward(p)
 	if s.failed(p, q, w/float64(steps), h/float64(steps)) {
@@ -233,7 +302,7 @@ func (s *source) failed(p, q points, dx, dy float64) bool {
 func (s *source) includePoles(e *Extent) {
 	for _, lat := range []float64{-90, 90} {
 		x, y := s.back(0, lat)
-		if !(x > 0 && y > 0 && x < float64(s.im.Width) && y < float64(s.im.Height)) {
+		if !(x > 0 && y > 0 && x < float64(s.h.Width) && y < float64(s.h.Height)) {
 			continue
 		}
 		e.MinX, e.MaxX = -180, 180

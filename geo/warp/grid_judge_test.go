@@ -61,6 +61,18 @@ func TestPlacesAreThoseOfGDAL(t *testing.T) {
 	}
 	add("a resolution", []string{a}, 3857, Options{Resolution: [2]float64{100, 90}, Resampling: Bilinear}, "-tr", "100", "90")
 	add("an aligned resolution", []string{a}, 3857, Options{Resolution: [2]float64{100, 90}, AlignPixels: true, Resampling: Average}, "-tr", "100", "90", "-tap")
+	add("an extent alone", []string{a}, 3857, Options{Extent: &extent}, te...)
+	add("an extent of the source's system", []string{a}, 32633, Options{Extent: &Extent{500020, 5297000, 503000, 5299980}}, "-te", "500020", "5297000", "503000", "5299980")
+	for i, e := range []Extent{{15, 47.81, 15.06, 47.84}, {14.9, 47.7, 15.2, 47.95}, {15.01, 47.82, 15.03, 47.825}} {
+		add(fmt.Sprintf("extent %d alone, in degrees", i), []string{a}, 4326, Options{Extent: &e}, "-te", fmt.Sprint(e.MinX), fmt.Sprint(e.MinY), fmt.Sprint(e.MaxX), fmt.Sprint(e.MaxY))
+	}
+	add("an extent in degrees", []string{a}, 3035, Options{Extent: &Extent{15.004, 47.82, 15.05, 47.85}, ExtentCRS: epsg(t, 4326)}, "-te", "15.004", "47.82", "15.05", "47.85", "-te_srs", "EPSG:4326")
+	for _, code := range []int{32633, 3857, 3035} {
+		crop := []string{"-cutline", area, "-crop_to_cutline", "-dstnodata", "255"}
+		add(fmt.Sprintf("the extent of a cutline, EPSG:%d", code), []string{a}, code, Options{Cutline: cutline, CropToCutline: true, NoData: noData}, crop...)
+		add(fmt.Sprintf("the extent of a cutline and a resolution, EPSG:%d", code), []string{a}, code, Options{Cutline: cutline, CropToCutline: true, NoData: noData, Resolution: [2]float64{40, 40}}, append(crop, "-tr", "40", "40")...)
+		add(fmt.Sprintf("the extent of a cutline, aligned, EPSG:%d", code), []string{a}, code, Options{Cutline: cutline, CropToCutline: true, NoData: noData, AlignPixels: true, Resolution: [2]float64{40, 40}}, append(crop, "-tr", "40", "40", "-tap")...)
+	}
 	add("an extent and a resolution", []string{a}, 3857, Options{Extent: &extent, Resolution: [2]float64{70, 70}}, append(te, "-tr", "70", "70")...)
 	add("an extent and a width", []string{a}, 3857, Options{Extent: &extent, Width: 120}, append(te, "-ts", "120", "0")...)
 	add("a size", []string{a}, 4326, Options{Width: 100, Height: 70}, "-ts", "100", "70")

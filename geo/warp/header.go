@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 
-	"quern.dev/geo/crs"
 	"quern.dev/geo/tiff"
 )
 
@@ -23,6 +22,10 @@ func limits(t tiff.Type) (least, most float64) {
 		return 0, math.MaxUint32
 	case tiff.Int32:
 		return math.MinInt32, math.MaxInt32
+	case tiff.Uint64:
+		return 0, math.MaxUint64
+	case tiff.Int64:
+		return math.MinInt64, math.MaxInt64
 	}
 	return math.Inf(-1), math.Inf(1)
 }
@@ -40,22 +43,4 @@ func formatNoData(v float64) string {
 		return "nan"
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
-}
-
-// geoKeys returns the keys of a system with an EPSG code.
-func geoKeys(c *crs.CRS) (tiff.GeoKeys, error) {
-	code := c.Code()
-	if code <= 0 || code >= tiff.UserDefined {
-		return nil, failf(ErrArgument, "the target %v has no EPSG code by which a file can name it", c)
-	}
-	var k tiff.GeoKeys
-	model, key, citation := uint16(tiff.ModelProjected), tiff.ProjectedCRS, tiff.GTCitation
-	if c.Kind() == crs.Geographic {
-		model, key, citation = tiff.ModelGeographic, tiff.GeodeticCRS, tiff.GeodeticCitation
-	}
-	k.Set(tiff.GeoValue{Key: tiff.GTModelType, Code: model})
-	k.Set(tiff.GeoValue{Key: tiff.GTRasterType, Code: tiff.RasterPixelIsArea})
-	k.Set(tiff.GeoValue{Key: key, Code: uint16(code)})
-	k.Set(tiff.GeoValue{Key: citation, Text: c.Name()})
-	return k, nil
 }

@@ -12,7 +12,6 @@ import (
 
 // setConverter makes the converter of a source whose coordinates are computed on the host.
 func (s *source) setConverter(o *Options) error {
-	s.place.Source = kernels.Affine(invert(s.affine))
 	if s.crs == s.target || s.crs.Code() != 0 && s.crs.Code() == s.target.Code() {
 		s.same, s.place.Same = true, true
 		return nil
@@ -39,7 +38,7 @@ func (s *source) inward(p points) error {
 		return err
 	}
 	for i := range p.x {
-		p.x[i], p.y[i] = s.place.Source.Apply(p.x[i], p.y[i])
+		p.x[i], p.y[i] = s.place.Pixel(s.spline, p.x[i], p.y[i])
 	}
 	return nil
 }
@@ -47,7 +46,7 @@ func (s *source) inward(p points) error {
 // position returns where a point of the output is in the source, or NaN.
 func (s *source) position(x, y float64) (float64, float64) {
 	if s.converter == nil {
-		return s.place.Position(s.grids.Subgrids, s.grids.Nodes, x, y)
+		return s.place.Position(s.grids.Subgrids, s.grids.Nodes, s.spline, x, y)
 	}
 	return s.back(s.place.Output.Apply(x, y))
 }

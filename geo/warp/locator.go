@@ -45,8 +45,8 @@ func NewLocated(dev *gpu.Device, sources []Located, o Options) (*Warper, error) 
 			if l.Locator == nil {
 				return failf(ErrArgument, "%s has no locator", l.Image)
 			}
-			s := &source{im: l.Image, name: l.Image.String(), crs: g.CRS, target: g.CRS, locator: l.Locator, reader: &blocks.Reader{Image: l.Image, Cache: cache}}
-			if err := s.setBands(&w.opt); err != nil {
+			s := &source{im: l.Image, name: l.Image.String(), crs: g.CRS, target: g.CRS, h: l.Image.Header, locator: l.Locator}
+			if err := s.setBands(&w.opt, cache); err != nil {
 				return err
 			}
 			if err := w.add(s); err != nil {

@@ -51,7 +51,7 @@ func TestLocatedSourcesAreWarpedLikeOthers(t *testing.T) {
 		s := placed.sources[0]
 		// The place's two maps are applied one after the other.
 		l := locatorOf(func(x, y float64) (float64, float64) {
-			return s.place.Position(s.grids.Subgrids, s.grids.Nodes, x, y)
+			return s.place.Position(s.grids.Subgrids, s.grids.Nodes, s.spline, x, y)
 		})
 		reach := placed.Reach(0)
 		located, err := NewLocated(dev, []Located{{Image: im, Locator: l, Reach: reach}}, o)
@@ -63,7 +63,7 @@ func TestLocatedSourcesAreWarpedLikeOthers(t *testing.T) {
 			t.Errorf("%v: the pixels differ", r)
 		}
 		x, y := placed.Center(0)
-		if px, py := s.place.Position(nil, nil, x, y); px < 30.49 || px > 30.51 || py < 23.49 || py > 23.51 {
+		if px, py := s.place.Position(nil, nil, nil, x, y); px < 30.49 || px > 30.51 || py < 23.49 || py > 23.51 {
 			t.Errorf("the center is %v, %v of the source", px, py)
 		}
 		placed.Close()

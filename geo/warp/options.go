@@ -79,6 +79,15 @@ func ParseResampling(name string) (Resampling, bool) {
 // Extent is a rectangle in the coordinates of the output.
 type Extent struct{ MinX, MinY, MaxX, MaxY float64 }
 
+// SourceAlpha says whether the last band of a source is alpha.
+type SourceAlpha uint8
+
+const (
+	AlphaAuto SourceAlpha = iota // as the file says
+	AlphaLast                    // it is
+	AlphaNone                    // no band is
+)
+
 // Options says what the output is. The zero value copies the sources, nearest pixel by nearest pixel, to the coordinate
 // system of the first one.
 type Options struct {
@@ -98,6 +107,12 @@ type Options struct {
 	Grid *Grid
 	// Extent of the output, or nil for that of the sources.
 	Extent *Extent
+	// ExtentCRS is the coordinate system of Extent, or nil for Target. The lower left and the upper right corner are
+	// transformed, as in gdalwarp.
+	ExtentCRS *crs.CRS
+	// CropToCutline makes the extent that of the cutline's points. Without a resolution, a size and a change of the coordinate
+	// system, it has whole pixels of the first source.
+	CropToCutline bool
 	// Resolution is the size of an output pixel in x and y, or 0 to keep that of the sources.
 	Resolution [2]float64
 	// AlignPixels makes the extent a multiple of Resolution.
@@ -105,20 +120,41 @@ type Options struct {
 	// Width and Height of the output in pixels, instead of Resolution. One of them may be 0.
 	Width, Height int
 
+	// Tolerance permits to interpolate positions between every 16th pixel, where the error that second differences show is
+	// below it, in pixels of the source. 0 computes all positions exactly. It does not concern locators. The output still
+	// does not depend on tiles, memory or the device. See the package's documentation.
+	Tolerance float64
+	// Fit is how the pixels of sources get coordinates.
+	Fit Fit
+
 	Resampling Resampling
 	// XScale and YScale are how many output pixels a source pixel has in x and y, which widens filters if it is below 1.
 	// By default they follow from the sizes of what source and output have in common, as in gdalwarp.
 	XScale, YScale float64
+
+	// Bands are the bands of the sources that are warped, counted from 0; all if it is nil. Alpha need not be among them.
+	Bands []int
+	// SourceAlpha says whether the last band of the sources is alpha. If it does, the output has alpha only with Alpha.
+	SourceAlpha SourceAlpha
+	// Type of the output's samples, or 0 for that of the sources. Samples are computed in a type that has the values of
+	// both, then rounded and clamped.
+	Type tiff.Type
 
 	// SourceNoData is the value of pixels without data: one for all bands, or one per band. By default it is that of the
 	// file.
 	SourceNoData []float64
 	// IgnoreNoData takes all values of the sources as data.
 	IgnoreNoData bool
+	// UnifiedNoData makes a pixel of a source one without data only if all of its bands have SourceNoData. By default, bands
+	// are resampled without the samples that have it.
+	UnifiedNoData bool
 	// NoData is the value of output pixels without data: one for all bands, or one per band. By default it is that of the
 	// sources, or without one, or with Alpha, 0.
 	NoData []float64
-	// Alpha adds a band of straight alpha. It is added too if a source has one.
+	// Start is the value of output pixels before a source is written: one for all bands, or one per band. By default it is
+	// NoData, or 0.
+	Start []float64
+	// Alpha adds a band of straight alpha. It is added too if a source has one, and SourceAlpha is AlphaAuto.
 	Alpha bool
 	// Cutline restricts the sources to polygons.
 	Cutline *Cutline
@@ -149,7 +185,7 @@ func (o *Options) check() error {
 	}
 	g := o.Grid
 	switch {
-	case g != nil && (o.Target != nil || o.Extent != nil || o.Resolution != [2]float64{} || o.AlignPixels || o.Width != 0 || o.Height != 0):
+	case g != nil && (o.Target != nil || o.Extent != nil || o.Resolution != [2]float64{} || o.AlignPixels || o.CropToCutline || o.Width != 0 || o.Height != 0):
 		return failf(ErrArgument, "options: a grid, and a target, an extent or a size")
 	case g != nil && (g.CRS == nil || g.Width <= 0 || g.Height <= 0 || g.Width > mostPixels || g.Height > mostPixels || g.Affine[1]*g.Affine[5]-g.Affine[2]*g.Affine[4] == 0):
 		return failf(ErrArgument, "options: a grid of %d x %d pixels with the transform %v in %v", g.Width, g.Height, g.Affine, g.CRS)
@@ -161,6 +197,10 @@ func (o *Options) check() error {
 		return failf(ErrArgument, "options: extent %v: the minimum must be less than the maximum", *o.Extent)
 	case !finite(o.Resolution[:]...) || o.Resolution[0] < 0 || o.Resolution[1] < 0 || (o.Resolution[0] == 0) != (o.Resolution[1] == 0):
 		return failf(ErrArgument, "options: resolution %v: both numbers must be positive", o.Resolution)
+	case o.ExtentCRS != nil && o.Extent == nil:
+		return failf(ErrArgument, "options: ExtentCRS without an extent")
+	case o.CropToCutline && (o.Cutline == nil || o.Extent != nil):
+		return failf(ErrArgument, "options: CropToCutline needs a cutline, and no extent")
 	case o.Width < 0 || o.Height < 0:
 		return failf(ErrArgument, "options: size %d x %d", o.Width, o.Height)
 	case o.Resolution[0] != 0 && (o.Width != 0 || o.Height != 0):
@@ -169,6 +209,16 @@ func (o *Options) check() error {
 		return failf(ErrArgument, "options: AlignPixels needs a resolution")
 	case !finite(o.XScale, o.YScale) || o.XScale < 0 || o.YScale < 0:
 		return failf(ErrArgument, "options: scale %v, %v", o.XScale, o.YScale)
+	case !finite(o.Tolerance) || o.Tolerance < 0:
+		return failf(ErrArgument, "options: tolerance %v", o.Tolerance)
+	case o.Fit > FitSpline:
+		return failf(ErrArgument, "options: fit %d", o.Fit)
+	case o.Bands != nil && len(o.Bands) == 0:
+		return failf(ErrArgument, "options: an empty list of bands")
+	case o.SourceAlpha > AlphaNone:
+		return failf(ErrArgument, "options: source alpha %d", o.SourceAlpha)
+	case o.Type != 0 && o.Type.Size() == 0:
+		return failf(ErrArgument, "options: the type %v", o.Type)
 	case o.Memory < 0 || o.TileWidth < 0 || o.TileHeight < 0:
 		return failf(ErrArgument, "options: memory %d, tiles of %d x %d", o.Memory, o.TileWidth, o.TileHeight)
 	}

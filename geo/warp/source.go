@@ -1,6 +1,7 @@
 package warp
 
 import (
+	"errors"
 	"math"
 
 	"quern.dev/geo/crs"
@@ -13,10 +14,15 @@ import (
 // source is an image and how it gets to the output.
 type source struct {
 	im     *tiff.Image
+	h      tiff.Header // of the bands that are warped
 	name   string
 	crs    *crs.CRS
 	target *crs.CRS
-	affine tiff.Affine
+	affine tiff.Affine // if outward is empty
+
+	outward       kernels.Fit // from pixels to coordinates, or empty; place.Fit leads back
+	outwardSpline []float64
+	spline        []float64 // of place.Fit
 
 	locator   Locator // instead of all that follows up to same, or nil
 	transform *crs.Transform
@@ -28,6 +34,7 @@ type source struct {
 	bands   int // without alpha
 	alpha   int // band, or -1
 	noData  []float64
+	unified bool // the mask has noData: a pixel has none if all bands have none
 	cut     *cut
 	reader  *blocks.Reader
 	shape   kernels.Source
@@ -48,14 +55,10 @@ func (r rectangle) meets(o rectangle) bool {
 }
 
 // newSource prepares a source for a target system, which is the source's own if it is nil.
-func newSource(im *tiff.Image, o *Options, target *crs.CRS) (*source, error) {
-	s := &source{im: im, name: im.String(), crs: o.SourceCRS}
-	var ok bool
-	if s.affine, ok = im.Geo.Affine(); !ok {
-		return nil, failf(ErrNoCRS, "%s: the file does not say where its pixels are", s.name)
-	}
-	if s.affine[1]*s.affine[5]-s.affine[2]*s.affine[4] == 0 {
-		return nil, failf(ErrArgument, "%s: its pixels have no area", s.name)
+func newSource(im *tiff.Image, o *Options, target *crs.CRS, cache *blocks.Cache) (*source, error) {
+	s := &source{im: im, h: im.Header, name: im.String(), crs: o.SourceCRS}
+	if err := s.setPlace(o.Fit); err != nil {
+		return nil, err
 	}
 	if s.crs == nil {
 		if len(im.Geo.Keys) == 0 {
@@ -79,25 +82,68 @@ func newSource(im *tiff.Image, o *Options, target *crs.CRS) (*source, error) {
 	if err := s.setTransform(o); err != nil {
 		return nil, err
 	}
-	return s, s.setBands(o)
+	return s, s.setBands(o, cache)
 }
 
-// setBands finds alpha and the values without data.
-func (s *source) setBands(o *Options) error {
-	im := s.im
-	s.alpha, s.bands = -1, im.Bands
-	for i, e := range im.Extra {
+// setBands chooses bands, and finds alpha and the values without data.
+func (s *source) setBands(o *Options, cache *blocks.Cache) error {
+	s.reader = &blocks.Reader{Image: s.im, Cache: cache}
+	if o.Bands != nil {
+		if err := s.choose(o.Bands, o.SourceAlpha); err != nil {
+			return err
+		}
+	} else if o.SourceAlpha != AlphaAuto {
+		s.setAlpha(o.SourceAlpha == AlphaLast)
+	}
+	s.alpha, s.bands = -1, s.h.Bands
+	for i, e := range s.h.Extra {
 		if e == tiff.StraightAlpha || e == tiff.AssociatedAlpha {
-			s.alpha = im.Bands - len(im.Extra) + i
+			s.alpha = s.h.Bands - len(s.h.Extra) + i
 		}
 	}
 	if s.alpha >= 0 {
-		if s.alpha != im.Bands-1 {
-			return failf(ErrArgument, "%s: alpha is band %d of %d; it must be the last one", s.name, s.alpha+1, im.Bands)
+		if s.alpha != s.h.Bands-1 {
+			return failf(ErrArgument, "%s: alpha is band %d of %d; it must be the last one", s.name, s.alpha+1, s.h.Bands)
 		}
 		s.bands--
 	}
 	return s.setNoData(o)
+}
+
+// choose takes some bands of the file, and its alpha.
+func (s *source) choose(bands []int, alpha SourceAlpha) error {
+	for _, b := range bands {
+		if b < 0 || b >= s.im.Bands {
+			return failf(ErrArgument, "options: band %d of %s, which has %d; they are counted from 0", b, s.name, s.im.Bands)
+		}
+	}
+	last := s.im.Bands - 1
+	if e := s.im.Extra; alpha == AlphaLast || alpha == AlphaAuto && len(e) > 0 && (e[len(e)-1] == tiff.StraightAlpha || e[len(e)-1] == tiff.AssociatedAlpha) {
+		bands, alpha = append(bands[:len(bands):len(bands)], last), AlphaLast
+	}
+	s.h = s.h.Region(tiff.Region{Width: s.h.Width, Height: s.h.Height, Bands: bands})
+	s.reader.Bands = bands
+	s.setAlpha(alpha == AlphaLast)
+	return nil
+}
+
+// setAlpha says whether the last band is alpha.
+func (s *source) setAlpha(alpha bool) {
+	colors := 1
+	if s.h.Photometric == tiff.RGB && s.h.Bands >= 3 {
+		colors = 3
+	}
+	extra := make([]tiff.ExtraSample, max(s.h.Bands-colors, 0))
+	copy(extra, s.h.Extra)
+	for i, e := range extra {
+		if e == tiff.StraightAlpha || e == tiff.AssociatedAlpha {
+			extra[i] = tiff.Unspecified
+		}
+	}
+	if alpha && len(extra) > 0 {
+		extra[len(extra)-1] = tiff.StraightAlpha
+	}
+	s.h.Extra = extra
 }
 
 func (s *source) setTransform(o *Options) error {
@@ -112,8 +158,29 @@ func (s *source) setTransform(o *Options) error {
 	op := &s.place.Operation
 	s.same = op.From == op.To && !op.Cartesian && op.Source.Count == 0 && op.Target.Count == 0
 	s.place.Same = s.same
-	s.place.Source = kernels.Affine(invert(s.affine))
 	return nil
+}
+
+// setPlace finds how pixels get to coordinates and back.
+func (s *source) setPlace(fit Fit) error {
+	if a, ok := s.h.Geo.Affine(); ok && fit == FitAuto {
+		if a[1]*a[5]-a[2]*a[4] == 0 {
+			return failf(ErrArgument, "%s: its pixels have no area", s.name)
+		}
+		s.affine = a
+		s.place.Source = kernels.Affine(invert(a))
+		return nil
+	}
+	return s.setFit(fit)
+}
+
+// coordinates maps a pixel to coordinates of the source.
+func (s *source) coordinates(x, y float64) (float64, float64) {
+	if s.outward.Terms != 0 {
+		return s.outward.Apply(s.outwardSpline, x, y)
+	}
+	a := kernels.Affine(s.affine)
+	return a.Apply(x, y)
 }
 
 // invert returns the inverse of an affine map.
@@ -135,12 +202,18 @@ func (s *source) setNoData(o *Options) error {
 		return nil
 	case o.SourceNoData != nil:
 		var err error
-		s.noData, err = perBand(o.SourceNoData, s.bands, "SourceNoData")
-		return err
+		if s.noData, err = perBand(o.SourceNoData, s.bands, "SourceNoData"); err != nil {
+			return err
+		}
+	default:
+		if v, ok := s.h.NoDataValue(); ok {
+			s.noData, _ = perBand([]float64{v}, s.bands, "")
+		}
 	}
-	if v, ok := s.im.NoDataValue(); ok {
-		s.noData, _ = perBand([]float64{v}, s.bands, "")
+	if s.noData != nil && s.h.Type.Complex() {
+		return failf(errors.ErrUnsupported, "%s: values without data in complex samples; IgnoreNoData takes them as data", s.name)
 	}
+	s.unified = o.UnifiedNoData && s.noData != nil
 	return nil
 }
 
@@ -160,8 +233,7 @@ func perBand(values []float64, bands int, what string) ([]float64, error) {
 func (s *source) forward(p points) points {
 	var q points
 	for i := range p.x {
-		a := kernels.Affine(s.affine)
-		x, y := a.Apply(p.x[i], p.y[i])
+		x, y := s.coordinates(p.x[i], p.y[i])
 		if !s.same && s.converter == nil {
 			var err error
 			if x, y, err = s.transform.Forward(x, y); err != nil {
@@ -188,15 +260,16 @@ func (s *source) back(x, y float64) (float64, float64) {
 	} else if !s.same {
 		x, y, _ = s.place.Operation.Apply(s.grids.Subgrids, s.grids.Nodes, x, y, 0)
 	}
-	return s.place.Source.Apply(x, y)
+	return s.place.Pixel(s.spline, x, y)
 }
 
 // fit prepares the source for the output's grid.
 func (s *source) fit(g *Grid, o *Options) error {
 	scaleX, scaleY := s.shape.XScale, s.shape.YScale // of a locator
 	s.place.Output = kernels.Affine(g.Affine)
-	s.shape = kernels.Source{Width: s.im.Width, Height: s.im.Height, Bands: s.bands, Stride: s.im.Bands, Alpha: s.alpha, AlphaMax: alphaMax(s.im.Type),
-		Masked: s.im.Mask() != nil || o.Cutline != nil, NoData: s.noData != nil, XScale: 1, YScale: 1}
+	_, parts := component(s.h.Type)
+	s.shape = kernels.Source{Width: s.h.Width, Height: s.h.Height, Bands: s.bands * parts, Stride: s.h.Bands * parts, Alpha: s.alpha, AlphaMax: alphaMax(s.h.Type),
+		Masked: s.im.Mask() != nil || o.Cutline != nil || s.unified, NoData: s.noData != nil && !s.unified, XScale: 1, YScale: 1}
 	if o.Cutline != nil {
 		var err error
 		if s.cut, err = o.Cutline.cut(s, o); err != nil {
@@ -224,7 +297,7 @@ func (s *source) fit(g *Grid, o *Options) error {
 	if r.boxed {
 		return nil
 	}
-	if s.shape.XScale >= 0.95 && s.shape.YScale >= 0.95 && (o.Resampling == Bilinear || o.Resampling == Cubic) || s.im.Width == 1 || s.im.Height == 1 {
+	if s.shape.XScale >= 0.95 && s.shape.YScale >= 0.95 && (o.Resampling == Bilinear || o.Resampling == Cubic) || s.h.Width == 1 || s.h.Height == 1 {
 		s.pointed, s.point = true, kernels.Bilinear
 		if o.Resampling == Cubic {
 			s.point = kernels.Cubic
@@ -260,7 +333,7 @@ func (s *source) scale(g *Grid) (x, y float64) {
 		}
 		left, top, right, bottom = min(left, px), min(top, py), max(right, px), max(bottom, py)
 	}
-	return ratio(f.w, left, right, s.im.Width), ratio(f.h, top, bottom, s.im.Height)
+	return ratio(f.w, left, right, s.h.Width), ratio(f.h, top, bottom, s.h.Height)
 }
 
 // ratio is the scale of n output pixels between two positions in a source, with GDAL's rounding.
@@ -290,7 +363,7 @@ func ratio(n int, low, high float64, size int) float64 {
 func (s *source) reach(g *Grid) (core, all rectangle) {
 	whole := rectangle{0, 0, g.Width, g.Height}
 	const steps = 20
-	w, h := float64(s.im.Width), float64(s.im.Height)
+	w, h := float64(s.h.Width), float64(s.h.Height)
 	p := lattice(w, h, steps)
 	q := s.forward(p)
 	if s.failed(p, q, w/steps, h/steps) {

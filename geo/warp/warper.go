@@ -22,6 +22,7 @@ type Warper struct {
 	opt     Options
 	grid    Grid
 	header  tiff.Header
+	working tiff.Type // of samples while they are computed
 	sources []*source
 	output  kernels.Output
 	table   [][]kernels.Table // of each source
@@ -103,12 +104,11 @@ func (w *Warper) addImages(images []*tiff.Image) error {
 		target = w.opt.Grid.CRS
 	}
 	for _, im := range images {
-		s, err := newSource(im, &w.opt, target)
+		s, err := newSource(im, &w.opt, target, cache)
 		if err != nil {
 			return err
 		}
 		target = s.target
-		s.reader = &blocks.Reader{Image: im, Cache: cache}
 		if err := w.add(s); err != nil {
 			return err
 		}
@@ -119,16 +119,19 @@ func (w *Warper) addImages(images []*tiff.Image) error {
 // add adds a source that fits the first one.
 func (w *Warper) add(s *source) error {
 	w.sources = append(w.sources, s)
-	first, im := w.sources[0].im, s.im
+	first, im := w.sources[0].h, s.h
+	_, parts := component(im.Type)
 	switch {
 	case im.Type != first.Type:
-		return failf(ErrArgument, "%s has samples of %v and %s of %v; convert one of them", first, first.Type, im, im.Type)
+		return failf(ErrArgument, "%s has samples of %v and %s of %v; convert one of them", w.sources[0].name, first.Type, s.name, im.Type)
 	case s.bands != w.sources[0].bands:
-		return failf(ErrArgument, "%s has %d bands and %s %d", first, w.sources[0].bands, im, s.bands)
+		return failf(ErrArgument, "%s has %d bands and %s %d", w.sources[0].name, w.sources[0].bands, s.name, s.bands)
 	case s.bands == 0:
-		return failf(ErrArgument, "%s has only alpha", im)
+		return failf(ErrArgument, "%s has only alpha", s.name)
 	case im.Photometric == tiff.Palette && w.opt.Resampling != Nearest && w.opt.Resampling != Mode:
-		return failf(ErrArgument, "%s has a palette, whose indices cannot be mixed; use near or mode", im)
+		return failf(ErrArgument, "%s has a palette, whose indices cannot be mixed; use near or mode", s.name)
+	case parts > 1 && (resamplings[w.opt.Resampling].boxed || s.alpha >= 0 || w.opt.Alpha):
+		return failf(errors.ErrUnsupported, "%s has complex samples: they are not ordered, and have no alpha; use near, bilinear, cubic, cubicspline or lanczos", s.name)
 	}
 	return nil
 }
@@ -136,19 +139,44 @@ func (w *Warper) add(s *source) error {
 // describe makes the header of the output and the tables of values.
 func (w *Warper) describe() error {
 	first := w.sources[0]
-	h := first.im.Header
+	h := first.h
 	h.Width, h.Height, h.Bits = w.grid.Width, w.grid.Height, 0
 	h.RPC = nil
 	h.Metadata = slices.DeleteFunc(slices.Clone(h.Metadata), func(i tiff.Item) bool { return strings.HasPrefix(i.Name, "STATISTICS_") })
+	if w.opt.Type != 0 {
+		if (first.h.Type.Complex()) != w.opt.Type.Complex() {
+			return failf(errors.ErrUnsupported, "options: %s has samples of %v, which do not become %v", first.name, h.Type, w.opt.Type)
+		}
+		h.Type = w.opt.Type
+		if h.Photometric == tiff.Palette {
+			h.Photometric, h.Palette = tiff.MinIsBlack, nil
+		}
+	}
+	of, parts := component(first.h.Type)
+	to, _ := component(h.Type)
+	w.working = working(of, to)
 	alpha := w.opt.Alpha
 	masked := false
 	for _, s := range w.sources {
-		alpha = alpha || s.alpha >= 0
+		alpha = alpha || s.alpha >= 0 && w.opt.SourceAlpha == AlphaAuto
 		masked = masked || s.shape.Masked
 	}
 	noData := w.opt.NoData
 	if noData == nil && !alpha && first.noData != nil {
 		noData = first.noData
+	}
+	start := make([]float64, first.bands)
+	if w.opt.Start != nil {
+		var err error
+		if start, err = perBand(w.opt.Start, first.bands, "Start"); err != nil {
+			return err
+		}
+		least, most := limits(h.Type)
+		for _, v := range start {
+			if !h.Type.Float() && !h.Type.Complex() && !(v >= least && v <= most && v == math.Floor(v)) {
+				return failf(ErrArgument, "options: Start %v is not a value of %v", v, h.Type)
+			}
+		}
 	}
 	h.NoData = ""
 	var values []float64
@@ -165,8 +193,8 @@ func (w *Warper) describe() error {
 		}
 		h.NoData = formatNoData(values[0])
 	}
-	o := kernels.Output{Alpha: -1, AlphaMax: alphaMax(h.Type), NoData: values != nil, Integer: !h.Type.Float()}
-	o.Least, o.Most = limits(h.Type)
+	o := kernels.Output{Alpha: -1, AlphaMax: alphaMax(h.Type), NoData: values != nil, Whole: w.opt.UnifiedNoData && w.opt.Resampling == Nearest, Integer: !w.working.Float()}
+	o.Least, o.Most = limits(w.working)
 	h.Bands = first.bands
 	if first.alpha >= 0 {
 		h.Extra = h.Extra[:len(h.Extra)-1]
@@ -176,20 +204,23 @@ func (w *Warper) describe() error {
 		h.Extra = append(h.Extra[:len(h.Extra):len(h.Extra)], tiff.StraightAlpha)
 		h.Bands++
 	}
-	o.Bands = h.Bands
+	o.Bands = h.Bands * parts
 	o.Masked = masked && !alpha && values == nil
 	w.output = o
 	for _, s := range w.sources {
-		table := make([]kernels.Table, first.bands)
+		table := make([]kernels.Table, first.bands*parts)
 		for band := range table {
 			t := &table[band]
 			t.Source, t.Output = math.NaN(), math.NaN()
 			if s.noData != nil {
-				t.Source = rounded(s.noData[band], h.Type)
+				t.Source = rounded(s.noData[band], w.working)
 			}
 			if values != nil {
-				t.Output = rounded(values[band], h.Type)
+				t.Output = rounded(values[band/parts], w.working)
 				t.Start = t.Output
+			}
+			if w.opt.Start != nil {
+				t.Start = start[band/parts]
 			}
 		}
 		w.table = append(w.table, table)
@@ -203,12 +234,12 @@ func (w *Warper) place() error {
 	h := &w.header
 	for _, s := range w.sources {
 		if s.same && w.opt.SourceCRS == nil { // the same system, in the words of the file
-			h.Geo = tiff.Georeference{Keys: slices.Clone(s.im.Geo.Keys)}
+			h.Geo = tiff.Georeference{Keys: slices.Clone(s.h.Geo.Keys)}
 			h.Geo.SetAffine(w.grid.Affine)
 			return nil
 		}
 	}
-	keys, err := geoKeys(w.grid.CRS)
+	keys, err := w.grid.CRS.GeoKeys()
 	if err != nil {
 		return err
 	}
@@ -237,7 +268,7 @@ func (w *Warper) Center(source int) (x, y float64) {
 		return float64(r.x) + float64(r.w)/2, float64(r.y) + float64(r.h)/2
 	}
 	var middle points
-	middle.add(float64(s.im.Width)/2, float64(s.im.Height)/2)
+	middle.add(float64(s.h.Width)/2, float64(s.h.Height)/2)
 	p := s.forward(middle)
 	to := kernels.Affine(invert(w.grid.Affine))
 	return to.Apply(p.x[0], p.y[0])
@@ -374,5 +405,6 @@ type constants struct {
 	place    *gpu.Buffer[kernels.Place]
 	subgrids *gpu.Buffer[projection.Subgrid]
 	nodes    *gpu.Buffer[float32]
+	spline   *gpu.Buffer[float64]
 	table    *gpu.Buffer[kernels.Table]
 }

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -81,17 +82,22 @@ func (c *Cache) remove(e *list.Element) {
 	c.room += int64(b.id.im.BlockBytes())
 }
 
-// Reader reads windows of an image, all bands of a pixel side by side.
+// Reader reads windows of an image, the bands of a pixel side by side.
 type Reader struct {
 	Image *tiff.Image
 	Cache *Cache
+	Bands []int // the bands to read, or nil for all
 }
 
 // Read fills dst with the pixels of a window.
 func Read[T tiff.Sample](ctx context.Context, r *Reader, dst []T, win tiff.Region) error {
 	im := r.Image
 	if im.Compression == tiff.None {
-		return im.ReadRegion(ctx, tiff.Bytes(dst), tiff.Region{X: win.X, Y: win.Y, Width: win.Width, Height: win.Height})
+		return im.ReadRegion(ctx, tiff.Bytes(dst), tiff.Region{X: win.X, Y: win.Y, Width: win.Width, Height: win.Height, Bands: r.Bands})
+	}
+	n := im.Bands
+	if r.Bands != nil {
+		n = len(r.Bands)
 	}
 	across, down, planes := im.Blocks()
 	blockBands := im.Bands / planes
@@ -100,6 +106,9 @@ func Read[T tiff.Sample](ctx context.Context, r *Reader, dst []T, win tiff.Regio
 	nx, ny := x1-x0+1, y1-y0+1
 	return parallel(nx*ny*planes, func(i int) error {
 		plane, bx, by := i/(nx*ny), x0+i%nx, y0+i%(nx*ny)/nx
+		if planes > 1 && r.Bands != nil && !slices.Contains(r.Bands, plane) {
+			return nil
+		}
 		bytes, err := r.Cache.get(ctx, blockID{im, (plane*down+by)*across + bx})
 		if err != nil {
 			return err
@@ -109,13 +118,28 @@ func Read[T tiff.Sample](ctx context.Context, r *Reader, dst []T, win tiff.Regio
 		top, bottom := max(by*im.BlockHeight, win.Y), min((by+1)*im.BlockHeight, win.Y+win.Height)
 		for y := top; y < bottom; y++ {
 			from := src[((y-by*im.BlockHeight)*im.BlockWidth+left-bx*im.BlockWidth)*blockBands:][:(right-left)*blockBands]
-			to := dst[((y-win.Y)*win.Width+left-win.X)*im.Bands:][:(right-left)*im.Bands]
-			if planes == 1 {
+			to := dst[((y-win.Y)*win.Width+left-win.X)*n:][:(right-left)*n]
+			switch {
+			case planes == 1 && r.Bands == nil:
 				copy(to, from)
-				continue
-			}
-			for k, v := range from {
-				to[k*im.Bands+plane] = v
+			case r.Bands == nil:
+				for k, v := range from {
+					to[k*n+plane] = v
+				}
+			case planes > 1:
+				for j, band := range r.Bands {
+					if band == plane {
+						for k, v := range from {
+							to[k*n+j] = v
+						}
+					}
+				}
+			default:
+				for k := range right - left {
+					for j, band := range r.Bands {
+						to[k*n+j] = from[k*blockBands+band]
+					}
+				}
 			}
 		}
 		return nil

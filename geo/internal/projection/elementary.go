@@ -155,3 +155,6 @@ func wrap(x float64) float64 {
 
 // Angle returns the angle of the point (x, y), from -Pi to Pi.
 func Angle(y, x float64) float64 { return atan2(y, x) }
+
+// Log returns the natural logarithm of a normal number.
+func Log(x float64) float64 { return log(x) }

@@ -13,6 +13,7 @@ fields between tabs; the first one is the kind:
     alias     code name                           another name of a datum
     geodetic  code datum axes unit extent name    axes: directions, such as NE for latitude, longitude; ? for others
     projected code base method axes unit extent name parameters...    parameters: code=value
+    conversion code projected                      a system with this conversion
     vertical  code datum axes unit name
     compound  code horizontal vertical name
     helmert   code from to accuracy extent name tx ty tz rx ry rz s, then nothing, 7 rates and an epoch, or a pivot;
@@ -120,6 +121,7 @@ for code, name in query("select code, alt_name from alias_name where table_name 
 for code, datum, system, name in query(
         "select code, datum_code, coordinate_system_code, name from geodetic_crs where auth_name = 'EPSG' and datum_auth_name = 'EPSG' order by code"):
     emit("geodetic", code, datum, *axes(system), extent("geodetic_crs", code), name)
+conversions = {}
 for code, base, conversion, system, name in query(
         "select code, geodetic_crs_code, conversion_code, coordinate_system_code, name from projected_crs "
         "where auth_name = 'EPSG' and conversion_auth_name = 'EPSG' and coordinate_system_auth_name = 'EPSG' order by code"):
@@ -129,6 +131,9 @@ for code, base, conversion, system, name in query(
     row = row[0]
     parameters = [f"{row[i + 1]}={number(float(convert(row[i + 2], row[i + 4])))}" for i in range(6, 41, 5) if row[i + 1] is not None]
     emit("projected", code, base, row[5], *axes(system), extent("projected_crs", code), name, *parameters)
+    conversions.setdefault(conversion, code)
+for conversion, code in sorted(conversions.items()):
+    emit("conversion", conversion, code)
 for code, datum, system, name in query(
         "select code, datum_code, coordinate_system_code, name from vertical_crs where auth_name = 'EPSG' and datum_auth_name = 'EPSG' order by code"):
     emit("vertical", code, datum, *axes(system), name)

@@ -32,6 +32,7 @@ type Output struct {
 	AlphaMax      float64
 	Masked        bool // cover gets a byte per pixel, 255 where there is data
 	NoData        bool // values has the values without data
+	Whole         bool // a pixel has no data only if all bands have the value, so that one band may have it
 	First         bool // the tile has nothing yet
 	Integer       bool
 	Least, Most   float64 // of the samples' type
@@ -161,7 +162,7 @@ func put[T Sample](o *Output, table []Table, pixel, band int, density, value, be
 	}
 	value = min(max(math.Floor(value+0.5), o.Least), o.Most)
 	// A pixel that has data must not look like one without.
-	if o.NoData && value == table[band].Output {
+	if o.NoData && !o.Whole && value == table[band].Output {
 		if value == o.Least {
 			value++
 		} else {

@@ -18,16 +18,25 @@ func (a *Affine) Apply(x, y float64) (float64, float64) {
 // Place leads from pixels of an output to pixels of a source.
 type Place struct {
 	Output    Affine // from pixels to coordinates
-	Source    Affine // from coordinates of the source to pixels
+	Source    Affine // from coordinates of the source to pixels, if Fit is empty
+	Fit       Fit    // the same
 	Same      bool   // the coordinate systems are equal
 	Operation projection.Operation
 }
 
 // Position returns where a point of the output is in the source, or NaN.
-func (p *Place) Position(subgrids []projection.Subgrid, nodes []float32, x, y float64) (float64, float64) {
+func (p *Place) Position(subgrids []projection.Subgrid, nodes []float32, spline []float64, x, y float64) (float64, float64) {
 	x, y = p.Output.Apply(x, y)
 	if !p.Same {
 		x, y, _ = p.Operation.Apply(subgrids, nodes, x, y, 0)
+	}
+	return p.Pixel(spline, x, y)
+}
+
+// Pixel maps coordinates of the source to pixels.
+func (p *Place) Pixel(spline []float64, x, y float64) (float64, float64) {
+	if p.Fit.Terms != 0 {
+		return p.Fit.Apply(spline, x, y)
 	}
 	return p.Source.Apply(x, y)
 }
@@ -36,7 +45,7 @@ func (p *Place) Position(subgrids []projection.Subgrid, nodes []float32, x, y fl
 // projection and is not rotated. Nothing but the projection of the source may follow.
 func (p *Place) Separable() bool {
 	o := &p.Operation
-	if p.Same || p.Output[2] != 0 || p.Output[4] != 0 || o.From.Swap || o.Cartesian || o.Source.Count+o.Target.Count+o.Geoid.Count+o.NextGeoid.Count != 0 {
+	if p.Same || p.Fit.Terms != 0 || p.Output[2] != 0 || p.Output[4] != 0 || o.From.Swap || o.Cartesian || o.Source.Count+o.Target.Count+o.Geoid.Count+o.NextGeoid.Count != 0 {
 		return false
 	}
 	from, to := o.From.Projection.Method, o.To.Projection.Method
@@ -71,7 +80,7 @@ func axes(t kernel.Thread, x0, y0, width, height int, half float64, places []Pla
 // longitudes and latitudes are those of axes.
 //
 //quern:kernel
-func locate(t kernel.Thread, x0, y0, width, height int, half float64, separable bool, places []Place, subgrids []projection.Subgrid, nodes []float32, axis, xs, ys []float64) {
+func locate(t kernel.Thread, x0, y0, width, height int, half float64, separable bool, places []Place, subgrids []projection.Subgrid, nodes []float32, spline, axis, xs, ys []float64) {
 	x, y := t.Global2()
 	if x >= width || y >= height {
 		return
@@ -79,7 +88,7 @@ func locate(t kernel.Thread, x0, y0, width, height int, half float64, separable 
 	i := y*width + x
 	p := &places[0]
 	if !separable {
-		xs[i], ys[i] = p.Position(subgrids, nodes, float64(x0+x)+half, float64(y0+y)+half)
+		xs[i], ys[i] = p.Position(subgrids, nodes, spline, float64(x0+x)+half, float64(y0+y)+half)
 		return
 	}
 	to := &p.Operation.To

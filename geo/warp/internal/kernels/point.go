@@ -44,6 +44,27 @@ func point[T Sample](t kernel.Thread, method int, s Source, o Output, table []Ta
 		finish(&o, pixel, 1, below, dst, cover)
 		return
 	}
+	if method == Cubic && s.plain() {
+		if left, top = int(x-0.5), int(y-0.5); left >= 1 && top >= 1 && left+2 < s.Width && top+2 < s.Height {
+			wx, wy := cubicWeights(x-0.5-float64(left)), cubicWeights(y-0.5-float64(top))
+			first := s.at(left-1, top-1) * s.Stride
+			for band := range s.Bands {
+				value := 0.0
+				at := first + band
+				for j := 0; j < 4; j++ {
+					var line float64
+					for i := 0; i < 4; i++ {
+						line += float64(float64(src[at+i*s.Stride]) * wx[i])
+					}
+					value += float64(line * wy[j])
+					at += s.W * s.Stride
+				}
+				put(&o, table, pixel, band, 1, value, below, dst)
+			}
+			finish(&o, pixel, 1, below, dst, cover)
+			return
+		}
+	}
 	found := false
 	for band := range s.Bands {
 		var value, weight float64

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "9676b68bda847ba77c34e061806276a01ba534db73dc6df6f19b1f12256024fc",
+	Sum:     "c56203c5577e28b6714066b65e630ced5ce63c33030850497507e8e03c6760a9",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -49,6 +49,7 @@ type quern_gen_is_stale__run_go_generate__Output struct {
 	AlphaMax float64
 	Masked   bool
 	NoData   bool
+	Whole    bool
 	First    bool
 	Integer  bool
 	Least    float64
@@ -68,13 +69,30 @@ type quern_gen_is_stale__run_go_generate__Filter struct {
 	LastY  int
 }
 type quern_gen_is_stale__run_go_generate__filter_uint8 func(kernel.Thread, Filter, Source, Output, []Table, []float64, []float64, []uint8, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__Lattice struct {
+	X      int
+	Y      int
+	Across int
+	Down   int
+}
 type quern_gen_is_stale__run_go_generate__Place struct {
 	Output    Affine
 	Source    Affine
+	Fit       Fit
 	Same      bool
 	Operation projection.Operation
 }
 type quern_gen_is_stale__run_go_generate__Affine [6]float64
+type quern_gen_is_stale__run_go_generate__Fit struct {
+	Terms   int
+	Points  int
+	OffsetX float64
+	OffsetY float64
+	ScaleX  float64
+	ScaleY  float64
+	X       [10]float64
+	Y       [10]float64
+}
 type quern_gen_is_stale__run_go_generate__projection_Operation struct {
 	From      projection.System
 	To        projection.System
@@ -121,7 +139,6 @@ type quern_gen_is_stale__run_go_generate__projection_Grid struct {
 	Inverse bool
 }
 type quern_gen_is_stale__run_go_generate__projection_Matrix [12]float64
-type quern_gen_is_stale__run_go_generate__axes func(kernel.Thread, int, int, int, int, float64, []Place, []float64)
 type quern_gen_is_stale__run_go_generate__projection_Subgrid struct {
 	West       float64
 	South      float64
@@ -133,7 +150,11 @@ type quern_gen_is_stale__run_go_generate__projection_Subgrid struct {
 	Components int
 	Scale      float64
 }
-type quern_gen_is_stale__run_go_generate__locate func(kernel.Thread, int, int, int, int, float64, bool, []Place, []projection.Subgrid, []float32, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__nodes func(kernel.Thread, Lattice, float64, []Place, []projection.Subgrid, []float32, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__flat func(kernel.Thread, Lattice, float64, []float64, []float64, []uint8)
+type quern_gen_is_stale__run_go_generate__interpolate func(kernel.Thread, Lattice, int, int, int, int, float64, []Place, []projection.Subgrid, []float32, []float64, []float64, []float64, []uint8, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__axes func(kernel.Thread, int, int, int, int, float64, []Place, []float64)
+type quern_gen_is_stale__run_go_generate__locate func(kernel.Thread, int, int, int, int, float64, bool, []Place, []projection.Subgrid, []float32, []float64, []float64, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__bounds func(kernel.Thread, int, int, int, int, int, int, []float64, []float64, []int32)
 type quern_gen_is_stale__run_go_generate__point_uint8 func(kernel.Thread, int, Source, Output, []Table, []float64, []float64, []uint8, []uint8, []uint8, []uint8)
 
@@ -143,8 +164,10 @@ var _ = (*quern_gen_is_stale__run_go_generate__Table)((*Table)(nil))
 var quern_box_uint8 quern_gen_is_stale__run_go_generate__box_uint8 = box[uint8]
 var _ = (*quern_gen_is_stale__run_go_generate__Filter)((*Filter)(nil))
 var quern_filter_uint8 quern_gen_is_stale__run_go_generate__filter_uint8 = filter[uint8]
+var _ = (*quern_gen_is_stale__run_go_generate__Lattice)((*Lattice)(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__Place)((*Place)(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__Affine)((*Affine)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Fit)((*Fit)(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__projection_Operation)((*projection.Operation)(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__projection_System)((*projection.System)(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__projection_Projection)((*projection.Projection)(nil))
@@ -154,8 +177,11 @@ var _ = (*quern_gen_is_stale__run_go_generate__projection_Latitudes)((*projectio
 var _ = (*quern_gen_is_stale__run_go_generate__projection_Series)((*projection.Series)(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__projection_Grid)((*projection.Grid)(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__projection_Matrix)((*projection.Matrix)(nil))
-var quern_axes quern_gen_is_stale__run_go_generate__axes = axes
 var _ = (*quern_gen_is_stale__run_go_generate__projection_Subgrid)((*projection.Subgrid)(nil))
+var quern_nodes quern_gen_is_stale__run_go_generate__nodes = nodes
+var quern_flat quern_gen_is_stale__run_go_generate__flat = flat
+var quern_interpolate quern_gen_is_stale__run_go_generate__interpolate = interpolate
+var quern_axes quern_gen_is_stale__run_go_generate__axes = axes
 var quern_locate quern_gen_is_stale__run_go_generate__locate = locate
 var quern_bounds quern_gen_is_stale__run_go_generate__bounds = bounds
 var quern_point_uint8 quern_gen_is_stale__run_go_generate__point_uint8 = point[uint8]
@@ -254,6 +280,66 @@ func LaunchFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | f
 	return l.EndBegun(err)
 }
 
+var quernNodes = &gpu.Kernel{Declared: compiled.Declaration{Name: "nodes", Code: &quernPTX, Host: quernHostNodes, Plain: quernPlainNodes}}
+
+// LaunchNodes runs nodes on the grid g.
+//
+// nodes writes the exact positions of nodes. half is that of locate.
+func LaunchNodes(s *gpu.Stream, g gpu.Grid, l_ Lattice, half float64, places *gpu.Buffer[Place], subgrids *gpu.Buffer[projection.Subgrid], grid *gpu.Buffer[float32], spline, us, vs *gpu.Buffer[float64]) error {
+	l, err := quernNodes.Begin(s, g)
+	gpu.Arg(l, l_)
+	gpu.Arg(l, half)
+	gpu.SliceArg(l, places)
+	gpu.SliceArg(l, subgrids)
+	gpu.SliceArg(l, grid)
+	gpu.SliceArg(l, spline)
+	gpu.SliceArg(l, us)
+	gpu.SliceArg(l, vs)
+	return l.EndBegun(err)
+}
+
+var quernFlat = &gpu.Kernel{Declared: compiled.Declaration{Name: "flat", Code: &quernPTX, Host: quernHostFlat, Plain: quernPlainFlat}}
+
+// LaunchFlat runs flat on the grid g.
+//
+// flat sets smooth to 1 for the cells in which positions can be interpolated: at none of their corners the second
+// differences in both directions are more than tolerance. The error of linear interpolation between nodes is an eighth of
+// a second difference that does not change, and half of one that a kink between the nodes makes.
+func LaunchFlat(s *gpu.Stream, g gpu.Grid, l_ Lattice, tolerance float64, us, vs *gpu.Buffer[float64], smooth *gpu.Buffer[uint8]) error {
+	l, err := quernFlat.Begin(s, g)
+	gpu.Arg(l, l_)
+	gpu.Arg(l, tolerance)
+	gpu.SliceArg(l, us)
+	gpu.SliceArg(l, vs)
+	gpu.SliceArg(l, smooth)
+	return l.EndBegun(err)
+}
+
+var quernInterpolate = &gpu.Kernel{Declared: compiled.Declaration{Name: "interpolate", Code: &quernPTX, Host: quernHostInterpolate, Plain: quernPlainInterpolate}}
+
+// LaunchInterpolate runs interpolate on the grid g.
+//
+// interpolate is locate with a lattice: positions in smooth cells are those between the four nodes.
+func LaunchInterpolate(s *gpu.Stream, g gpu.Grid, l_ Lattice, x0, y0, width, height int, half float64, places *gpu.Buffer[Place], subgrids *gpu.Buffer[projection.Subgrid], grid *gpu.Buffer[float32], spline, us, vs *gpu.Buffer[float64], smooth *gpu.Buffer[uint8], xs, ys *gpu.Buffer[float64]) error {
+	l, err := quernInterpolate.Begin(s, g)
+	gpu.Arg(l, l_)
+	gpu.Arg(l, x0)
+	gpu.Arg(l, y0)
+	gpu.Arg(l, width)
+	gpu.Arg(l, height)
+	gpu.Arg(l, half)
+	gpu.SliceArg(l, places)
+	gpu.SliceArg(l, subgrids)
+	gpu.SliceArg(l, grid)
+	gpu.SliceArg(l, spline)
+	gpu.SliceArg(l, us)
+	gpu.SliceArg(l, vs)
+	gpu.SliceArg(l, smooth)
+	gpu.SliceArg(l, xs)
+	gpu.SliceArg(l, ys)
+	return l.EndBegun(err)
+}
+
 var quernAxes = &gpu.Kernel{Declared: compiled.Declaration{Name: "axes", Code: &quernPTX, Host: quernHostAxes, Plain: quernPlainAxes}}
 
 // LaunchAxes runs axes on the grid g.
@@ -279,7 +365,7 @@ var quernLocate = &gpu.Kernel{Declared: compiled.Declaration{Name: "locate", Cod
 // locate writes the positions of the points of a tile: its pixels, from (x0, y0) on, moved by half, which is 0.5 for
 // centers and 0 for corners. places has one element: it is a slice because it is large for a parameter. If separable, the
 // longitudes and latitudes are those of axes.
-func LaunchLocate(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half float64, separable bool, places *gpu.Buffer[Place], subgrids *gpu.Buffer[projection.Subgrid], nodes *gpu.Buffer[float32], axis, xs, ys *gpu.Buffer[float64]) error {
+func LaunchLocate(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half float64, separable bool, places *gpu.Buffer[Place], subgrids *gpu.Buffer[projection.Subgrid], nodes *gpu.Buffer[float32], spline, axis, xs, ys *gpu.Buffer[float64]) error {
 	l, err := quernLocate.Begin(s, g)
 	gpu.Arg(l, x0)
 	gpu.Arg(l, y0)
@@ -290,6 +376,7 @@ func LaunchLocate(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half flo
 	gpu.SliceArg(l, places)
 	gpu.SliceArg(l, subgrids)
 	gpu.SliceArg(l, nodes)
+	gpu.SliceArg(l, spline)
 	gpu.SliceArg(l, axis)
 	gpu.SliceArg(l, xs)
 	gpu.SliceArg(l, ys)
@@ -322,8 +409,8 @@ var quernPoint_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[
 var quernPoint_int16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[int16]", Code: &quernPTX, Host: quernHostPoint[int16], Plain: quernPlainPoint[int16]}}
 var quernPoint_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[uint32]", Code: &quernPTX, Host: quernHostPoint[uint32], Plain: quernPlainPoint[uint32]}}
 var quernPoint_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[int32]", Code: &quernPTX, Host: quernHostPoint[int32], Plain: quernPlainPoint[int32]}}
-var quernPoint_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float32]", Code: &quernPTX, Host: quernHostPoint_float32[float32], Plain: quernPlainPoint[float32]}}
-var quernPoint_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float64]", Code: &quernPTX, Host: quernHostPoint_float32[float64], Plain: quernPlainPoint[float64]}}
+var quernPoint_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float32]", Code: &quernPTX, Host: quernHostPoint_float32, Plain: quernPlainPoint[float32]}}
+var quernPoint_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point[float64]", Code: &quernPTX, Host: quernHostPoint_float64, Plain: quernPlainPoint[float64]}}
 
 // LaunchPoint runs point on the grid g.
 //
@@ -396,7 +483,7 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 		/*line box.go:78*/ s2 := *s
 		o2 := o
 		/*line box.go:79*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line box.go:80*/ if !ok {
 			continue
@@ -589,12 +676,12 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 			t66 := &o2
 			/*line box.go:112*/ quernFunc5Box[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:592:1*/
+	} /*line quern_gen.go:679:1*/
 }
 
 // quernFunc1Box is kernels.start.
 func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, dst []T, cover []uint8) {
-	/*line image.go:113*/ if !o.First {
+	/*line image.go:114*/ if !o.First {
 		return
 	}
 	bands := o.Bands
@@ -604,11 +691,11 @@ func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 	}
 	t1 := bands
 	for band := 0; band < t1; band++ {
-		/*line image.go:122*/ dst[pixel*o.Bands+band] = host.Narrow[T](table[band].Start)
+		/*line image.go:123*/ dst[pixel*o.Bands+band] = host.Narrow[T](table[band].Start)
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:611:1*/
+	} /*line quern_gen.go:698:1*/
 }
 
 // quernFunc2Box is kernels.around.
@@ -661,7 +748,7 @@ func quernFunc2Box(s *Source, x0, y0, x1 float64, y1 float64) (area, bool) {
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:664:1*/
+	return t24, true /*line quern_gen.go:751:1*/
 }
 
 // quernFunc3Box is kernels.key.
@@ -673,47 +760,48 @@ func quernFunc3Box(v float64, integer bool) int64 {
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:676:1*/
+	return b /*line quern_gen.go:763:1*/
 }
 
 // quernFunc4Box is kernels.put.
 func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel, band int, density, value, below float64, dst []T) {
-	/*line image.go:150*/ i := pixel*o.Bands + band
-	/*line :151:500*/ if density < 0.9999 {
-		/*line :152:500*/ if density < 0.0001 {
+	/*line image.go:151*/ i := pixel*o.Bands + band
+	/*line :152:500*/ if density < 0.9999 {
+		/*line image.go:153*/ if density < 0.0001 {
 			return
 		}
-		/*line :155:500*/ rest := float64((1 - density) * below)
+		/*line :156:500*/ rest := float64((1 - density) * below)
 		value = (float64(value*density) + float64(float64(dst[i])*rest)) / (density + rest)
 	}
-	/*line :158:500*/ if !o.Integer {
+	/*line image.go:159*/ if !o.Integer {
 		dst[i] = host.Narrow[T](value)
 		return
 	}
 	value = min(max(math.Floor(value+0.5), o.Least), o.Most)
-	/*line image.go:164*/ if o.NoData && value == table[band].Output {
-		if value == o.Least {
+	/*line image.go:165*/ if o.NoData && !o.Whole && value == table[band].Output {
+		/*line :166:500*/ if value == o.Least {
 			value += 1
+//line image.go:168
 		} else {
 			value -= 1
 		}
 	}
-	/*line :171:500*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:701:1*/
+	/*line :172:500*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:789:1*/
 }
 
 // quernFunc5Box is kernels.finish.
 func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, pixel int, density, below float64, dst []T, cover []uint8) {
-	/*line image.go:176*/ if o.Masked {
+	/*line image.go:177:500*/ if o.Masked {
 		cover[pixel] = 255
 	}
-	if o.Alpha >= 0 && density >= 0.0001 {
+	/*line image.go:180*/ if o.Alpha >= 0 && density >= 0.0001 {
 		d := float32(1 - float64((1-density)*(1-below)))
 		if o.Integer {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * (float32(o.AlphaMax) + 0.1)))
 		} else {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:716:1*/
+	} /*line quern_gen.go:804:1*/
 }
 
 // quernFunc6Box is kernels.span.
@@ -731,7 +819,7 @@ func quernFunc6Box(low, high float64, size int, wrap bool) (int, int) {
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:734:1*/
+	return t3, end /*line quern_gen.go:822:1*/
 }
 
 func quernHostBox_float32[T float32 | float64](r *host.Run) {
@@ -762,7 +850,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 		/*line box.go:78*/ s2 := *s
 		o2 := o
 		/*line box.go:79*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line box.go:80*/ if !ok {
 			continue
@@ -955,7 +1043,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 			t66 := &o2
 			/*line box.go:112*/ finish[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:958:1*/
+	} /*line quern_gen.go:1046:1*/
 }
 
 func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -989,7 +1077,7 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 		s2 := *s
 		o2 := o
 		/*line filter.go:33*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line filter.go:34*/ if !ok {
 			continue
@@ -1120,56 +1208,56 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			t81 := &o2
 			/*line filter.go:105*/ quernFunc5Box[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1123:1*/
+	} /*line quern_gen.go:1211:1*/
 }
 
 // quernFunc2Filter is kernels.present.
 func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, x, y float64) float64 {
-	/*line image.go:90*/ t1 := s
+	/*line image.go:91*/ t1 := s
 	t2 := x
 	t3 := y
-	/*line image.go:90*/ column, row, ok := quernFunc5Filter(t1, t2, t3)
+	/*line image.go:91*/ column, row, ok := quernFunc5Filter(t1, t2, t3)
 	column2 := column
 	row2 := row
 	ok2 := ok
-	/*line :91:500*/ if !ok2 {
+	/*line :92:500*/ if !ok2 {
 		return 0
 	}
-	/*line :94:500*/ t7 := column2
+	/*line :95:500*/ t7 := column2
 	t8 := row2
-	/*line image.go:94*/ result0 := s.at(t7, t8)
+	/*line image.go:95*/ result0 := s.at(t7, t8)
 	pixel := result0
-	/*line :95:500*/ if s.Masked && mask[pixel] == 0 {
+	/*line image.go:96*/ if s.Masked && mask[pixel] == 0 {
 		return 0
 	}
-	/*line :98:500*/ if s.NoData {
+	/*line :99:500*/ if s.NoData {
 		any2 := false
-		/*line :100:500*/ for band := 0; band < s.Bands && !any2; band++ {
+		/*line :101:1000*/ for band := 0; band < s.Bands && !any2; band++ {
 			t10 := float64(src[pixel*s.Stride+band])
-			/*line image.go:101*/ t11 := table[band].Source
+			/*line image.go:102*/ t11 := table[band].Source
 			v := t10
 			none := t11
-			/*line image.go:102*/ any2 = !(v == none || v != v && none != none)
+			/*line image.go:103*/ any2 = !(v == none || v != v && none != none)
 		}
-		/*line :104:1000*/ if !any2 {
+		if !any2 {
 			return 0
 		}
 	}
-	/*line image.go:108*/ t12 := s
+	t12 := s
 	t13 := src
 	t14 := pixel
-	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1162:1*/
+	/*line image.go:109*/ result02 := opacity[T](t12, t13, t14)
+	return result02 /*line quern_gen.go:1250:1*/
 }
 
 // quernFunc5Filter is kernels.nearest.
 func quernFunc5Filter(s *Source, x float64, y float64) (int, int, bool) {
-	/*line image.go:82*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
+	/*line image.go:83:1000*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
 		return 0, 0, false
 	}
-	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
-	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1172:1*/
+	/*line image.go:86*/ t1 := min(host.Int64[int](x+1e-10), s.Width-1)
+	/*line image.go:86*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
+	return t1, t2, true /*line quern_gen.go:1260:1*/
 }
 
 func quernHostFilter_float32[T float32 | float64](r *host.Run) {
@@ -1198,7 +1286,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 		s2 := *s
 		o2 := o
 		/*line filter.go:33*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line filter.go:34*/ if !ok {
 			continue
@@ -1329,7 +1417,311 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 			t81 := &o2
 			/*line filter.go:105*/ finish[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1332:1*/
+	} /*line quern_gen.go:1420:1*/
+}
+
+func quernPlainNodes(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[Lattice](r, 0), host.Value[float64](r, 1), host.Slice[Place](r, 2), host.Slice[projection.Subgrid](r, 3), host.Slice[float32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
+	host.Plain(r, func(t kernel.Thread) { quern_nodes(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostNodes(r *host.Run) {
+	l, half, places, subgrids, grid, spline, us, vs := host.Value[Lattice](r, 0), host.Value[float64](r, 1), host.Slice[Place](r, 2), host.Slice[projection.Subgrid](r, 3), host.Slice[float32](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float64](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			j := base2 + threadY
+			quernRow1Nodes(r, l, base, j, us, vs, places, half, subgrids, grid, spline, c, width)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Nodes(r *host.Run, l Lattice, base, j int, us, vs []float64, places []Place, half float64, subgrids []projection.Subgrid, grid []float32, spline []float64, c, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line lattice.go:28*/ l2 := l
+		across, down := l2.Nodes()
+		/*line lattice.go:31*/ if i >= across || j >= down {
+			continue
+		}
+		/*line :34:500*/ x := (l2.X - 1 + i) << 4
+		y := (l2.Y - 1 + j) << 4
+		/*line lattice.go:35*/ t6 := j*across + i
+		/*line lattice.go:35*/ _ = us[t6]
+		t8 := j*across + i
+		/*line lattice.go:35*/ _ = vs[t8]
+		/*line lattice.go:35*/ _ = places[0]
+		x2 := float64(x) + half
+		y2 := float64(y) + half
+		/*line lattice.go:35*/ p := &places[0]
+		/*line locate.go:29*/ x2, y2 = p.Output.Apply(x2, y2)
+		if !p.Same {
+			x2, y2, _ = p.Operation.Apply(subgrids, grid, x2, y2, 0)
+		}
+		var result0 float64
+		var result1 float64
+		/*line locate.go:38*/ if p.Fit.Terms != 0 {
+			f := &p.Fit
+			/*line fit.go:39*/ u := float64((x2 - f.OffsetX) * f.ScaleX)
+			v := float64((y2 - f.OffsetY) * f.ScaleY)
+			/*line fit.go:40*/ t := Terms(u, v)
+			px := f.X[0]
+			py := f.Y[0]
+			/*line fit.go:42*/ i2 := 1
+			/*line :43:500*/ for bound := f.Terms; i2 < bound; i2++ {
+				/*line fit.go:43*/ px += float64(t[i2] * f.X[i2])
+				py += float64(t[i2] * f.Y[i2])
+			}
+			for i3 := 0; i3 < f.Points; i3++ {
+				/*line fit.go:46*/ r.CheckHalt()
+				t82 := i3 * 4
+				/*line fit.go:47*/ p2 := spline[t82:][:c]
+				du := u - p2[0]
+				/*line fit.go:48*/ dv := v - p2[1]
+				t11 := float64(du*du) + float64(dv*dv)
+				/*line fit.go:49*/ b := Bend(t11)
+				px += float64(b * p2[2])
+				py += float64(b * p2[3])
+			}
+			/*line locate.go:39*/ result0 = px
+			result1 = py
+		} else {
+			/*line locate.go:41*/ result0, result1 = p.Source.Apply(x2, y2)
+		}
+		/*line lattice.go:35*/ us[t6] = result0
+		/*line lattice.go:35*/ vs[t8] = result1
+	} /*line quern_gen.go:1502:1*/
+}
+
+func quernPlainFlat(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Lattice](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[uint8](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_flat(t, v0, v1, v2, v3, v4) })
+}
+
+func quernHostFlat(r *host.Run) {
+	l, tolerance, us, vs, smooth := host.Value[Lattice](r, 0), host.Value[float64](r, 1), host.Slice[float64](r, 2), host.Slice[float64](r, 3), host.Slice[uint8](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			quernRow1Flat(r, l, base, y, us, vs, tolerance, smooth, width)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Flat(r *host.Run, l Lattice, base, y int, us, vs []float64, tolerance float64, smooth []uint8, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		/*line lattice.go:49*/ l2 := l
+		/*line lattice.go:51*/ if x >= l2.Across || y >= l2.Down {
+			continue
+		}
+		across, _ := l2.Nodes()
+		ok := true
+		/*line :56:1000*/ for k := 0; k < 4; k++ {
+			i := (y+1+k>>1)*across + x + 1 + k&1
+			t12 := ok
+			/*line :59:1000*/ if t12 {
+				/*line lattice.go:58*/ result0 := bent(us, vs, i, 1)
+				/*line lattice.go:58*/ result02 := bent(us, vs, i, across)
+				t12 = result0+result02 <= tolerance
+			}
+			/*line :61:500*/ ok = t12
+		}
+//line lattice.go:60
+		var v uint8
+		/*line :61:500*/ if ok {
+			v = 1
+		}
+		/*line :64:500*/ smooth[y*l2.Across+x] = v
+	} /*line quern_gen.go:1554:1*/
+}
+
+func quernPlainInterpolate(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[Lattice](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float64](r, 5), host.Slice[Place](r, 6), host.Slice[projection.Subgrid](r, 7), host.Slice[float32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11), host.Slice[uint8](r, 12), host.Slice[float64](r, 13), host.Slice[float64](r, 14)
+	host.Plain(r, func(t kernel.Thread) {
+		quern_interpolate(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
+	})
+}
+
+func quernHostInterpolate(r *host.Run) {
+	l, x0, y0, width, height, half, places, subgrids, grid, spline, us, vs, smooth, xs, ys := host.Value[Lattice](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[float64](r, 5), host.Slice[Place](r, 6), host.Slice[projection.Subgrid](r, 7), host.Slice[float32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11), host.Slice[uint8](r, 12), host.Slice[float64](r, 13), host.Slice[float64](r, 14)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	c := int(4)
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			row := y0 + y
+			start := y * width
+			v2 := float64(row&15) * 0.0625
+			start2 := y*width + base
+			quernRow1Interpolate(r, l, base, width, y, height, x0, row, smooth, places, xs, start, ys, half, subgrids, grid, spline, c, us, v2, vs, width2, start2)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Interpolate(r *host.Run, l Lattice, base, width, y, height, x0, row int, smooth []uint8, places []Place, xs []float64, start int, ys []float64, half float64, subgrids []projection.Subgrid, grid []float32, spline []float64, c int, us []float64, v2 float64, vs []float64, width2, start2 int) {
+	count := width2
+	if 0 < len(places) && start2 >= 0 && count <= len(xs)-start2 && count <= len(ys)-start2 {
+		row2 := xs[start2:][:count]
+		row3 := ys[start2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+			column := x0 + x
+			u2 := float64(column&15) * 0.0625
+			/*line lattice.go:70*/ l2 := l
+			/*line lattice.go:72*/ if x >= width || y >= height {
+				continue
+			}
+			/*line lattice.go:77*/ i := column>>4 - l2.X
+			j := row>>4 - l2.Y
+			/*line lattice.go:78*/ if smooth[j*l2.Across+i] == 0 {
+				_ = places[0]
+				p := &places[0]
+				/*line lattice.go:80*/ _ = row2[threadX]
+				/*line lattice.go:80*/ _ = row3[threadX]
+				x2 := float64(column) + half
+				y2 := float64(row) + half
+				/*line locate.go:29*/ x2, y2 = p.Output.Apply(x2, y2)
+				if !p.Same {
+					x2, y2, _ = p.Operation.Apply(subgrids, grid, x2, y2, 0)
+				}
+				var result0 float64
+				var result1 float64
+				/*line locate.go:38*/ if p.Fit.Terms != 0 {
+					f := &p.Fit
+					/*line fit.go:39*/ u := float64((x2 - f.OffsetX) * f.ScaleX)
+					v := float64((y2 - f.OffsetY) * f.ScaleY)
+					/*line fit.go:40*/ t := Terms(u, v)
+					px := f.X[0]
+					py := f.Y[0]
+					/*line fit.go:42*/ i2 := 1
+					/*line :43:500*/ for bound := f.Terms; i2 < bound; i2++ {
+						/*line fit.go:43*/ px += float64(t[i2] * f.X[i2])
+						py += float64(t[i2] * f.Y[i2])
+					}
+					for i3 := 0; i3 < f.Points; i3++ {
+						/*line fit.go:46*/ r.CheckHalt()
+						t8 := i3 * 4
+						/*line fit.go:47*/ p2 := spline[t8:][:c]
+						du := u - p2[0]
+						/*line fit.go:48*/ dv := v - p2[1]
+						t11 := float64(du*du) + float64(dv*dv)
+						/*line fit.go:49*/ b := Bend(t11)
+						px += float64(b * p2[2])
+						py += float64(b * p2[3])
+					}
+					/*line locate.go:39*/ result0 = px
+					result1 = py
+				} else {
+					/*line locate.go:41*/ result0, result1 = p.Source.Apply(x2, y2)
+				}
+				/*line lattice.go:80:500*/ row2[threadX] = result0
+				row3[threadX] = result1
+				/*line lattice.go:81*/ continue
+			}
+			/*line lattice.go:84*/ across, _ := l2.Nodes()
+			a := (j+1)*across + i + 1
+			_ = row2[threadX]
+			/*line lattice.go:86*/ _ = row3[threadX]
+			/*line lattice.go:86*/ result02 := between(us, a, across, u2, v2)
+			/*line lattice.go:86*/ result03 := between(vs, a, across, u2, v2)
+			row2[threadX] = result02
+			row3[threadX] = result03
+		}
+		return
+	}
+	/*line :92:1000*/ for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		column := x0 + x
+		to := start + x
+		u2 := float64(column&15) * 0.0625
+		/*line lattice.go:70*/ l2 := l
+		/*line lattice.go:72*/ if x >= width || y >= height {
+			continue
+		}
+		/*line lattice.go:77*/ i := column>>4 - l2.X
+		j := row>>4 - l2.Y
+		/*line lattice.go:78*/ if smooth[j*l2.Across+i] == 0 {
+			_ = places[0]
+			/*line lattice.go:79*/ p := &places[0]
+			_ = xs[to]
+			/*line lattice.go:80*/ _ = ys[to]
+			x2 := float64(column) + half
+			y2 := float64(row) + half
+			/*line locate.go:29*/ x2, y2 = p.Output.Apply(x2, y2)
+			if !p.Same {
+				x2, y2, _ = p.Operation.Apply(subgrids, grid, x2, y2, 0)
+			}
+			var result0 float64
+			var result1 float64
+			/*line locate.go:38*/ if p.Fit.Terms != 0 {
+				f := &p.Fit
+				/*line fit.go:39*/ u := float64((x2 - f.OffsetX) * f.ScaleX)
+				v := float64((y2 - f.OffsetY) * f.ScaleY)
+				/*line fit.go:40*/ t := Terms(u, v)
+				px := f.X[0]
+				py := f.Y[0]
+				/*line fit.go:42*/ i2 := 1
+				/*line :43:500*/ for bound := f.Terms; i2 < bound; i2++ {
+					/*line fit.go:43*/ px += float64(t[i2] * f.X[i2])
+					py += float64(t[i2] * f.Y[i2])
+				}
+				for i3 := 0; i3 < f.Points; i3++ {
+					/*line fit.go:46*/ r.CheckHalt()
+					t8 := i3 * 4
+					/*line fit.go:47*/ p2 := spline[t8:][:c]
+					du := u - p2[0]
+					/*line fit.go:48*/ dv := v - p2[1]
+					t11 := float64(du*du) + float64(dv*dv)
+					/*line fit.go:49*/ b := Bend(t11)
+					px += float64(b * p2[2])
+					py += float64(b * p2[3])
+				}
+				/*line locate.go:39*/ result0 = px
+				result1 = py
+			} else {
+				/*line locate.go:41*/ result0, result1 = p.Source.Apply(x2, y2)
+			}
+			/*line lattice.go:80:500*/ xs[to] = result0
+			/*line lattice.go:80*/ ys[to] = result1
+			continue
+		}
+		/*line lattice.go:84*/ across, _ := l2.Nodes()
+		a := (j+1)*across + i + 1
+		_ = xs[to]
+		/*line lattice.go:86*/ _ = ys[to]
+		/*line lattice.go:86*/ result02 := between(us, a, across, u2, v2)
+		/*line lattice.go:86*/ result03 := between(vs, a, across, u2, v2)
+		/*line lattice.go:86*/ xs[to] = result02
+		/*line lattice.go:86*/ ys[to] = result03
+	} /*line quern_gen.go:1724:1*/
 }
 
 func quernPlainAxes(r *host.Run) {
@@ -1362,62 +1754,65 @@ func quernRow1Axes(r *host.Run, base, width, height int, places []Place, x0 int,
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line locate.go:56*/ _ = places[0]
+				/*line locate.go:65*/ _ = places[0]
 				p := &places[0]
-				/*line locate.go:57*/ from := &p.Operation.From
-				/*line :59:1000*/ if i < width {
+				/*line locate.go:66*/ from := &p.Operation.From
+				/*line :68:500*/ if i < width {
 					x := p.Output[0] + float64((float64(x0+i)+half)*p.Output[1])
 					t4 := float64(x * from.UX)
 					t5 := from.Projection.Y0
-					/*line locate.go:61*/ lon, _ := from.Projection.Inverse(t4, t5)
+					/*line locate.go:70*/ lon, _ := from.Projection.Inverse(t4, t5)
 					row[threadX] = lon + from.Meridian
+//line :72:500
 				} else {
-					/*line :64:500*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
+					/*line :73:500*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
 					_ = row[threadX]
 					t11 := from.Projection.X0
 					t12 := float64(y * from.UY)
-					/*line locate.go:65*/ _, lat := from.Projection.Inverse(t11, t12)
+					/*line locate.go:74*/ _, lat := from.Projection.Inverse(t11, t12)
 					row[threadX] = lat
 				}
 			}
-			/*line :69:500*/ return
+			/*line :78:500*/ return
 		}
 	}
-	/*line locate.go:72*/ for threadX := range width2 {
+	/*line :81:500*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :53:500*/ if i >= width+height {
+		/*line :62:500*/ if i >= width+height {
 			continue
 		}
-		_ = places[0]
-		/*line locate.go:56*/ p := &places[0]
+		/*line :65:500*/ _ = places[0]
+		/*line locate.go:65*/ p := &places[0]
 		from := &p.Operation.From
-		/*line :59:1000*/ if i < width {
+		/*line :68:500*/ if i < width {
 			x := p.Output[0] + float64((float64(x0+i)+half)*p.Output[1])
 			t4 := float64(x * from.UX)
 			t5 := from.Projection.Y0
-			/*line locate.go:61*/ lon, _ := from.Projection.Inverse(t4, t5)
+			/*line locate.go:70*/ lon, _ := from.Projection.Inverse(t4, t5)
 			out[i] = lon + from.Meridian
+//line :72:500
 		} else {
-			/*line :64:500*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
+			/*line :73:500*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
 			_ = out[i]
 			t11 := from.Projection.X0
 			t12 := float64(y * from.UY)
-			/*line locate.go:65*/ _, lat := from.Projection.Inverse(t11, t12)
-			/*line locate.go:65*/ out[i] = lat
+			/*line locate.go:74*/ _, lat := from.Projection.Inverse(t11, t12)
+			/*line locate.go:74*/ out[i] = lat
 		}
-	} /*line quern_gen.go:1409:1*/
+	} /*line quern_gen.go:1803:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[bool](r, 5), host.Slice[Place](r, 6), host.Slice[projection.Subgrid](r, 7), host.Slice[float32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11)
-	host.Plain(r, func(t kernel.Thread) { quern_locate(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[bool](r, 5), host.Slice[Place](r, 6), host.Slice[projection.Subgrid](r, 7), host.Slice[float32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11), host.Slice[float64](r, 12)
+	host.Plain(r, func(t kernel.Thread) { quern_locate(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
 }
 
 func quernHostLocate(r *host.Run) {
-	x0, y0, width, height, half, separable, places, subgrids, nodes, axis, xs, ys := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[bool](r, 5), host.Slice[Place](r, 6), host.Slice[projection.Subgrid](r, 7), host.Slice[float32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11)
+	x0, y0, width, height, half, separable, places, subgrids, nodes, spline, axis, xs, ys := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[bool](r, 5), host.Slice[Place](r, 6), host.Slice[projection.Subgrid](r, 7), host.Slice[float32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11), host.Slice[float64](r, 12)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
+	c := int(4)
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -1429,13 +1824,13 @@ func quernHostLocate(r *host.Run) {
 			start := y * width
 			value := float64(y0+y) + half
 			start2 := y*width + base
-			quernRow1Locate(r, base, width, y, height, places, separable, xs, start, ys, x0, half, value, subgrids, nodes, axis, width2, start2)
+			quernRow1Locate(r, base, width, y, height, places, separable, xs, start, ys, x0, half, value, subgrids, nodes, spline, c, axis, width2, start2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, separable bool, xs []float64, start int, ys []float64, x0 int, half, value float64, subgrids []projection.Subgrid, nodes []float32, axis []float64, width2, start2 int) {
+func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, separable bool, xs []float64, start int, ys []float64, x0 int, half, value float64, subgrids []projection.Subgrid, nodes []float32, spline []float64, c int, axis []float64, width2, start2 int) {
 	if !(y < height) {
 		return
 	}
@@ -1451,82 +1846,140 @@ func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, se
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-				/*line locate.go:80*/ _ = places[0]
+				/*line locate.go:89*/ _ = places[0]
 				p := &places[0]
-				/*line :81:500*/ if !separable {
+				/*line :90:500*/ if !separable {
 					_ = row[threadX]
-					/*line locate.go:82*/ _ = row2[threadX]
+					/*line locate.go:91*/ _ = row2[threadX]
 					x2 := float64(x0+x) + half
 					y2 := value
-					/*line locate.go:28*/ x2, y2 = p.Output.Apply(x2, y2)
+					/*line locate.go:29*/ x2, y2 = p.Output.Apply(x2, y2)
 					if !p.Same {
 						x2, y2, _ = p.Operation.Apply(subgrids, nodes, x2, y2, 0)
 					}
-					result0, result1 := p.Source.Apply(x2, y2)
-					/*line locate.go:82*/ row[threadX] = result0
+					var result0 float64
+					var result1 float64
+					/*line locate.go:38*/ if p.Fit.Terms != 0 {
+						f := &p.Fit
+						/*line fit.go:39*/ u := float64((x2 - f.OffsetX) * f.ScaleX)
+						v := float64((y2 - f.OffsetY) * f.ScaleY)
+						/*line fit.go:40*/ t := Terms(u, v)
+						px := f.X[0]
+						py := f.Y[0]
+						/*line fit.go:42*/ i2 := 1
+						/*line :43:500*/ for bound := f.Terms; i2 < bound; i2++ {
+							/*line fit.go:43*/ px += float64(t[i2] * f.X[i2])
+							py += float64(t[i2] * f.Y[i2])
+						}
+						for i3 := 0; i3 < f.Points; i3++ {
+							/*line fit.go:46*/ r.CheckHalt()
+							t8 := i3 * 4
+							/*line fit.go:47*/ p2 := spline[t8:][:c]
+							du := u - p2[0]
+							/*line fit.go:48*/ dv := v - p2[1]
+							t11 := float64(du*du) + float64(dv*dv)
+							/*line fit.go:49*/ b := Bend(t11)
+							px += float64(b * p2[2])
+							py += float64(b * p2[3])
+						}
+						/*line locate.go:39*/ result0 = px
+						result1 = py
+					} else {
+						/*line locate.go:41*/ result0, result1 = p.Source.Apply(x2, y2)
+					}
+					/*line :91:500*/ row[threadX] = result0
 					row2[threadX] = result1
-					/*line locate.go:83*/ continue
+					/*line locate.go:92*/ continue
 				}
-				/*line :85:500*/ to := &p.Operation.To
-				t14 := row3[threadX] - to.Meridian
-				t15 := axis[width+y]
-				/*line locate.go:86*/ u, v := to.Projection.Forward(t14, t15)
-				u /= to.UX
-				v /= to.UY
-				/*line :88:1000*/ if to.Swap {
-					t21 := u
-					u = v
-					v = t21
+				/*line :94:500*/ to := &p.Operation.To
+				t15 := row3[threadX] - to.Meridian
+				t16 := axis[width+y]
+				/*line locate.go:95*/ u2, v2 := to.Projection.Forward(t15, t16)
+				u2 /= to.UX
+				v2 /= to.UY
+				/*line :97:500*/ if to.Swap {
+					t22 := u2
+					u2 = v2
+					v2 = t22
 				}
-				/*line :91:1000*/ _ = row[threadX]
-				/*line locate.go:91*/ _ = row2[threadX]
-				/*line locate.go:91*/ result02, result12 := p.Source.Apply(u, v)
+				/*line :100:500*/ _ = row[threadX]
+				/*line locate.go:100*/ _ = row2[threadX]
+				/*line locate.go:100*/ result02, result12 := p.Source.Apply(u2, v2)
 				row[threadX] = result02
 				row2[threadX] = result12
 			}
-			/*line :95:1000*/ return
+			/*line :104:1000*/ return
 		}
 	}
-	/*line :98:1000*/ for threadX := range width2 {
+	/*line locate.go:107*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		i := start + x
-		/*line :76:500*/ if x >= width || y >= height {
+		/*line locate.go:85*/ if x >= width || y >= height {
 			continue
 		}
-		/*line :80:500*/ _ = places[0]
-		/*line locate.go:80*/ p := &places[0]
-		/*line :81:500*/ if !separable {
+		/*line locate.go:89*/ _ = places[0]
+		/*line locate.go:89*/ p := &places[0]
+		/*line :90:500*/ if !separable {
 			_ = xs[i]
-			/*line locate.go:82*/ _ = ys[i]
+			/*line locate.go:91*/ _ = ys[i]
 			x2 := float64(x0+x) + half
 			y2 := value
-			/*line locate.go:28*/ x2, y2 = p.Output.Apply(x2, y2)
+			/*line locate.go:29*/ x2, y2 = p.Output.Apply(x2, y2)
 			if !p.Same {
 				x2, y2, _ = p.Operation.Apply(subgrids, nodes, x2, y2, 0)
 			}
-			result0, result1 := p.Source.Apply(x2, y2)
-			/*line locate.go:82*/ xs[i] = result0
-			/*line locate.go:82*/ ys[i] = result1
+			var result0 float64
+			var result1 float64
+			/*line locate.go:38*/ if p.Fit.Terms != 0 {
+				f := &p.Fit
+				/*line fit.go:39*/ u := float64((x2 - f.OffsetX) * f.ScaleX)
+				v := float64((y2 - f.OffsetY) * f.ScaleY)
+				/*line fit.go:40*/ t := Terms(u, v)
+				px := f.X[0]
+				py := f.Y[0]
+				/*line fit.go:42*/ i2 := 1
+				/*line :43:500*/ for bound := f.Terms; i2 < bound; i2++ {
+					/*line fit.go:43*/ px += float64(t[i2] * f.X[i2])
+					py += float64(t[i2] * f.Y[i2])
+				}
+				for i3 := 0; i3 < f.Points; i3++ {
+					/*line fit.go:46*/ r.CheckHalt()
+					t8 := i3 * 4
+					/*line fit.go:47*/ p2 := spline[t8:][:c]
+					du := u - p2[0]
+					/*line fit.go:48*/ dv := v - p2[1]
+					t11 := float64(du*du) + float64(dv*dv)
+					/*line fit.go:49*/ b := Bend(t11)
+					px += float64(b * p2[2])
+					py += float64(b * p2[3])
+				}
+				/*line locate.go:39*/ result0 = px
+				result1 = py
+			} else {
+				/*line locate.go:41*/ result0, result1 = p.Source.Apply(x2, y2)
+			}
+			/*line :91:500*/ xs[i] = result0
+			/*line locate.go:91*/ ys[i] = result1
 			continue
 		}
-		/*line :85:500*/ to := &p.Operation.To
-		t14 := axis[x] - to.Meridian
-		/*line locate.go:86*/ t15 := axis[width+y]
-		/*line locate.go:86*/ u, v := to.Projection.Forward(t14, t15)
-		u /= to.UX
-		v /= to.UY
-		/*line :88:1000*/ if to.Swap {
-			t21 := u
-			u = v
-			v = t21
+		/*line :94:500*/ to := &p.Operation.To
+		t15 := axis[x] - to.Meridian
+		/*line locate.go:95*/ t16 := axis[width+y]
+		/*line locate.go:95*/ u2, v2 := to.Projection.Forward(t15, t16)
+		u2 /= to.UX
+		v2 /= to.UY
+		/*line :97:500*/ if to.Swap {
+			t22 := u2
+			u2 = v2
+			v2 = t22
 		}
-		/*line :91:1000*/ _ = xs[i]
-		/*line locate.go:91*/ _ = ys[i]
-		/*line locate.go:91*/ result02, result12 := p.Source.Apply(u, v)
-		/*line locate.go:91*/ xs[i] = result02
-		/*line locate.go:91*/ ys[i] = result12
-	} /*line quern_gen.go:1529:1*/
+		/*line :100:500*/ _ = xs[i]
+		/*line locate.go:100*/ _ = ys[i]
+		/*line locate.go:100*/ result02, result12 := p.Source.Apply(u2, v2)
+		/*line locate.go:100*/ xs[i] = result02
+		/*line locate.go:100*/ ys[i] = result12
+	} /*line quern_gen.go:1982:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -1558,35 +2011,34 @@ func quernRow1Bounds(r *host.Run, base, width, start, height, start2 int, xs, ys
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line locate.go:103*/ if x >= width || start >= height {
+		/*line locate.go:112:500*/ if x >= width || start >= height {
 			continue
 		}
-//line :106:500
 		var left int32 = 2147483647
 		var top int32 = 2147483647
 		var right int32 = -1
 		var bottom int32 = -1
-		/*line locate.go:107*/ for y := start; y < start2; y++ {
-			/*line locate.go:107*/ r.CheckHalt()
+		/*line locate.go:116*/ for y := start; y < start2; y++ {
+			/*line locate.go:116*/ r.CheckHalt()
 			px := xs[y*width+x]
-			/*line locate.go:108*/ py := ys[y*width+x]
-			if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
+			/*line locate.go:117*/ py := ys[y*width+x]
+			/*line :118:500*/ if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
 				continue
 			}
-			/*line :112:500*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
+			/*line locate.go:121*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
 			row := int32(min(max(host.Int64[int](py), 0), sh-1))
-			/*line locate.go:113*/ left = min(left, column)
+			/*line locate.go:122*/ left = min(left, column)
 			top = min(top, row)
 			right = max(right, column)
 			bottom = max(bottom, row)
 		}
-		/*line :115:500*/ if right >= 0 {
+		/*line locate.go:124*/ if right >= 0 {
 			kernel.AtomicMin(&box[0], left)
 			kernel.AtomicMin(&box[1], top)
 			kernel.AtomicMax(&box[2], right)
 			kernel.AtomicMax(&box[3], bottom)
 		}
-	} /*line quern_gen.go:1589:1*/
+	} /*line quern_gen.go:2041:1*/
 }
 
 func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -1619,7 +2071,7 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 		/*line point.go:20*/ s2 := *s
 		o2 := o
 		/*line point.go:21*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line point.go:22*/ if !ok {
 			continue
@@ -1633,15 +2085,15 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 		if opaque < 1e-09 {
 			continue
 		}
-		t18 := &o2
+		/*line :31:500*/ t18 := &o2
 		/*line point.go:31*/ below := covered[T](t18, table, pixel, dst, cover)
 		left := host.Int64[int](math.Floor(x2 - 0.5))
 		top := host.Int64[int](math.Floor(y2 - 0.5))
 		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
-		/*line :34:500*/ if t27 {
+		/*line :34:1000*/ if t27 {
 			/*line point.go:33*/ t27 = s2.plain()
 		}
-		if t27 {
+		/*line :35:500*/ if t27 {
 			/*line point.go:34*/ result0 := s2.at(left, top)
 			i := result0 * s2.Stride
 			/*line point.go:35*/ j := i + s2.W*s2.Stride
@@ -1662,50 +2114,124 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 			/*line point.go:44*/ quernFunc5Box[T](t43, pixel, 1, below, dst, cover)
 			continue
 		}
-		found := false
-		t48 := s2.Bands
-		/*line :49:500*/ for band2 := 0; band2 < t48; band2++ {
-			/*line point.go:48*/ r.CheckHalt()
-			var value float64
-			var weight float64
-			if method == 0 || s2.Width == 1 || s2.Height == 1 {
-				t49 := &s2
-				/*line point.go:52*/ column, row, _ := quernFunc5Filter(t49, x2, y2)
-				i2 := s2.at(column, row)
-				value = float64(src[i2*s2.Stride+band2])
-				t59 := &s2
-				/*line point.go:54*/ weight = density[T](t59, table, src, mask, i2, band2)
-			} else if method == 2 {
-				/*line :56:1000*/ t67 := &s2
-				/*line point.go:56*/ value, weight = quernFunc6Point[T](t67, table, src, mask, band2, x2, y2)
-			} else {
-				t76 := &s2
-				/*line point.go:58*/ value, weight = quernFunc7Point[T](t76, table, src, mask, band2, x2, y2)
-			}
-			if weight < 1e-10 {
+		t49 := method == 2
+		/*line :48:1000*/ if t49 {
+			/*line point.go:47*/ t49 = s2.plain()
+		}
+		/*line :49:500*/ if t49 {
+			/*line point.go:48*/ left = host.Int64[int](x2 - 0.5)
+			top = host.Int64[int](y2 - 0.5)
+			/*line :50:500*/ if left >= 1 && top >= 1 && left+2 < s2.Width && top+2 < s2.Height {
+				/*line point.go:49*/ t52 := x2 - 0.5 - float64(left)
+				/*line point.go:141*/ half := float64(0.5 * t52)
+				three := float64(3 * t52)
+				/*line point.go:142*/ half2 := float64(half * t52)
+				wx_0 := half * (float64(t52*(2-t52)) - 1)
+				wx_1 := 1 + float64(half2*(three-5))
+				wx_2 := half * (1 + float64(t52*(4-three)))
+				wx_3 := half2 * (t52 - 1)
+				/*line point.go:49*/ t55 := y2 - 0.5 - float64(top)
+				/*line point.go:141*/ half3 := float64(0.5 * t55)
+				three2 := float64(3 * t55)
+				/*line point.go:142*/ half22 := float64(half3 * t55)
+				wy_0 := half3 * (float64(t55*(2-t55)) - 1)
+				wy_1 := 1 + float64(half22*(three2-5))
+				wy_2 := half3 * (1 + float64(t55*(4-three2)))
+				wy_3 := half22 * (t55 - 1)
+				/*line point.go:50*/ t58 := left - 1
+				t59 := top - 1
+				/*line point.go:50*/ result02 := s2.at(t58, t59)
+				first := result02 * s2.Stride
+				/*line point.go:51*/ t61 := s2.Bands
+				/*line :52:500*/ for band2 := 0; band2 < t61; band2++ {
+					/*line point.go:51*/ r.CheckHalt()
+					var value float64
+					at := first + band2
+//line point.go:55
+					var line float64
+					/*line point.go:57*/ line += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line * wy_0)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line2 float64
+					/*line point.go:57*/ line2 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line2 * wy_1)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line3 float64
+					/*line point.go:57*/ line3 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line3 * wy_2)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line4 float64
+					/*line point.go:57*/ line4 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line4 * wy_3)
+					/*line point.go:62*/ t62 := &o2
+					/*line point.go:62*/ quernFunc4Box[T](t62, table, pixel, band2, 1, value, below, dst)
+				}
+				/*line :64:1000*/ t69 := &o2
+				/*line point.go:64*/ quernFunc5Box[T](t69, pixel, 1, below, dst, cover)
 				continue
 			}
-			/*line :63:500*/ found = true
-			t85 := &o2
-			/*line point.go:64*/ quernFunc4Box[T](t85, table, pixel, band2, weight, value, below, dst)
 		}
-		/*line :66:500*/ if found {
-			t93 := &o2
-			/*line point.go:67*/ quernFunc5Box[T](t93, pixel, opaque, below, dst, cover)
+		/*line :68:1000*/ found := false
+		t74 := s2.Bands
+		for band3 := 0; band3 < t74; band3++ {
+			/*line point.go:69*/ r.CheckHalt()
+			var value2 float64
+			var weight float64
+			/*line :72:1000*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+				t75 := &s2
+				/*line point.go:73*/ column, row, _ := quernFunc5Filter(t75, x2, y2)
+				i2 := s2.at(column, row)
+				value2 = float64(src[i2*s2.Stride+band3])
+				t85 := &s2
+				/*line point.go:75*/ weight = density[T](t85, table, src, mask, i2, band3)
+//line :76:500
+			} else if method == 2 {
+				t93 := &s2
+				/*line point.go:77*/ value2, weight = quernFunc6Point[T](t93, table, src, mask, band3, x2, y2)
+//line :78:1000
+			} else {
+				/*line point.go:79*/ t102 := &s2
+				/*line point.go:79*/ value2, weight = quernFunc7Point[T](t102, table, src, mask, band3, x2, y2)
+			}
+			/*line :81:1000*/ if weight < 1e-10 {
+				continue
+			}
+			found = true
+			t111 := &o2
+			/*line point.go:85*/ quernFunc4Box[T](t111, table, pixel, band3, weight, value2, below, dst)
 		}
-	} /*line quern_gen.go:1696:1*/
+		if found {
+			t119 := &o2
+			/*line point.go:88*/ quernFunc5Box[T](t119, pixel, opaque, below, dst, cover)
+		}
+	} /*line quern_gen.go:2222:1*/
 }
 
 // quernFunc6Point is kernels.cubic.
 func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-//line point.go:131
+//line point.go:152
 	var value float64
 	var weight float64
-	/*line point.go:132*/ t1 := host.Int64[int](x - 0.5)
+	/*line point.go:153*/ t1 := host.Int64[int](x - 0.5)
 	t2 := host.Int64[int](y - 0.5)
 	left := t1
 	top := t2
-	/*line :133:500*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
+	/*line point.go:154*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
 		t3 := s
 		t4 := table
 		t5 := src
@@ -1713,38 +2239,38 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 		t7 := band
 		t8 := x
 		t9 := y
-		/*line point.go:134*/ value2, weight2 := quernFunc7Point[T](t3, t4, t5, t6, t7, t8, t9)
+		/*line point.go:155*/ value2, weight2 := quernFunc7Point[T](t3, t4, t5, t6, t7, t8, t9)
 		return value2, weight2
 	}
-	/*line :136:500*/ t12 := x - 0.5 - float64(left)
-	/*line point.go:136*/ result0 := cubicWeights(t12)
+	/*line point.go:157*/ t12 := x - 0.5 - float64(left)
+	/*line point.go:157*/ result0 := cubicWeights(t12)
 	t14 := result0
 	t15 := y - 0.5 - float64(top)
-	/*line point.go:136*/ result02 := cubicWeights(t15)
+	/*line point.go:157*/ result02 := cubicWeights(t15)
 	t17 := result02
 	wx := t14
 	wy := t17
-	/*line point.go:137*/ result03 := s.plain()
+	/*line point.go:158*/ result03 := s.plain()
 	plain := result03
-	/*line :139:500*/ for j := 0; j < 4; j++ {
+	for j := 0; j < 4; j++ {
 		t19 := left - 1
 		t20 := top - 1 + j
-		/*line point.go:140*/ result04 := s.at(t19, t20)
+		/*line point.go:161*/ result04 := s.at(t19, t20)
 		at := result04
-//line point.go:141
+//line point.go:162
 		var line float64
 		var dense float64
-		/*line :143:500*/ for i := 0; i < 4; i++ {
-			/*line point.go:144*/ if !plain {
+		for i := 0; i < 4; i++ {
+			/*line :165:500*/ if !plain {
 				t22 := s
 				t23 := table
 				t24 := src
 				t25 := mask
 				t26 := at + i
 				t27 := band
-				/*line point.go:145*/ result05 := density[T](t22, t23, t24, t25, t26, t27)
+				/*line point.go:166*/ result05 := density[T](t22, t23, t24, t25, t26, t27)
 				d := result05
-				/*line point.go:146*/ if d < 1e-09 {
+				/*line point.go:167*/ if d < 1e-09 {
 					t29 := s
 					t30 := table
 					t31 := src
@@ -1752,103 +2278,103 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 					t33 := band
 					t34 := x
 					t35 := y
-					/*line point.go:147*/ value3, weight3 := quernFunc7Point[T](t29, t30, t31, t32, t33, t34, t35)
+					/*line point.go:168*/ value3, weight3 := quernFunc7Point[T](t29, t30, t31, t32, t33, t34, t35)
 					return value3, weight3
 				}
-				/*line point.go:149*/ dense += float64(d * wx[i])
+				/*line point.go:170*/ dense += float64(d * wx[i])
 			}
-			/*line :151:1000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
+			/*line :172:1000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
 		}
-		/*line point.go:153*/ value += float64(line * wy[j])
+		/*line :174:500*/ value += float64(line * wy[j])
 		weight += float64(dense * wy[j])
 	}
-	/*line :156:500*/ if plain {
+	/*line :177:1000*/ if plain {
 		weight = 1
 	}
-	/*line point.go:159*/ t38 := value
-	return t38, weight /*line quern_gen.go:1769:1*/
+	/*line :180:500*/ t38 := value
+	return t38, weight /*line quern_gen.go:2295:1*/
 }
 
 // quernFunc7Point is kernels.bilinear.
 func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-	/*line point.go:73*/ t1 := host.Int64[int](math.Floor(x - 0.5))
+	/*line point.go:94*/ t1 := host.Int64[int](math.Floor(x - 0.5))
 	t2 := host.Int64[int](math.Floor(y - 0.5))
 	left := t1
 	top := t2
-	/*line point.go:74*/ t3 := 1.5 - (x - float64(left))
+	/*line point.go:95*/ t3 := 1.5 - (x - float64(left))
 	t4 := 1.5 - (y - float64(top))
 	rx := t3
 	ry := t4
-	/*line point.go:75*/ if left < 0 {
+	/*line :96:500*/ if left < 0 {
 		left = 0
 		rx = 1
 	}
-	/*line point.go:78*/ if top < 0 {
+	/*line :99:1000*/ if top < 0 {
 		top = 0
 		ry = 1
 	}
-//line :81:1000
+//line :102:500
 	var sum float64
 	var total float64
 	var dense float64
-	/*line :82:500*/ for j := 0; j < 2; j++ {
-		/*line :83:1000*/ for i := 0; i < 2; i++ {
+	/*line point.go:103*/ for j := 0; j < 2; j++ {
+		/*line :104:1500*/ for i := 0; i < 2; i++ {
 			t5 := left + i
 			t6 := top + j
 			column := t5
 			row := t6
-			/*line :85:1000*/ if column >= s.Width || row >= s.Height {
+			/*line :106:500*/ if column >= s.Width || row >= s.Height {
 				continue
 			}
-			/*line :88:1500*/ t7 := rx
+			/*line :109:500*/ t7 := rx
 			t8 := ry
 			wx := t7
 			wy := t8
-			/*line point.go:89*/ if i == 1 {
+			/*line point.go:110*/ if i == 1 {
 				wx = 1 - rx
 			}
-			/*line :92:500*/ if j == 1 {
+			if j == 1 {
 				wy = 1 - ry
 			}
-			/*line :95:1500*/ w := float64(wx * wy)
+			/*line :116:500*/ w := float64(wx * wy)
 			t9 := column
 			t10 := row
-			/*line point.go:96*/ result0 := s.at(t9, t10)
+			/*line point.go:117*/ result0 := s.at(t9, t10)
 			at := result0
-//line point.go:97
+//line point.go:118
 			var d float64 = 1
 			result02 := s.plain()
-			/*line :99:500*/ if !result02 {
-				/*line point.go:99*/ t13 := s
+			if !result02 {
+				/*line point.go:120*/ t13 := s
 				t14 := table
 				t15 := src
 				t16 := mask
 				t17 := at
 				t18 := band
-				/*line point.go:99*/ result03 := density[T](t13, t14, t15, t16, t17, t18)
+				/*line point.go:120*/ result03 := density[T](t13, t14, t15, t16, t17, t18)
 				d = result03
 			}
-			/*line :101:1000*/ if w == 0 || d <= 1e-09 {
+			/*line :122:500*/ if w == 0 || d <= 1e-09 {
 				continue
 			}
-			/*line :104:1500*/ sum += float64(float64(src[at*s.Stride+band]) * w)
+			sum += float64(float64(src[at*s.Stride+band]) * w)
 			dense += float64(d * w)
 			total += w
 		}
 	}
-	/*line point.go:110*/ if total == 1 {
+	/*line :131:500*/ if total == 1 {
 		t20 := sum
 		return t20, dense
-//line :112:1000
+//line :133:500
 	} else if total < 1e-05 {
-		/*line :113:500*/ return 0, 0
+		return 0, 0
 	}
-	/*line :115:1000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:1847:1*/
+	/*line :136:500*/ t21 := sum / total
+	return t21, dense / total /*line quern_gen.go:2373:1*/
 }
 
-func quernHostPoint_float32[T float32 | float64](r *host.Run) {
-	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
+func quernHostPoint_float32(r *host.Run) {
+	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float32](r, 6), host.Slice[uint8](r, 7), host.Slice[float32](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -1859,42 +2385,42 @@ func quernHostPoint_float32[T float32 | float64](r *host.Run) {
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
 			threadY := r.ThreadIdx.Y
 			y := base + threadY
-			quernRow1Point_float32[T](r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
+			quernRow1Point_float32(r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []uint8, method, width int) {
+func quernRow1Point_float32(r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []float32, cover []uint8, xs, ys []float64, src []float32, mask []uint8, method, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
 		/*line point.go:20*/ s2 := *s
 		o2 := o
 		/*line point.go:21*/ t1 := &o2
-		/*line image.go:192*/ pixel := y*t1.Width + x
+		/*line image.go:193*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line point.go:22*/ if !ok {
 			continue
 		}
 		t4 := &o2
-		/*line point.go:25*/ start[T](t4, table, pixel, dst, cover)
+		/*line point.go:25*/ start[float32](t4, table, pixel, dst, cover)
 		x2 := xs[pixel]
 		/*line point.go:26*/ y2 := ys[pixel]
 		t11 := &s2
-		/*line point.go:27*/ opaque := quernFunc2Filter[T](t11, table, src, mask, x2, y2)
+		/*line point.go:27*/ opaque := quernFunc2Filter[float32](t11, table, src, mask, x2, y2)
 		if opaque < 1e-09 {
 			continue
 		}
-		t18 := &o2
-		/*line point.go:31*/ below := covered[T](t18, table, pixel, dst, cover)
+		/*line :31:500*/ t18 := &o2
+		/*line point.go:31*/ below := covered[float32](t18, table, pixel, dst, cover)
 		left := host.Int64[int](math.Floor(x2 - 0.5))
 		top := host.Int64[int](math.Floor(y2 - 0.5))
 		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
-		/*line :34:500*/ if t27 {
+		/*line :34:1000*/ if t27 {
 			/*line point.go:33*/ t27 = s2.plain()
 		}
-		if t27 {
+		/*line :35:500*/ if t27 {
 			/*line point.go:34*/ result0 := s2.at(left, top)
 			i := result0 * s2.Stride
 			/*line point.go:35*/ j := i + s2.W*s2.Stride
@@ -1909,44 +2435,294 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
 				t36 := &o2
 				t40 := float64(upper*ry) + float64(lower*qy)
-				/*line point.go:42*/ put[T](t36, table, pixel, band, 1, t40, below, dst)
+				/*line point.go:42*/ put[float32](t36, table, pixel, band, 1, t40, below, dst)
 			}
 			t43 := &o2
-			/*line point.go:44*/ finish[T](t43, pixel, 1, below, dst, cover)
+			/*line point.go:44*/ finish[float32](t43, pixel, 1, below, dst, cover)
 			continue
 		}
-		found := false
-		t48 := s2.Bands
-		/*line :49:500*/ for band2 := 0; band2 < t48; band2++ {
-			/*line point.go:48*/ r.CheckHalt()
-			var value float64
-			var weight float64
-			if method == 0 || s2.Width == 1 || s2.Height == 1 {
-				t49 := &s2
-				/*line point.go:52*/ column, row, _ := quernFunc5Filter(t49, x2, y2)
-				i2 := s2.at(column, row)
-				value = float64(src[i2*s2.Stride+band2])
-				t59 := &s2
-				/*line point.go:54*/ weight = density[T](t59, table, src, mask, i2, band2)
-			} else if method == 2 {
-				/*line :56:1000*/ t67 := &s2
-				/*line point.go:56*/ value, weight = quernFunc6Point[T](t67, table, src, mask, band2, x2, y2)
-			} else {
-				t76 := &s2
-				/*line point.go:58*/ value, weight = quernFunc7Point[T](t76, table, src, mask, band2, x2, y2)
-			}
-			if weight < 1e-10 {
+		t49 := method == 2
+		/*line :48:1000*/ if t49 {
+			/*line point.go:47*/ t49 = s2.plain()
+		}
+		/*line :49:500*/ if t49 {
+			/*line point.go:48*/ left = host.Int64[int](x2 - 0.5)
+			top = host.Int64[int](y2 - 0.5)
+			/*line :50:500*/ if left >= 1 && top >= 1 && left+2 < s2.Width && top+2 < s2.Height {
+				/*line point.go:49*/ t52 := x2 - 0.5 - float64(left)
+				/*line point.go:141*/ half := float64(0.5 * t52)
+				three := float64(3 * t52)
+				/*line point.go:142*/ half2 := float64(half * t52)
+				wx_0 := half * (float64(t52*(2-t52)) - 1)
+				wx_1 := 1 + float64(half2*(three-5))
+				wx_2 := half * (1 + float64(t52*(4-three)))
+				wx_3 := half2 * (t52 - 1)
+				/*line point.go:49*/ t55 := y2 - 0.5 - float64(top)
+				/*line point.go:141*/ half3 := float64(0.5 * t55)
+				three2 := float64(3 * t55)
+				/*line point.go:142*/ half22 := float64(half3 * t55)
+				wy_0 := half3 * (float64(t55*(2-t55)) - 1)
+				wy_1 := 1 + float64(half22*(three2-5))
+				wy_2 := half3 * (1 + float64(t55*(4-three2)))
+				wy_3 := half22 * (t55 - 1)
+				/*line point.go:50*/ t58 := left - 1
+				t59 := top - 1
+				/*line point.go:50*/ result02 := s2.at(t58, t59)
+				first := result02 * s2.Stride
+				/*line point.go:51*/ t61 := s2.Bands
+				/*line :52:500*/ for band2 := 0; band2 < t61; band2++ {
+					/*line point.go:51*/ r.CheckHalt()
+					var value float64
+					at := first + band2
+//line point.go:55
+					var line float64
+					/*line point.go:57*/ line += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line * wy_0)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line2 float64
+					/*line point.go:57*/ line2 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line2 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line2 * wy_1)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line3 float64
+					/*line point.go:57*/ line3 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line3 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line3 * wy_2)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line4 float64
+					/*line point.go:57*/ line4 += float64(float64(src[at]) * wx_0)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride]) * wx_1)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride*2]) * wx_2)
+					/*line point.go:57*/ line4 += float64(float64(src[at+s2.Stride*3]) * wx_3)
+					/*line point.go:59*/ value += float64(line4 * wy_3)
+					/*line point.go:62*/ t62 := &o2
+					/*line point.go:62*/ put[float32](t62, table, pixel, band2, 1, value, below, dst)
+				}
+				/*line :64:1000*/ t69 := &o2
+				/*line point.go:64*/ finish[float32](t69, pixel, 1, below, dst, cover)
 				continue
 			}
-			/*line :63:500*/ found = true
-			t85 := &o2
-			/*line point.go:64*/ put[T](t85, table, pixel, band2, weight, value, below, dst)
 		}
-		/*line :66:500*/ if found {
-			t93 := &o2
-			/*line point.go:67*/ finish[T](t93, pixel, opaque, below, dst, cover)
+		/*line :68:1000*/ found := false
+		t74 := s2.Bands
+		for band3 := 0; band3 < t74; band3++ {
+			/*line point.go:69*/ r.CheckHalt()
+			var value2 float64
+			var weight float64
+			/*line :72:1000*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+				t75 := &s2
+				/*line point.go:73*/ column, row, _ := quernFunc5Filter(t75, x2, y2)
+				i2 := s2.at(column, row)
+				value2 = float64(src[i2*s2.Stride+band3])
+				t85 := &s2
+				/*line point.go:75*/ weight = density[float32](t85, table, src, mask, i2, band3)
+//line :76:500
+			} else if method == 2 {
+				t93 := &s2
+				/*line point.go:77*/ value2, weight = quernFunc6Point[float32](t93, table, src, mask, band3, x2, y2)
+//line :78:1000
+			} else {
+				/*line point.go:79*/ t102 := &s2
+				/*line point.go:79*/ value2, weight = quernFunc7Point[float32](t102, table, src, mask, band3, x2, y2)
+			}
+			/*line :81:1000*/ if weight < 1e-10 {
+				continue
+			}
+			found = true
+			t111 := &o2
+			/*line point.go:85*/ put[float32](t111, table, pixel, band3, weight, value2, below, dst)
 		}
-	} /*line quern_gen.go:1949:1*/
+		if found {
+			t119 := &o2
+			/*line point.go:88*/ finish[float32](t119, pixel, opaque, below, dst, cover)
+		}
+	} /*line quern_gen.go:2549:1*/
 }
 
-//line point.go:71
+func quernHostPoint_float64(r *host.Run) {
+	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[uint8](r, 7), host.Slice[float64](r, 8), host.Slice[uint8](r, 9)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base + threadY
+			quernRow1Point_float64(r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Point_float64(r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []float64, cover []uint8, xs, ys, src []float64, mask []uint8, method, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base2 + threadX
+		/*line point.go:20*/ s2 := *s
+		o2 := o
+		/*line point.go:21*/ t1 := &o2
+		/*line image.go:193*/ pixel := y*t1.Width + x
+		ok := x < t1.Width && y < t1.Height
+		/*line point.go:22*/ if !ok {
+			continue
+		}
+		t4 := &o2
+		/*line point.go:25*/ start[float64](t4, table, pixel, dst, cover)
+		x2 := xs[pixel]
+		/*line point.go:26*/ y2 := ys[pixel]
+		t11 := &s2
+		/*line point.go:27*/ opaque := quernFunc2Filter[float64](t11, table, src, mask, x2, y2)
+		if opaque < 1e-09 {
+			continue
+		}
+		/*line :31:500*/ t18 := &o2
+		/*line point.go:31*/ below := covered[float64](t18, table, pixel, dst, cover)
+		left := host.Int64[int](math.Floor(x2 - 0.5))
+		top := host.Int64[int](math.Floor(y2 - 0.5))
+		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
+		/*line :34:1000*/ if t27 {
+			/*line point.go:33*/ t27 = s2.plain()
+		}
+		/*line :35:500*/ if t27 {
+			/*line point.go:34*/ result0 := s2.at(left, top)
+			i := result0 * s2.Stride
+			/*line point.go:35*/ j := i + s2.W*s2.Stride
+			/*line point.go:37*/ rx := 1.5 - (x2 - float64(left))
+			ry := 1.5 - (y2 - float64(top))
+			/*line point.go:38*/ qx := 1 - rx
+			qy := 1 - ry
+			/*line point.go:39*/ t35 := s2.Bands
+			/*line :40:500*/ for band := 0; band < t35; band++ {
+				/*line point.go:39*/ r.CheckHalt()
+				upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
+				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
+				t36 := &o2
+				t40 := float64(upper*ry) + float64(lower*qy)
+				/*line point.go:42*/ put[float64](t36, table, pixel, band, 1, t40, below, dst)
+			}
+			t43 := &o2
+			/*line point.go:44*/ finish[float64](t43, pixel, 1, below, dst, cover)
+			continue
+		}
+		t49 := method == 2
+		/*line :48:1000*/ if t49 {
+			/*line point.go:47*/ t49 = s2.plain()
+		}
+		/*line :49:500*/ if t49 {
+			/*line point.go:48*/ left = host.Int64[int](x2 - 0.5)
+			top = host.Int64[int](y2 - 0.5)
+			/*line :50:500*/ if left >= 1 && top >= 1 && left+2 < s2.Width && top+2 < s2.Height {
+				/*line point.go:49*/ t52 := x2 - 0.5 - float64(left)
+				/*line point.go:141*/ half := float64(0.5 * t52)
+				three := float64(3 * t52)
+				/*line point.go:142*/ half2 := float64(half * t52)
+				wx_0 := half * (float64(t52*(2-t52)) - 1)
+				wx_1 := 1 + float64(half2*(three-5))
+				wx_2 := half * (1 + float64(t52*(4-three)))
+				wx_3 := half2 * (t52 - 1)
+				/*line point.go:49*/ t55 := y2 - 0.5 - float64(top)
+				/*line point.go:141*/ half3 := float64(0.5 * t55)
+				three2 := float64(3 * t55)
+				/*line point.go:142*/ half22 := float64(half3 * t55)
+				wy_0 := half3 * (float64(t55*(2-t55)) - 1)
+				wy_1 := 1 + float64(half22*(three2-5))
+				wy_2 := half3 * (1 + float64(t55*(4-three2)))
+				wy_3 := half22 * (t55 - 1)
+				/*line point.go:50*/ t58 := left - 1
+				t59 := top - 1
+				/*line point.go:50*/ result02 := s2.at(t58, t59)
+				first := result02 * s2.Stride
+				/*line point.go:51*/ t61 := s2.Bands
+				/*line :52:500*/ for band2 := 0; band2 < t61; band2++ {
+					/*line point.go:51*/ r.CheckHalt()
+					var value float64
+					at := first + band2
+//line point.go:55
+					var line float64
+					/*line point.go:57*/ line += float64(src[at] * wx_0)
+					/*line point.go:57*/ line += float64(src[at+s2.Stride] * wx_1)
+					/*line point.go:57*/ line += float64(src[at+s2.Stride*2] * wx_2)
+					/*line point.go:57*/ line += float64(src[at+s2.Stride*3] * wx_3)
+					/*line point.go:59*/ value += float64(line * wy_0)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line2 float64
+					/*line point.go:57*/ line2 += float64(src[at] * wx_0)
+					/*line point.go:57*/ line2 += float64(src[at+s2.Stride] * wx_1)
+					/*line point.go:57*/ line2 += float64(src[at+s2.Stride*2] * wx_2)
+					/*line point.go:57*/ line2 += float64(src[at+s2.Stride*3] * wx_3)
+					/*line point.go:59*/ value += float64(line2 * wy_1)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line3 float64
+					/*line point.go:57*/ line3 += float64(src[at] * wx_0)
+					/*line point.go:57*/ line3 += float64(src[at+s2.Stride] * wx_1)
+					/*line point.go:57*/ line3 += float64(src[at+s2.Stride*2] * wx_2)
+					/*line point.go:57*/ line3 += float64(src[at+s2.Stride*3] * wx_3)
+					/*line point.go:59*/ value += float64(line3 * wy_2)
+					at += s2.W * s2.Stride
+//line point.go:55
+					var line4 float64
+					/*line point.go:57*/ line4 += float64(src[at] * wx_0)
+					/*line point.go:57*/ line4 += float64(src[at+s2.Stride] * wx_1)
+					/*line point.go:57*/ line4 += float64(src[at+s2.Stride*2] * wx_2)
+					/*line point.go:57*/ line4 += float64(src[at+s2.Stride*3] * wx_3)
+					/*line point.go:59*/ value += float64(line4 * wy_3)
+					/*line point.go:62*/ t62 := &o2
+					/*line point.go:62*/ put[float64](t62, table, pixel, band2, 1, value, below, dst)
+				}
+				/*line :64:1000*/ t69 := &o2
+				/*line point.go:64*/ finish[float64](t69, pixel, 1, below, dst, cover)
+				continue
+			}
+		}
+		/*line :68:1000*/ found := false
+		t74 := s2.Bands
+		for band3 := 0; band3 < t74; band3++ {
+			/*line point.go:69*/ r.CheckHalt()
+			var value2 float64
+			var weight float64
+			/*line :72:1000*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+				t75 := &s2
+				/*line point.go:73*/ column, row, _ := quernFunc5Filter(t75, x2, y2)
+				i2 := s2.at(column, row)
+				value2 = float64(src[i2*s2.Stride+band3])
+				t85 := &s2
+				/*line point.go:75*/ weight = density[float64](t85, table, src, mask, i2, band3)
+//line :76:500
+			} else if method == 2 {
+				t93 := &s2
+				/*line point.go:77*/ value2, weight = quernFunc6Point[float64](t93, table, src, mask, band3, x2, y2)
+//line :78:1000
+			} else {
+				/*line point.go:79*/ t102 := &s2
+				/*line point.go:79*/ value2, weight = quernFunc7Point[float64](t102, table, src, mask, band3, x2, y2)
+			}
+			/*line :81:1000*/ if weight < 1e-10 {
+				continue
+			}
+			found = true
+			t111 := &o2
+			/*line point.go:85*/ put[float64](t111, table, pixel, band3, weight, value2, below, dst)
+		}
+		if found {
+			t119 := &o2
+			/*line point.go:88*/ finish[float64](t119, pixel, opaque, below, dst, cover)
+		}
+	} /*line quern_gen.go:2725:1*/
+}
+
+//line :92:1500
