@@ -1,6 +1,8 @@
 package crs
 
 import (
+	"strings"
+
 	"quern.dev/geo/crs/internal/epsg"
 	"quern.dev/geo/tiff"
 )
@@ -21,6 +23,9 @@ func FromGeoKeys(k tiff.GeoKeys) (*CRS, error) {
 	if code, ok := k.Code(tiff.ProjectedCRS); ok && code != 0 && code != tiff.UserDefined && model != tiff.ModelGeographic {
 		return EPSG(code)
 	}
+	if model == tiff.UserDefined {
+		return citedKeys(k)
+	}
 	base, err := geodeticKeys(k)
 	if err != nil {
 		return nil, err
@@ -34,6 +39,18 @@ func FromGeoKeys(k tiff.GeoKeys) (*CRS, error) {
 		return nil, failure(ErrFormat, op, base.name, "a projected system is based on geocentric coordinates")
 	}
 	return projectedKeys(k, base)
+}
+
+// citedKeys returns a system that keys cannot define: GDAL writes it to a citation as Esri's WKT.
+func citedKeys(k tiff.GeoKeys) (*CRS, error) {
+	for _, key := range []tiff.GeoKey{tiff.ProjectedCitation, tiff.GeodeticCitation, tiff.GTCitation} {
+		text, _ := k.Text(key)
+		if _, definition, ok := strings.Cut(text, "ESRI PE String = "); ok {
+			return Parse(strings.TrimRight(definition, "| "))
+		}
+	}
+	name, _ := k.Text(tiff.GTCitation)
+	return nil, failure(ErrUnsupported, "GeoKeys", name, "GTModelType is user-defined, and no citation has a definition of the system")
 }
 
 // geodeticKeys returns the geographic or geocentric system.

@@ -1,4 +1,6 @@
-// Package dynlib opens shared libraries at run time, without cgo, on Linux.
+//go:build linux || darwin
+
+// Package dynlib opens shared libraries at run time, without cgo, on Linux, macOS and Windows.
 package dynlib
 
 import (
