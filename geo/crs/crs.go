@@ -87,6 +87,8 @@ type CRS struct {
 	vertical   vertical
 	extents    []Extent
 	projection projection.Projection
+	method     int       // of the projection, where a text defines it
+	parameters values    // of the method
 	toWGS84    []float64 // Helmert parameters as in package epsg, where the definition has its own
 }
 

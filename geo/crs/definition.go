@@ -92,7 +92,7 @@ func (d *definition) build(op string) (*CRS, error) {
 		c.projection.Method = projection.Geocentric
 	case Projected:
 		var err error
-		if c.projection, err = d.project(op, c.name, e); err != nil {
+		if c.projection, err = d.project(op, c, e); err != nil {
 			return nil, err
 		}
 	}
@@ -208,9 +208,10 @@ func (d *definition) setAxes(c *CRS) error {
 	return nil
 }
 
-// project resolves the names of method and parameters.
-func (d *definition) project(op, name string, e projection.Ellipsoid) (projection.Projection, error) {
+// project resolves the names of method and parameters, and keeps both.
+func (d *definition) project(op string, c *CRS, e projection.Ellipsoid) (projection.Projection, error) {
 	var none projection.Projection
+	name := c.name
 	code := d.methodCode
 	normal := epsg.Normal(d.method)
 	if _, ok := methods[code]; !ok {
@@ -242,6 +243,7 @@ func (d *definition) project(op, name string, e projection.Ellipsoid) (projectio
 		v.set(which, p.value)
 	}
 	d.complete(code, normal, &v)
+	c.method, c.parameters = code, v
 	return project(op, name, code, e, v)
 }
 

@@ -185,6 +185,7 @@ func projectedKeys(k tiff.GeoKeys, base *CRS) (*CRS, error) {
 		return nil, err
 	}
 	var err error
+	c.method, c.parameters = code, v
 	c.projection, err = project(op, c.name, code, c.datum.ellipsoid.math(), v)
 	return &c, err
 }

@@ -42,20 +42,11 @@ func formatNoData(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// geoKeys returns the keys of a system with an EPSG code.
+// geoKeys returns the keys of a system.
 func geoKeys(c *crs.CRS) (tiff.GeoKeys, error) {
-	code := c.Code()
-	if code <= 0 || code >= tiff.UserDefined {
-		return nil, failf(ErrArgument, "the target %v has no EPSG code by which a file can name it", c)
+	k, err := c.GeoKeys()
+	if err != nil {
+		return nil, failf(ErrArgument, "a file cannot name the target %v: %v", c, err)
 	}
-	var k tiff.GeoKeys
-	model, key, citation := uint16(tiff.ModelProjected), tiff.ProjectedCRS, tiff.GTCitation
-	if c.Kind() == crs.Geographic {
-		model, key, citation = tiff.ModelGeographic, tiff.GeodeticCRS, tiff.GeodeticCitation
-	}
-	k.Set(tiff.GeoValue{Key: tiff.GTModelType, Code: model})
-	k.Set(tiff.GeoValue{Key: tiff.GTRasterType, Code: tiff.RasterPixelIsArea})
-	k.Set(tiff.GeoValue{Key: key, Code: uint16(code)})
-	k.Set(tiff.GeoValue{Key: citation, Text: c.Name()})
 	return k, nil
 }
