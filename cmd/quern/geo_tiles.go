@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern.dev/geo/raster"
 	"quern.dev/geo/wms"
 	"quern.dev/gpu"
 )
@@ -117,7 +118,7 @@ func (t *tiling) write(ctx context.Context, source, result string, e wms.Export,
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	layers, err := wms.FindLayers(source)
+	layers, err := wms.FindImages(raster.IsImage, source)
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (t *tiling) write(ctx context.Context, source, result string, e wms.Export,
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	s, err := wms.New(dev, wms.Config{Layers: []wms.Layer{layer}, TileCache: -1, Exact: t.exact})
+	s, err := wms.New(dev, wms.Config{Layers: []wms.Layer{layer}, Open: openRaster, TileCache: -1, Exact: t.exact})
 	if err != nil {
 		return err
 	}

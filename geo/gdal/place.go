@@ -97,7 +97,7 @@ func (s *dataset) describeSystem(d *description, system handle) error {
 	}
 	h.Geo.Keys = keys
 	if err != nil {
-		d.crsErr = fmt.Errorf("gdal: %s: the coordinate system is not usable for reprojection; give another one, such as with -s_srs: %w", s.name, err)
+		d.crsErr = fmt.Errorf("the coordinate system is not usable for reprojection; give another one, such as with -s_srs: %w", err)
 		d.warnings = append(d.warnings, d.crsErr.Error())
 	}
 	return nil

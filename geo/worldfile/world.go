@@ -77,3 +77,13 @@ func openFirst(names ...string) (*os.File, error) {
 	}
 	return nil, nil
 }
+
+// Placed reports whether there is a file beside an image that may say where it is: a world file or an .aux.xml.
+func Placed(image string) bool {
+	f, err := openFirst(append(worldNames(image), image+".aux.xml")...)
+	if err != nil || f == nil {
+		return false
+	}
+	f.Close()
+	return true
+}
