@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"runtime"
 	"sort"
 )
 
@@ -25,6 +26,8 @@ type Virtual struct {
 	// per pixel: 0 without data and 255 with. Several goroutines call Read at the same time. After an
 	// error, the contents of dst do not matter. Nothing is cached.
 	Read func(ctx context.Context, b VirtualBlock, dst []byte) error
+	// Parallel is how many blocks of a region are read at the same time: one per core by default.
+	Parallel int
 	// Close, if it is not nil, is called by the first File.Close. Reads may be under way.
 	Close func() error
 }
@@ -45,6 +48,9 @@ func NewVirtual(v Virtual) (*File, error) {
 	}
 	if v.Header.Bands == 1 {
 		v.Layout = ByPixel
+	}
+	if v.Parallel <= 0 {
+		v.Parallel = runtime.GOMAXPROCS(0)
 	}
 	if err := v.check(); err != nil {
 		return nil, err
@@ -156,7 +162,7 @@ var _ RangeReader = (*virtualReader)(nil)
 
 // ReadRanges implements [RangeReader]. Ranges are usually whole blocks.
 func (r *virtualReader) ReadRanges(ctx context.Context, ranges []Range) error {
-	return parallel(ctx, len(ranges), func(i int) error { return r.read(ctx, ranges[i].Data, ranges[i].Offset) })
+	return parallelBy(ctx, r.Parallel, len(ranges), func(i int) error { return r.read(ctx, ranges[i].Data, ranges[i].Offset) })
 }
 
 // ReadAt implements [io.ReaderAt].
