@@ -23,10 +23,10 @@ func geoOverviewsCommand() *cobra.Command {
 	var r reduction
 	cmd := &cobra.Command{
 		Use:   "overviews SOURCE [RESULT]",
-		Short: "Add overviews to a GeoTIFF image",
+		Short: "Add overviews to an image",
 		Long: `overviews writes an image with overviews, each of half the size of the one before,
-until one fits a tile. Existing overviews are replaced. Without RESULT, the file
-itself is replaced when the new one is complete. Tiles, compression and metadata are
+until one fits a tile. Existing overviews are replaced. Without RESULT, a TIFF
+file itself is replaced when the new one is complete. Tiles, compression and metadata are
 those of the source, unless creation options (-co), which are those of quern geo
 translate, say otherwise. With -of COG the result is a Cloud Optimized GeoTIFF.`,
 		Example: `  quern geo overviews image.tif

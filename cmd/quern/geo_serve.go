@@ -37,11 +37,11 @@ func geoServeCommand() *cobra.Command {
 	var v serving
 	cmd := &cobra.Command{
 		Use:   "serve DIR|FILE...",
-		Short: "Serve GeoTIFF images as maps: WMS, WMTS, XYZ tiles",
+		Short: "Serve images as maps: WMS, WMTS, XYZ tiles",
 		Long: `serve is a map server. It reprojects and colors images on the GPU, or on all cores
 without one, when a map is asked for.
 
-A file is a layer. In a folder, each .tif file is a layer, and each folder in it: with
+A file is a layer. In a folder, each image is a layer, and each folder in it: with
 a time dimension if all names contain a date, such as 2026-01-31 or 20260131T1200, and
 otherwise of all files side by side. Files with overviews (quern geo translate -of COG)
 are fast at every scale.

@@ -36,7 +36,7 @@ func geoTilesCommand() *cobra.Command {
 		Use:   "tiles SOURCE RESULT.pmtiles",
 		Short: "Write map tiles to a PMTiles archive",
 		Long: `tiles writes the tiles of an image in Web Mercator to one file, in the format PMTiles 3,
-from which maps can be shown without a map server. The source is a GeoTIFF file, or a
+from which maps can be shown without a map server. The source is an image file, or a
 folder whose files lie side by side. Tiles without data are left out, and equal tiles
 are stored once.`,
 		Example: `  quern geo tiles scene.tif scene.pmtiles

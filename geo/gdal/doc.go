@@ -5,7 +5,7 @@
 //	defer f.Close()
 //	err = warp.File(ctx, dev, "result.tif", []*tiff.Image{f.Image()}, warp.Options{Target: target})
 //
-// A [File] is a [tiff.File] that nobody has written: packages tiff, warp, mosaic, ortho, terrain and algebra read it as they read a
+// A [File] is a virtual [tiff.File]: packages tiff, warp, mosaic, ortho, terrain and algebra read it as they read a
 // TIFF file. Its header has the size, the samples, NoData, palette, alpha, place, coordinate system, control points, RPC,
 // scale, offset, units and metadata, and the image its mask and overviews. [File.Warnings] says what a TIFF
 // header cannot express, or package crs cannot interpret. A part of a file, such as a variable of netCDF, is
@@ -30,6 +30,7 @@
 //
 // # Errors
 //
-// GDAL's messages are the reasons of an [Error]; nothing is printed. GDAL runs in this process: a
-// fault in one of its drivers ends it.
+// GDAL's messages are the reasons of an [Error] and are not printed, except by its own threads and some of its libraries. GDAL runs in this
+// process: a fault in one of its drivers ends it. Drivers withstand damaged files as a rule; the netCDF library does not, in
+// GDAL's own programs neither.
 package gdal

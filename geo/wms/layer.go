@@ -16,7 +16,7 @@ type Layer struct {
 	Name     string // letters, digits and -_.:; unique
 	Title    string // Name if empty
 	Abstract string
-	// Files are GeoTIFF files; later ones lie over earlier ones.
+	// Files are those of images that Config.Open opens, GeoTIFF by default; later ones lie over earlier ones.
 	Files []string
 	// Times are the files of each point in time, instead of Files.
 	Times []TimeFiles

@@ -4,7 +4,7 @@
 //	defer f.Close()
 //	err = warp.File(ctx, dev, "result.tif", []*tiff.Image{f.Image()}, warp.Options{SourceCRS: system})
 //
-// The result of [Open] is a [tiff.File] that nobody has written: packages tiff, warp, mosaic, ortho and terrain read it as they read a
+// The result of [Open] is a virtual [tiff.File]: packages tiff, warp, mosaic, ortho and terrain read it as they read a
 // TIFF file.
 //
 // # Files
