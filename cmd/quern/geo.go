@@ -1,21 +1,28 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"quern.dev/geo/gdal"
+	"quern.dev/geo/raster"
 	"quern.dev/geo/tiff"
 )
 
 func geoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "geo",
-		Short: "Work with GeoTIFF images",
-		Args:  noArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Short: "Work with images of the Earth",
+		Long: `geo has the commands for georeferenced images. Sources are GeoTIFF files, PNG and JPEG
+with world files, and through an installed GDAL every other format that it reads, such
+as netCDF, HDF, JPEG 2000, ENVI and VRT, also by names such as NETCDF:"file.nc":variable.
+QUERN_GDAL names the file of GDAL's library if it is not found.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(geoInfoCommand(), geoTranslateCommand(), geoOverviewsCommand())
 	cmd.AddCommand(compiledGeo()...)
@@ -26,19 +33,17 @@ func geoInfoCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "info FILE",
-		Short: "Describe a GeoTIFF file",
+		Short: "Describe an image file",
 		Long: `info prints the size, type, storage, georeference, overviews, masks and metadata of
-each image of a TIFF file. It reads no pixels.`,
+each image of a file, and the names of the datasets in it. It reads no pixels.`,
 		Example: `  quern geo info image.tif
   quern geo info --json image.tif`,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := tiff.Open(args[0])
+			info, err := describeName(args[0])
 			if err != nil {
 				return err
 			}
-			defer f.Close()
-			info := describeFile(args[0], f)
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), info)
 			}
@@ -60,10 +65,20 @@ func oneFile(cmd *cobra.Command, args []string) error {
 
 // fileJSON is the output of quern geo info --json.
 type fileJSON struct {
-	File      string      `json:"file"`
-	BigTIFF   bool        `json:"big_tiff"`
-	BigEndian bool        `json:"big_endian"`
-	Images    []imageJSON `json:"images"`
+	File        string           `json:"file"`
+	Format      string           `json:"format"`
+	Title       string           `json:"format_title,omitempty"`
+	BigTIFF     bool             `json:"big_tiff"`
+	BigEndian   bool             `json:"big_endian"`
+	Images      []imageJSON      `json:"images"`
+	Subdatasets []subdatasetJSON `json:"subdatasets,omitempty"`
+	Warnings    []string         `json:"warnings,omitempty"`
+}
+
+// subdatasetJSON is a part of a file that commands open by its name.
+type subdatasetJSON struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
 }
 
 type imageJSON struct {
@@ -72,8 +87,8 @@ type imageJSON struct {
 	Bands       int        `json:"bands"`
 	Type        string     `json:"type"`
 	Bits        int        `json:"bits,omitempty"` // if fewer than the type has
-	Compression string     `json:"compression"`
-	Predictor   int        `json:"predictor"`
+	Compression string     `json:"compression,omitempty"`
+	Predictor   int        `json:"predictor,omitempty"`
 	Interleave  string     `json:"interleave"`
 	Block       [2]int     `json:"block"`
 	Strips      bool       `json:"strips"`
@@ -97,10 +112,40 @@ type metaJSON struct {
 	Band   *int   `json:"band,omitempty"`
 }
 
-func describeFile(name string, f *tiff.File) fileJSON {
-	out := fileJSON{File: name, BigTIFF: f.BigTIFF(), BigEndian: f.BigEndian()}
+// describeName describes the file of a name, also one that has only subdatasets.
+func describeName(name string) (fileJSON, error) {
+	f, err := raster.Open(name)
+	var parts *gdal.SubdatasetsError
+	if errors.As(err, &parts) {
+		out := fileJSON{File: name, Images: []imageJSON{}}
+		out.addSubdatasets(parts.Subdatasets)
+		return out, nil
+	}
+	if err != nil {
+		return fileJSON{}, err
+	}
+	defer f.Close()
+	return describeFile(name, f), nil
+}
+
+func (j *fileJSON) addSubdatasets(all []gdal.Subdataset) {
+	for _, s := range all {
+		j.Subdatasets = append(j.Subdatasets, subdatasetJSON(s))
+	}
+}
+
+func describeFile(name string, f *raster.File) fileJSON {
+	out := fileJSON{File: name, Format: f.Format, Title: f.Title, Warnings: f.Warnings}
+	if f.TIFF() {
+		out.BigTIFF, out.BigEndian = f.BigTIFF(), f.BigEndian()
+	}
+	out.addSubdatasets(f.Subdatasets)
 	for _, im := range f.Images() {
-		out.Images = append(out.Images, describeImage(im))
+		j := describeImage(im)
+		if !f.TIFF() { // the storage is not that of the file
+			j.Compression, j.Predictor = "", 0
+		}
+		out.Images = append(out.Images, j)
 	}
 	return out
 }
@@ -137,7 +182,14 @@ func describeImage(im *tiff.Image) imageJSON {
 
 func (j fileJSON) print(w io.Writer) {
 	kind := "TIFF"
-	if j.BigTIFF {
+	switch {
+	case len(j.Images) == 0:
+		kind = fmt.Sprintf("%d datasets", len(j.Subdatasets))
+	case j.Title != "":
+		kind = fmt.Sprintf("%s (%s), through GDAL", j.Format, j.Title)
+	case j.Format != "GTiff":
+		kind = j.Format
+	case j.BigTIFF:
 		kind = "BigTIFF"
 	}
 	fmt.Fprintf(w, "%s: %s\n", j.File, kind)
@@ -147,6 +199,12 @@ func (j fileJSON) print(w io.Writer) {
 		}
 		im.print(w)
 	}
+	for _, s := range j.Subdatasets {
+		fmt.Fprintf(w, "  dataset      %s  %s\n", s.Name, s.Description)
+	}
+	for _, text := range j.Warnings {
+		fmt.Fprintf(w, "  warning      %s\n", text)
+	}
 }
 
 func (j imageJSON) print(w io.Writer) {
@@ -155,7 +213,9 @@ func (j imageJSON) print(w io.Writer) {
 		blocks = "strips"
 	}
 	fmt.Fprintf(w, "  size         %d x %d pixels, %d bands of %s\n", j.Width, j.Height, j.Bands, j.Type)
-	fmt.Fprintf(w, "  storage      %s, predictor %d, interleave %s, %s of %d x %d\n", j.Compression, j.Predictor, j.Interleave, blocks, j.Block[0], j.Block[1])
+	if j.Compression != "" {
+		fmt.Fprintf(w, "  storage      %s, predictor %d, interleave %s, %s of %d x %d\n", j.Compression, j.Predictor, j.Interleave, blocks, j.Block[0], j.Block[1])
+	}
 	if j.NoData != "" {
 		fmt.Fprintf(w, "  nodata       %s\n", j.NoData)
 	}

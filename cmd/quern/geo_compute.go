@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"quern.dev/geo/crs"
+	"quern.dev/geo/raster"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp"
 	"quern.dev/gpu"
@@ -61,11 +62,16 @@ func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []strin
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	images, closeAll, err := openImages(sources)
+	images, warnings, closeAll, err := openImages(sources)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
+	if !c.quiet {
+		for _, text := range warnings {
+			fmt.Fprintln(cmd.ErrOrStderr(), text)
+		}
+	}
 	progress := func(done, total int) { c.progress(cmd.ErrOrStderr(), done, total) }
 	if err := compute(dev, images, progress); err != nil {
 		return err
@@ -78,27 +84,30 @@ func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []strin
 		return err
 	}
 	defer f.Close()
-	return printJSON(cmd.OutOrStdout(), describeFile(result, f))
+	return printJSON(cmd.OutOrStdout(), describeFile(result, &raster.File{File: f, Format: "GTiff"}))
 }
 
-// openImages opens the first images of files.
-func openImages(names []string) (images []*tiff.Image, closeAll func(), err error) {
-	var files []*tiff.File
+// openImages opens the first images of files. Warnings begin with the names of the files.
+func openImages(names []string) (images []*tiff.Image, warnings []string, closeAll func(), err error) {
+	var files []*raster.File
 	closeAll = func() {
 		for _, f := range files {
 			f.Close()
 		}
 	}
 	for _, name := range names {
-		f, err := tiff.Open(name)
+		f, err := raster.Open(name)
 		if err != nil {
 			closeAll()
-			return nil, nil, err
+			return nil, nil, nil, err
+		}
+		for _, text := range f.Warnings {
+			warnings = append(warnings, name+": "+text)
 		}
 		files = append(files, f)
 		images = append(images, f.Image())
 	}
-	return images, closeAll, nil
+	return images, warnings, closeAll, nil
 }
 
 // sourcesAndResult accepts one source or more, and the result.
@@ -193,4 +202,13 @@ func (p *placement) place() (r position, err error) {
 	}
 	r.memory = p.memory << 20
 	return r, nil
+}
+
+// openRaster opens a layer of the map server.
+func openRaster(name string) (*tiff.File, error) {
+	f, err := raster.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return f.File, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern.dev/geo/fly"
+	"quern.dev/geo/raster"
 	"quern.dev/geo/tiff"
 	"quern.dev/gpu"
 	"quern.dev/video"
@@ -210,7 +211,7 @@ func (f *flying) run(ctx context.Context, mosaic string, o flightOptions, stdout
 	}
 	var images [2]*tiff.Image
 	for i, name := range []string{mosaic, f.dem} {
-		file, err := tiff.Open(name)
+		file, err := raster.Open(name)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func geoMosaicCommand() *cobra.Command {
 	var j joining
 	cmd := &cobra.Command{
 		Use:   "mosaic SOURCE... RESULT",
-		Short: "Join many GeoTIFF images to one",
+		Short: "Join many images to one",
 		Long: `mosaic joins georeferenced images, in any coordinate systems, to one image. It reads
 each part of the sources when it is needed, so the number and the size of images are
 not limited by memory. Blocks without data are not written. The result is the same

@@ -15,6 +15,7 @@ import (
 
 	"quern.dev/geo/crs"
 	"quern.dev/geo/ortho"
+	"quern.dev/geo/raster"
 	"quern.dev/geo/tiff"
 	"quern.dev/gpu"
 )
@@ -161,7 +162,7 @@ func (r *rectification) surface(cmd *cobra.Command) (s *ortho.Surface, system *c
 			return nil, nil, closeFile, fmt.Errorf("-dem_srs: %w", err)
 		}
 	}
-	f, err := tiff.Open(r.dem)
+	f, err := raster.Open(r.dem)
 	if err != nil {
 		return nil, nil, closeFile, err
 	}

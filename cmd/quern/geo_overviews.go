@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern.dev/geo/raster"
 	"quern.dev/geo/tiff"
 )
 
@@ -22,10 +23,10 @@ func geoOverviewsCommand() *cobra.Command {
 	var r reduction
 	cmd := &cobra.Command{
 		Use:   "overviews SOURCE [RESULT]",
-		Short: "Add overviews to a GeoTIFF image",
+		Short: "Add overviews to an image",
 		Long: `overviews writes an image with overviews, each of half the size of the one before,
-until one fits a tile. Existing overviews are replaced. Without RESULT, the file
-itself is replaced when the new one is complete. Tiles, compression and metadata are
+until one fits a tile. Existing overviews are replaced. Without RESULT, a TIFF
+file itself is replaced when the new one is complete. Tiles, compression and metadata are
 those of the source, unless creation options (-co), which are those of quern geo
 translate, say otherwise. With -of COG the result is a Cloud Optimized GeoTIFF.`,
 		Example: `  quern geo overviews image.tif
@@ -60,13 +61,16 @@ translate, say otherwise. With -of COG the result is a Cloud Optimized GeoTIFF.`
 }
 
 func (r *reduction) run(ctx context.Context, source, result string, opt tiff.Options, stderr io.Writer) error {
-	f, err := tiff.Open(source)
+	f, err := raster.Open(source)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	im := f.Image()
-	if err := r.keep(im, &opt); err != nil {
+	if !f.TIFF() && source == result {
+		return fmt.Errorf("%s is not a TIFF file that can be replaced: name a result", source)
+	}
+	if err := r.keep(im, f.TIFF(), &opt); err != nil {
 		return err
 	}
 	w, err := tiff.Create(result, im.Header, opt)
@@ -78,15 +82,15 @@ func (r *reduction) run(ctx context.Context, source, result string, opt tiff.Opt
 	if err != nil {
 		return err
 	}
-	if err := r.copy(ctx, w, im, all, stderr); err != nil {
+	if err := r.copy(ctx, w, im, all, opt.Mask, stderr); err != nil {
 		return err
 	}
 	return w.Close()
 }
 
-// keep takes over how the source is stored where options do not say it.
-func (r *reduction) keep(im *tiff.Image, opt *tiff.Options) error {
-	if opt.Compression == 0 {
+// keep takes over how the source is stored, if it is a TIFF file, where options do not say it.
+func (r *reduction) keep(im *tiff.Image, stored bool, opt *tiff.Options) error {
+	if opt.Compression == 0 && stored {
 		if im.Compression == tiff.JPEG {
 			return fmt.Errorf("%s is compressed with losses, and would be once more; choose a compression with -co COMPRESS=JPEG, for example", im)
 		}
@@ -95,10 +99,10 @@ func (r *reduction) keep(im *tiff.Image, opt *tiff.Options) error {
 			opt.Predictor = im.Predictor
 		}
 	}
-	if !opt.COG && opt.Layout == tiff.ByPixel {
+	if stored && !opt.COG && opt.Layout == tiff.ByPixel {
 		opt.Layout = im.Layout
 	}
-	if opt.BlockWidth == 0 && !im.Strips {
+	if stored && opt.BlockWidth == 0 && !im.Strips {
 		opt.BlockWidth, opt.BlockHeight = im.BlockWidth, im.BlockHeight
 	}
 	opt.Mask = im.Mask() != nil

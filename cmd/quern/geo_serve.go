@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern.dev/geo/raster"
 	"quern.dev/geo/wms"
 	"quern.dev/gpu"
 	"quern.dev/monitor"
@@ -36,11 +37,11 @@ func geoServeCommand() *cobra.Command {
 	var v serving
 	cmd := &cobra.Command{
 		Use:   "serve DIR|FILE...",
-		Short: "Serve GeoTIFF images as maps: WMS, WMTS, XYZ tiles",
+		Short: "Serve images as maps: WMS, WMTS, XYZ tiles",
 		Long: `serve is a map server. It reprojects and colors images on the GPU, or on all cores
 without one, when a map is asked for.
 
-A file is a layer. In a folder, each .tif file is a layer, and each folder in it: with
+A file is a layer. In a folder, each image is a layer, and each folder in it: with
 a time dimension if all names contain a date, such as 2026-01-31 or 20260131T1200, and
 otherwise of all files side by side. Files with overviews (quern geo translate -of COG)
 are fast at every scale.
@@ -89,7 +90,7 @@ of its standard. Ramps: ` + strings.Join(wms.Ramps(), ", ") + `.`,
 }
 
 func (v *serving) run(ctx context.Context, paths []string, stdout, stderr io.Writer) (err error) {
-	layers, err := wms.FindLayers(paths...)
+	layers, err := wms.FindImages(raster.IsImage, paths...)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (v *serving) run(ctx context.Context, paths []string, stdout, stderr io.Wri
 		}
 		return n << 20
 	}
-	s, err := wms.New(dev, wms.Config{Title: v.title, Layers: layers, Systems: v.systems, URL: v.url, MaxWidth: v.size, MaxHeight: v.size, Concurrent: v.concurrent,
+	s, err := wms.New(dev, wms.Config{Title: v.title, Layers: layers, Open: openRaster, Systems: v.systems, URL: v.url, MaxWidth: v.size, MaxHeight: v.size, Concurrent: v.concurrent,
 		Timeout: v.timeout, MaxAge: v.maxAge, TileCache: megabytes(v.cache), PageMemory: megabytes(v.pages), BlockMemory: megabytes(v.blocks),
 		Exact: v.exact, Quality: v.jpegQuality, Logger: logger})
 	if err != nil {

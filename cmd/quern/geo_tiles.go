@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern.dev/geo/raster"
 	"quern.dev/geo/wms"
 	"quern.dev/gpu"
 )
@@ -35,7 +36,7 @@ func geoTilesCommand() *cobra.Command {
 		Use:   "tiles SOURCE RESULT.pmtiles",
 		Short: "Write map tiles to a PMTiles archive",
 		Long: `tiles writes the tiles of an image in Web Mercator to one file, in the format PMTiles 3,
-from which maps can be shown without a map server. The source is a GeoTIFF file, or a
+from which maps can be shown without a map server. The source is an image file, or a
 folder whose files lie side by side. Tiles without data are left out, and equal tiles
 are stored once.`,
 		Example: `  quern geo tiles scene.tif scene.pmtiles
@@ -117,7 +118,7 @@ func (t *tiling) write(ctx context.Context, source, result string, e wms.Export,
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	layers, err := wms.FindLayers(source)
+	layers, err := wms.FindImages(raster.IsImage, source)
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (t *tiling) write(ctx context.Context, source, result string, e wms.Export,
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	s, err := wms.New(dev, wms.Config{Layers: []wms.Layer{layer}, TileCache: -1, Exact: t.exact})
+	s, err := wms.New(dev, wms.Config{Layers: []wms.Layer{layer}, Open: openRaster, TileCache: -1, Exact: t.exact})
 	if err != nil {
 		return err
 	}

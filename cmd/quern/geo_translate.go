@@ -10,28 +10,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quern.dev/geo/raster"
 	"quern.dev/geo/tiff"
 )
 
 // translation holds the options of quern geo translate.
 type translation struct {
-	format, noData string
-	creation       []string
-	bands          []int
-	window         []int
-	quiet          bool
+	format, noData, mask string
+	creation             []string
+	bands                []int
+	window               []int
+	quiet                bool
+	worldFile            uint8
 }
 
 func geoTranslateCommand() *cobra.Command {
 	var t translation
 	cmd := &cobra.Command{
 		Use:   "translate SOURCE RESULT",
-		Short: "Copy a GeoTIFF image with another storage",
-		Long: `translate copies the first image of a TIFF file, or a part of it, to a GeoTIFF file or a
-Cloud Optimized GeoTIFF with overviews. Georeference, palette, mask, NoData and
-metadata are kept. Options have the names of gdal_translate.
+		Short: "Copy an image to GeoTIFF, COG, PNG or JPEG",
+		Long: `translate copies the first image of a file, or a part of it, to a GeoTIFF file, a Cloud
+Optimized GeoTIFF with overviews, PNG or JPEG. Georeference, palette, mask, NoData and
+metadata are kept: for PNG and JPEG in an .aux.xml, and a mask as alpha. Options have
+the names of gdal_translate.
 
-Creation options (-co NAME=VALUE):
+Creation options (-co NAME=VALUE) of GTiff and COG:
 
   COMPRESS    NONE, LZW, DEFLATE (the default), ZSTD, PACKBITS, JPEG
   PREDICTOR   1, 2, 3; by default the one that fits
@@ -44,8 +47,16 @@ Creation options (-co NAME=VALUE):
   ENDIANNESS  LITTLE or BIG
   RESAMPLING  of overviews: AVERAGE or NEAREST
   OVERVIEWS   how many; NONE for none
-  SPARSE_OK   YES leaves out blocks without data`,
+  SPARSE_OK   YES leaves out blocks without data
+
+Creation options of PNG and JPEG:
+
+  WORLDFILE   YES writes a world file, with the extension .wld
+  ZLEVEL      effort of PNG, from 1 to 9
+  QUALITY     of JPEG, from 1 to 100`,
 		Example: `  quern geo translate -of COG image.tif cog.tif
+  quern geo translate -of PNG -co WORLDFILE=YES image.tif image.png
+  quern geo translate 'NETCDF:"climate.nc":temperature' temperature.tif
   quern geo translate -co COMPRESS=ZSTD -srcwin 0,0,1000,1000 image.tif part.tif`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -54,17 +65,18 @@ Creation options (-co NAME=VALUE):
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opt, err := t.options()
+			write, err := t.writer(args[1], cmd.ErrOrStderr())
 			if err != nil {
 				return errUsage{err, cmd.CommandPath()}
 			}
-			return t.run(cmd.Context(), args[0], args[1], opt, cmd.ErrOrStderr())
+			return t.run(cmd.Context(), args[0], write)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&t.format, "of", "GTiff", "format: GTiff or COG")
+	flags.StringVar(&t.format, "of", "GTiff", "format: GTiff, COG, PNG or JPEG")
 	flags.StringArrayVar(&t.creation, "co", nil, "creation option NAME=VALUE")
 	flags.StringVar(&t.noData, "a_nodata", "", "value of pixels without data; none removes it")
+	flags.StringVar(&t.mask, "mask", "", "none leaves out the mask")
 	flags.IntSliceVarP(&t.bands, "band", "b", nil, "bands, from 1, for example 3,2,1")
 	flags.IntSliceVar(&t.window, "srcwin", nil, "part of the source: x,y,width,height")
 	flags.BoolVarP(&t.quiet, "quiet", "q", false, "no progress")
@@ -150,7 +162,7 @@ func (t *translation) options() (tiff.Options, error) {
 		o.COG = true
 	case "GTIFF":
 	default:
-		return o, fmt.Errorf("-of %s: want GTiff or COG", t.format)
+		return o, fmt.Errorf("-of %s: want GTiff or COG, or in quern geo translate PNG or JPEG", t.format)
 	}
 	for _, option := range t.creation {
 		name, value, _ := strings.Cut(option, "=")
@@ -162,10 +174,17 @@ func (t *translation) options() (tiff.Options, error) {
 			return o, fmt.Errorf("-co %s: value %q; the help lists those that are possible", option, value)
 		}
 	}
+	return o, t.checkWindow()
+}
+
+func (t *translation) checkWindow() error {
 	if len(t.window) != 0 && len(t.window) != 4 {
-		return o, fmt.Errorf("-srcwin has %d numbers: want x,y,width,height", len(t.window))
+		return fmt.Errorf("-srcwin has %d numbers: want x,y,width,height", len(t.window))
 	}
-	return o, nil
+	if t.mask != "" && t.mask != "none" {
+		return fmt.Errorf("-mask %s: want none", t.mask)
+	}
+	return nil
 }
 
 // region returns the part of the image to copy.
@@ -180,8 +199,40 @@ func (t *translation) region(im *tiff.Image) (tiff.Region, error) {
 	return im.Resolve(r)
 }
 
-func (t *translation) run(ctx context.Context, source, result string, opt tiff.Options, stderr io.Writer) error {
-	f, err := tiff.Open(source)
+// writeImage writes a region of an image. The header is that of the result.
+type writeImage func(ctx context.Context, im *tiff.Image, r tiff.Region, h tiff.Header) error
+
+// writer returns what writes the result.
+func (t *translation) writer(result string, stderr io.Writer) (writeImage, error) {
+	o, picture, err := t.picture()
+	if err != nil {
+		return nil, err
+	}
+	if picture {
+		return func(ctx context.Context, im *tiff.Image, r tiff.Region, h tiff.Header) error {
+			return t.writePicture(ctx, im, r, result, h, o, stderr)
+		}, nil
+	}
+	opt, err := t.options()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, im *tiff.Image, r tiff.Region, h tiff.Header) error {
+		opt.Mask = im.Mask() != nil && t.mask != "none"
+		w, err := tiff.Create(result, h, opt)
+		if err != nil {
+			return err
+		}
+		defer w.Abort() // does nothing after Close
+		if err := t.copy(ctx, w, im, r, opt.Mask, stderr); err != nil {
+			return err
+		}
+		return w.Close()
+	}, nil
+}
+
+func (t *translation) run(ctx context.Context, source string, write writeImage) error {
+	f, err := raster.Open(source)
 	if err != nil {
 		return err
 	}
@@ -199,20 +250,16 @@ func (t *translation) run(ctx context.Context, source, result string, opt tiff.O
 	default:
 		h.NoData = t.noData
 	}
-	opt.Mask = im.Mask() != nil
-	w, err := tiff.Create(result, h, opt)
-	if err != nil {
-		return err
-	}
-	defer w.Abort() // does nothing after Close
-	if err := t.copy(ctx, w, im, r, stderr); err != nil {
-		return err
-	}
-	return w.Close()
+	return write(ctx, im, r, h)
 }
 
-// copy reads whole rows of blocks, and decodes each block once.
-func (t *translation) copy(ctx context.Context, w *tiff.Writer, im *tiff.Image, r tiff.Region, stderr io.Writer) error {
+// copy writes the rows of a region.
+func (t *translation) copy(ctx context.Context, w *tiff.Writer, im *tiff.Image, r tiff.Region, masked bool, stderr io.Writer) error {
+	return t.rows(ctx, im, r, masked, stderr, func(rows tiff.Rows) error { return w.WriteRows(ctx, rows) })
+}
+
+// rows reads whole rows of blocks, and decodes each block once.
+func (t *translation) rows(ctx context.Context, im *tiff.Image, r tiff.Region, masked bool, stderr io.Writer, use func(rows tiff.Rows) error) error {
 	step := (max(1, 256/im.BlockHeight)) * im.BlockHeight
 	pixel := len(r.Bands) * im.Type.Size()
 	var pixels, mask []byte
@@ -228,7 +275,7 @@ func (t *translation) copy(ctx context.Context, w *tiff.Writer, im *tiff.Image, 
 			return err
 		}
 		rows := tiff.Rows{Pixels: pixels[:n*pixel]}
-		if m := im.Mask(); m != nil {
+		if m := im.Mask(); masked {
 			mask = append(mask[:0], make([]byte, n)...)
 			part.Bands = nil
 			if err := m.ReadRegion(ctx, mask, part); err != nil {
@@ -236,7 +283,7 @@ func (t *translation) copy(ctx context.Context, w *tiff.Writer, im *tiff.Image, 
 			}
 			rows.Mask = mask
 		}
-		if err := w.WriteRows(ctx, rows); err != nil {
+		if err := use(rows); err != nil {
 			return err
 		}
 		y += part.Height

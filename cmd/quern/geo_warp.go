@@ -55,7 +55,7 @@ func geoWarpCommand() *cobra.Command {
 	var w warping
 	cmd := &cobra.Command{
 		Use:   "warp SOURCE... RESULT",
-		Short: "Reproject and resample GeoTIFF images",
+		Short: "Reproject and resample images",
 		Long: `warp writes the pixels of images to an image in another coordinate system, with
 another extent or resolution. Later sources lie over earlier ones. It runs on the
 GPU, or on all cores without one, with the same result bit for bit. Options have

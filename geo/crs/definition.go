@@ -218,7 +218,7 @@ func (d *definition) setAxes(c *CRS) error {
 	return nil
 }
 
-// project resolves the names of method and parameters.
+// project resolves the names of method and parameters, and keeps both.
 func (d *definition) project(op, name string, e projection.Ellipsoid) (projection.Projection, error) {
 	var none projection.Projection
 	code := d.methodCode

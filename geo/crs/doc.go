@@ -19,7 +19,7 @@
 // # Systems
 //
 // [Parse] reads codes, WKT, PROJJSON and PROJ strings. [EPSG] knows the geographic, geocentric, projected and compound systems of the EPSG dataset, of the version that
-// internal/epsg/generate.py has read. [Parse] takes definitions as they are written; a code in them identifies the datum
+// internal/epsg/generate.py has read. [CRS.GeoKeys] writes a system as GeoTIFF has it. [Parse] takes definitions as they are written; a code in them identifies the datum
 // and the area. Systems whose projection is not here match [ErrUnsupported], with its name.
 //
 //	transverse Mercator, also south oriented; UTM     Krüger's series of sixth order

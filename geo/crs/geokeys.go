@@ -24,8 +24,12 @@ func FromGeoKeys(k tiff.GeoKeys) (*CRS, error) {
 	if code, ok := k.Code(tiff.ProjectedCRS); ok && code != 0 && code != tiff.UserDefined && model != tiff.ModelGeographic {
 		return EPSG(code)
 	}
-	if text, _ := k.Text(tiff.ProjectedCitation); strings.HasPrefix(text, esriText) { // what GeoTIFF has no keys for, in GDAL's files
-		return Parse(strings.TrimRight(strings.TrimPrefix(text, esriText), "|"))
+	if text, ok := citedDefinition(k); ok {
+		return Parse(text)
+	}
+	if model == tiff.UserDefined {
+		name, _ := k.Text(tiff.GTCitation)
+		return nil, failure(ErrUnsupported, "GeoKeys", name, "GTModelType is user-defined, and no citation has a definition of the system")
 	}
 	base, err := geodeticKeys(k)
 	if err != nil {
@@ -42,8 +46,16 @@ func FromGeoKeys(k tiff.GeoKeys) (*CRS, error) {
 	return projectedKeys(k, base)
 }
 
-// esriText is before the definition of a system in Esri's form of WKT.
-const esriText = "ESRI PE String = "
+// citedDefinition returns the definition, in Esri's form of WKT, that GDAL writes to a citation if GeoTIFF has no keys for the system.
+func citedDefinition(k tiff.GeoKeys) (string, bool) {
+	for _, key := range []tiff.GeoKey{tiff.ProjectedCitation, tiff.GeodeticCitation, tiff.GTCitation} {
+		text, _ := k.Text(key)
+		if _, definition, ok := strings.Cut(text, "ESRI PE String = "); ok {
+			return strings.TrimRight(definition, "| "), true
+		}
+	}
+	return "", false
+}
 
 // geodeticKeys returns the geographic or geocentric system.
 func geodeticKeys(k tiff.GeoKeys) (*CRS, error) {

@@ -66,8 +66,8 @@ func (c *CRS) GeoKeys() (tiff.GeoKeys, error) {
 	k.Set(tiff.GeoValue{Key: tiff.GTModelType, Code: model})
 	k.Set(tiff.GeoValue{Key: tiff.GTRasterType, Code: tiff.RasterPixelIsArea})
 	code := c.code
-	if v := c.conversion.values; c.conversion.method == pseudoMercator && c.datum.code == 6326 && v.value[lon0] == 0 && v.value[easting] == 0 && v.value[northing] == 0 && c.unit == 1 {
-		code = 3857
+	if code == 0 {
+		code = c.knownCode()
 	}
 	named := code > 0 && code < tiff.UserDefined
 	if c.kind != Projected {
@@ -182,4 +182,24 @@ func (c *CRS) geographicCode() int {
 		return 0
 	}
 	return found
+}
+
+// knownCode returns the EPSG code of a system that is defined without one, if it is
+// geographic on a known datum, of web maps, or UTM on WGS 84; otherwise 0.
+func (c *CRS) knownCode() int {
+	codes := []int{c.datum.code - 2000, 3857}
+	if c.projection.Lon0 != 0 {
+		zone := int(math.Round(c.projection.Lon0/degree+183)) / 6
+		codes = append(codes, 32600+zone, 32700+zone)
+	}
+	for _, code := range codes {
+		if code < 2000 {
+			continue
+		}
+		o, err := EPSG(code)
+		if err == nil && o.kind == c.kind && o.datum.same(c.datum) && o.projection == c.projection && o.unit == c.unit && c.toWGS84 == nil {
+			return code
+		}
+	}
+	return 0
 }

@@ -36,6 +36,8 @@
 //
 // Results are exact, and agree with GDAL's bit for bit, except for JPEG: decoders differ in the last bits.
 //
+// [NewVirtual] makes a File of an image that is stored elsewhere, or computed: a function supplies its blocks.
+//
 // # Writing
 //
 // [Writer.WriteRows] takes rows from the top to the bottom. It filters and compresses blocks on all cores, and writes them

@@ -24,6 +24,7 @@ type Image struct {
 	tables   []byte      // JPEGTables
 
 	across, down, planes int
+	virtual              int64 // where the blocks of a virtual image begin, or 0
 
 	once    sync.Once // loads the ranges
 	ranges  blockRanges

@@ -35,6 +35,9 @@ func (im *Image) load() (*blockRanges, error) {
 }
 
 func (im *Image) readRanges() (blockRanges, error) {
+	if im.virtual > 0 {
+		return blockRanges{}, nil // span computes them
+	}
 	d, n := im.dir, im.across*im.down*im.planes
 	offsets, err := d.uints(im.offsetsTag())
 	if err != nil {
@@ -77,6 +80,10 @@ func (im *Image) guessSizes(offsets []uint64) []uint64 {
 
 // span returns where the data of a block is. Its size is 0 if the block is absent.
 func (im *Image) span(op string, i int) (offset, size int64, err error) {
+	if im.virtual > 0 {
+		size = int64(im.BlockBytes())
+		return im.virtual + int64(i)*size, size, nil
+	}
 	r, err := im.load()
 	if err != nil {
 		return 0, 0, err

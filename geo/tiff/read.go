@@ -288,7 +288,12 @@ func copyStrided(dst []byte, dstStride int, src []byte, srcStride, n, size int) 
 // parallel calls f for 0 to n-1 on all cores, and returns the first error. It stops early
 // after an error and when ctx is done.
 func parallel(ctx context.Context, n int, f func(i int) error) error {
-	workers := min(n, runtime.GOMAXPROCS(0))
+	return parallelBy(ctx, runtime.GOMAXPROCS(0), n, f)
+}
+
+// parallelBy is parallel with a number of goroutines.
+func parallelBy(ctx context.Context, workers, n int, f func(i int) error) error {
+	workers = min(n, workers)
 	var next atomic.Int64
 	var failed atomic.Bool
 	errs := make([]error, workers)

@@ -6,7 +6,6 @@ import (
 
 	"quern.dev/geo/crs"
 	"quern.dev/geo/tiff"
-	"quern.dev/geo/warp/internal/kernels"
 	"quern.dev/gpu"
 )
 

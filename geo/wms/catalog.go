@@ -68,7 +68,7 @@ type viewID struct {
 }
 
 // openLayer opens the files of a layer.
-func openLayer(l Layer) (*layer, error) {
+func openLayer(l Layer, open func(name string) (*tiff.File, error)) (*layer, error) {
 	if err := checkName(l.Name); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func openLayer(l Layer) (*layer, error) {
 		f := &frame{time: t.Time.UTC()}
 		out.frames = append(out.frames, f)
 		for _, name := range t.Files {
-			im, err := openImage(name)
+			im, err := openImage(name, open)
 			if err != nil {
 				return out, fmt.Errorf("wms: layer %s: %w", l.Name, err)
 			}
@@ -116,8 +116,8 @@ func openLayer(l Layer) (*layer, error) {
 	return out, out.setBounds()
 }
 
-func openImage(name string) (*raster, error) {
-	f, err := tiff.Open(name)
+func openImage(name string, open func(name string) (*tiff.File, error)) (*raster, error) {
+	f, err := open(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -16,7 +16,7 @@ type Layer struct {
 	Name     string // letters, digits and -_.:; unique
 	Title    string // Name if empty
 	Abstract string
-	// Files are GeoTIFF files; later ones lie over earlier ones.
+	// Files are those of images that Config.Open opens, GeoTIFF by default; later ones lie over earlier ones.
 	Files []string
 	// Times are the files of each point in time, instead of Files.
 	Times []TimeFiles
@@ -47,24 +47,34 @@ func checkName(name string) error {
 // folder in it is one: with a time dimension if the names of all files in it contain a date, and otherwise of all files
 // together. Other files than *.tif and *.tiff are passed over.
 func FindLayers(paths ...string) ([]Layer, error) {
+	return FindImages(func(name string) bool {
+		ext := strings.ToLower(filepath.Ext(name))
+		return ext == ".tif" || ext == ".tiff"
+	}, paths...)
+}
+
+// FindImages is FindLayers with another choice of the files in folders: those of whose names isImage is true. Config.Open has to open
+// them. A path with a colon that does not exist is a layer if isImage is true: a name that Config.Open understands.
+func FindImages(isImage func(name string) bool, paths ...string) ([]Layer, error) {
+	find := finder(isImage)
 	var all []Layer
 	for _, path := range paths {
 		info, err := os.Stat(path)
-		if err != nil {
+		if err != nil && !(errors.Is(err, fs.ErrNotExist) && strings.Contains(path, ":") && isImage(path)) {
 			return nil, err
 		}
-		if !info.IsDir() {
-			all = append(all, Layer{Name: nameOf(path), Files: []string{path}})
+		if err != nil || !info.IsDir() {
+			all = append(all, Layer{Name: nameOf(path, true), Files: []string{path}})
 			continue
 		}
-		found, err := folder(path)
+		found, err := find.folder(path)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, found...)
 	}
 	if len(all) == 0 {
-		return nil, failf(ErrConfig, "there is no .tif file in %s", strings.Join(paths, ", "))
+		return nil, failf(ErrConfig, "there is no image in %s", strings.Join(paths, ", "))
 	}
 	used := map[string]bool{}
 	for i := range all {
@@ -76,8 +86,11 @@ func FindLayers(paths ...string) ([]Layer, error) {
 	return all, nil
 }
 
+// finder says which files of folders are images.
+type finder func(name string) bool
+
 // folder returns the layers of a folder.
-func folder(path string) ([]Layer, error) {
+func (is finder) folder(path string) ([]Layer, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, err
@@ -93,12 +106,12 @@ func folder(path string) ([]Layer, error) {
 			return nil, err
 		}
 		if !info.IsDir() {
-			if isImage(name) {
-				all = append(all, Layer{Name: nameOf(name), Files: []string{name}})
+			if is(name) {
+				all = append(all, Layer{Name: nameOf(name, true), Files: []string{name}})
 			}
 			continue
 		}
-		l, err := group(name)
+		l, err := is.group(name)
 		if err != nil {
 			return nil, err
 		}
@@ -110,18 +123,18 @@ func folder(path string) ([]Layer, error) {
 }
 
 // group makes a layer of the files of a folder; nil if there are none.
-func group(path string) (*Layer, error) {
+func (is finder) group(path string) (*Layer, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, err
 	}
-	l := &Layer{Name: nameOf(path)}
+	l := &Layer{Name: nameOf(path, false)}
 	dated := map[time.Time][]string{}
 	for _, e := range entries {
-		if !isImage(e.Name()) || e.IsDir() {
+		file := filepath.Join(path, e.Name())
+		if e.IsDir() || !is(file) {
 			continue
 		}
-		file := filepath.Join(path, e.Name())
 		l.Files = append(l.Files, file)
 		if at, ok := dateOf(e.Name()); ok {
 			dated[at] = append(dated[at], file)
@@ -143,15 +156,10 @@ func group(path string) (*Layer, error) {
 	return l, nil
 }
 
-func isImage(name string) bool {
-	ext := strings.ToLower(filepath.Ext(name))
-	return ext == ".tif" || ext == ".tiff"
-}
-
-// nameOf makes a layer's name of a path.
-func nameOf(path string) string {
+// nameOf makes a layer's name of the path of a file, without its extension, or of a folder.
+func nameOf(path string, file bool) string {
 	base := filepath.Base(filepath.Clean(path))
-	if isImage(base) {
+	if file {
 		base = strings.TrimSuffix(base, filepath.Ext(base))
 	}
 	name := strings.Map(func(r rune) rune {

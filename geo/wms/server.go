@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quern.dev/geo/tiff"
 	"quern.dev/geo/wms/internal/render"
 	"quern.dev/gpu"
 )
@@ -23,6 +24,9 @@ import (
 type Config struct {
 	Title, Abstract string
 	Layers          []Layer
+	// Open opens the files of layers: tiff.Open by default. With raster.Open of package quern.dev/geo/raster, they may have other
+	// formats.
+	Open func(name string) (*tiff.File, error)
 	// Systems are EPSG codes of coordinate systems of maps, besides 3857, 4326 and those of the layers.
 	Systems []int
 	// URL is the server's address for clients, such as https://maps.example.com/geo. By default it is that of the
@@ -53,6 +57,9 @@ type Config struct {
 }
 
 func (c *Config) complete() {
+	if c.Open == nil {
+		c.Open = tiff.Open
+	}
 	c.Title = cmp.Or(c.Title, "Quern maps")
 	c.MaxWidth, c.MaxHeight = cmp.Or(c.MaxWidth, 4096), cmp.Or(c.MaxHeight, 4096)
 	c.Concurrent = cmp.Or(c.Concurrent, 2*runtime.GOMAXPROCS(0))
@@ -111,7 +118,7 @@ func (s *Server) open() error {
 	codes := append([]int{3857, 4326}, s.config.Systems...)
 	version := uint64(0)
 	for _, config := range s.config.Layers {
-		l, err := openLayer(config)
+		l, err := openLayer(config, s.config.Open)
 		if l != nil {
 			s.order = append(s.order, l)
 		}

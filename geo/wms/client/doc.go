@@ -5,8 +5,8 @@
 //	defer s.Close()
 //	err = warp.File(ctx, dev, "result.tif", []*tiff.Image{s.Image()}, warp.Options{Target: target})
 //
-// A [Source] is a [tiff.File] that nobody has written: its directories describe an image of red, green, blue and straight alpha with
-// overviews, and reading a tile of it requests that tile from the server. Nothing is requested before it is read. Tiles that
+// A [Source] is a virtual [tiff.File]: an image of red, green, blue and straight alpha with overviews. Reading a tile of it requests
+// that tile from the server. Nothing is requested before it is read. Tiles that
 // were received are kept up to Options.CacheBytes. Several are requested at a time.
 //
 // # Errors

@@ -5,7 +5,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -75,13 +74,10 @@ type level struct {
 func (l *level) across(tile int) int { return (l.width + tile - 1) / tile }
 func (l *level) down(tile int) int   { return (l.height + tile - 1) / tile }
 
-// reader makes a grid look like a file: directories, and then the tiles of all levels one after another.
+// reader has the tiles of a grid.
 type reader struct {
 	opt    Options
 	g      *grid
-	head   []byte
-	start  []int64 // where the tiles of each level begin
-	size   int64
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	slots  chan struct{}
@@ -107,73 +103,27 @@ func open(ctx context.Context, g *grid, o Options) (*Source, error) {
 	r.room = r.opt.CacheBytes
 	r.slots = make(chan struct{}, r.opt.Parallel)
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	if err := r.layout(); err != nil {
-		return nil, err
+	v, err := g.virtual()
+	if err == nil {
+		v.Read, v.Parallel = r.read, r.opt.Parallel
+		var f *tiff.File
+		if f, err = tiff.NewVirtual(v); err == nil {
+			return &Source{f, r}, nil
+		}
 	}
-	f, err := tiff.NewFile(r, r.size, tiff.Limits{})
-	if err != nil {
-		r.cancel(nil)
-		return nil, err
-	}
-	return &Source{f, r}, nil
+	r.cancel(nil)
+	return nil, err
 }
 
-// tileBytes is the size of a tile in the file.
+// tileBytes is the size of a tile in memory.
 func (g *grid) tileBytes() int { return g.tile * g.tile * 4 }
 
-var _ tiff.RangeReader = (*reader)(nil)
-
-// ReadAt implements [io.ReaderAt].
-func (r *reader) ReadAt(p []byte, offset int64) (int, error) { return r.readAt(r.ctx, p, offset) }
-
-func (r *reader) readAt(ctx context.Context, p []byte, offset int64) (n int, err error) {
-	for n < len(p) {
-		at := offset + int64(n)
-		if at < 0 || at >= r.size {
-			return n, io.EOF
-		}
-		if at < int64(len(r.head)) {
-			n += copy(p[n:], r.head[at:])
-			continue
-		}
-		id, within := r.find(at)
-		pixels, err := r.tile(ctx, id)
-		if err != nil {
-			return n, err
-		}
-		n += copy(p[n:], pixels[within:])
-	}
-	return n, nil
-}
-
-// find returns the tile at an offset.
-func (r *reader) find(at int64) (id tileID, within int) {
-	for id.level = len(r.start) - 1; r.start[id.level] > at; {
-		id.level--
-	}
-	at -= r.start[id.level]
-	size := int64(r.g.tileBytes())
-	id.index = int(at / size)
-	return id, int(at % size)
-}
-
-// ReadRanges implements [tiff.RangeReader]: tiles are requested at the same time.
-func (r *reader) ReadRanges(ctx context.Context, ranges []tiff.Range) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	limit := make(chan struct{}, r.opt.Parallel)
-	for _, part := range ranges {
-		limit <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-limit }()
-			if _, err := r.readAt(ctx, part.Data, part.Offset); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
+// read reads a block, which is a tile.
+func (r *reader) read(ctx context.Context, b tiff.VirtualBlock, dst []byte) error {
+	l := &r.g.levels[b.Level]
+	pixels, err := r.tile(ctx, tileID{b.Level, b.Y/r.g.tile*l.across(r.g.tile) + b.X/r.g.tile})
+	copy(dst, pixels)
+	return err
 }
 
 // tile returns the pixels of a tile. One goroutine requests it; others that want it wait.
