@@ -1,28 +1,25 @@
 package kernels
 
-import (
-	"math"
-
-	"quern.dev/kernel"
-)
+import "quern.dev/kernel"
 
 // Terrain is a field of heights. The sample in column i of row j is at (i, j). A cell lies between four samples and has
 // the height of their bilinear interpolation. A cell with a NaN has no surface.
 type Terrain struct {
-	Width, Height int // in samples
-	Top           int // the highest level of the pyramid
+	Width, Height int32 // in samples
+	Top           int32 // the highest level of the pyramid
 }
 
 // Level is the place of a level of a pyramid in its array.
 type Level struct {
-	Offset        int // of the first element
-	Stride        int // elements from row to row
-	Width, Height int
+	Offset        int   // of the first element
+	Stride        int32 // elements from row to row
+	Width, Height int32
+	Left, Above   int32 // where the first element is, in an array that is an image
 }
 
 // Eye is where rays start.
 type Eye[F kernel.Float] struct {
-	CellX, CellY int // a cell, and the position in it
+	CellX, CellY int32 // a cell, and the position in it
 	FracX, FracY F
 	Z            F    // meters
 	Cells        [4]F // cells per meter: column by x and y, row by x and y
@@ -31,9 +28,15 @@ type Eye[F kernel.Float] struct {
 // Hit is a point of the surface.
 type Hit[F kernel.Float] struct {
 	T      F // the distance in meters
-	X, Y   int
+	X, Y   int32
 	U, V   F // the position in the cell
 	SX, SY F // slopes of the surface to the east and the north
+}
+
+// Start is where a ray may be followed from: the surface is farther away than T meters. Level is the one to begin with.
+type Start struct {
+	T     float32
+	Level int32
 }
 
 // mul is a product that is not fused with a sum.
@@ -62,94 +65,145 @@ func nonzero[F kernel.Float](x F) F {
 	return x
 }
 
-// floor returns the integer below a number of moderate size.
-func floor[F kernel.Float](x F) int { return int(math.Floor(float64(x))) }
+// floor returns the integer below a number of less than 2^31.
+func floor[F kernel.Float](x F) int32 {
+	n := int32(x)
+	return n - pick(F(n) > x, int32(1), 0)
+}
+
+// pick is a choice without a branch, which would separate the threads of a warp.
+func pick[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
+}
 
 // axis is one of the two directions of the grid, as a ray sees it.
 type axis[F kernel.Float] struct {
-	origin   int // the cell of the eye
+	origin   int32 // the cell of the eye
 	frac     F
 	speed    F // cells per meter of the ray
 	inverse  F
-	ahead    int // 1 if the index increases along the ray
-	cells    int
+	ahead    int32 // 1 if the index increases along the ray
+	cells    int32
 	from, to F // distances at which the ray is inside
 }
 
-func newAxis[F kernel.Float](origin int, frac, speed F, cells int) axis[F] {
+func newAxis[F kernel.Float](origin int32, frac, speed F, cells int32) axis[F] {
 	a := axis[F]{origin: origin, frac: frac, speed: nonzero(speed), cells: cells}
 	a.inverse = 1 / a.speed
-	a.from, a.to = a.at(cells), a.at(0)
-	if a.speed > 0 {
-		a.ahead = 1
-		a.from, a.to = a.to, a.from
-	}
+	low, high := a.at(0), a.at(cells)
+	a.ahead = pick(a.speed > 0, int32(1), 0)
+	a.from, a.to = min(low, high), max(low, high)
 	return a
 }
 
 // offset returns the distance in cells from the eye to a line of the grid.
-func (a *axis[F]) offset(line int) F { return F(line-a.origin) - a.frac }
+func (a *axis[F]) offset(line int32) F { return F(line-a.origin) - a.frac }
 
 // at returns the distance in meters at which the ray meets a line of the grid.
-func (a *axis[F]) at(line int) F { return mul(a.offset(line), a.inverse) }
+func (a *axis[F]) at(line int32) F { return mul(a.offset(line), a.inverse) }
 
-// cell returns the index of the cell at a distance, which rounding keeps between two bounds.
-func (a *axis[F]) cell(t F, low, high int) int {
-	return min(max(a.origin+floor(mul(t, a.speed)+a.frac), low), high)
+// cell returns the index of the cell at a distance.
+func (a *axis[F]) cell(t F) int32 {
+	return min(max(a.origin+floor(mul(t, a.speed)+a.frac), 0), a.cells-1)
+}
+
+// walk is a ray on its way through the pyramid of heights.
+type walk[F kernel.Float] struct {
+	x, y   axis[F]
+	t, end F     // the distances at which it is, and where it ends
+	ix, iy int32 // the cell in which it is
+	level  uint32
+}
+
+// newWalk begins at a distance or where the ray comes to the terrain. It is false if the ray passes by the terrain.
+func newWalk[F kernel.Float](g *Terrain, eye *Eye[F], d kernel.Vec3[F], start Start, far F) (w walk[F], ok bool) {
+	w.x = newAxis(eye.CellX, eye.FracX, dot2(eye.Cells[0], d.X, eye.Cells[1], d.Y), g.Width-1)
+	w.y = newAxis(eye.CellY, eye.FracY, dot2(eye.Cells[2], d.X, eye.Cells[3], d.Y), g.Height-1)
+	w.t, w.end = max(w.x.from, w.y.from, F(start.T)), min(w.x.to, w.y.to, far)
+	w.ix, w.iy = w.x.cell(w.t), w.y.cell(w.t)
+	w.level = uint32(start.Level)
+	return w, w.t < w.end
+}
+
+// node is the square of 2^level cells in which a walk is, and the distances of the lines where it leaves it.
+type node[F kernel.Float] struct {
+	x, y         int32
+	lineX, lineY int32
+	outX, outY   F
+	out          F
+}
+
+func (w *walk[F]) node() (n node[F]) {
+	n.x, n.y = w.ix>>w.level, w.iy>>w.level
+	n.lineX, n.lineY = (n.x+w.x.ahead)<<w.level, (n.y+w.y.ahead)<<w.level
+	n.outX, n.outY = w.x.at(n.lineX), w.y.at(n.lineY)
+	n.out = max(min(n.outX, n.outY, w.end), w.t)
+	return n
+}
+
+// after returns the cell behind a node. It is false if the walk ends in the node.
+func (w *walk[F]) after(n *node[F]) (ix, iy int32, ok bool) {
+	first := n.outX <= n.outY
+	origin, at := pick(first, w.y.origin, w.x.origin), pick(first, n.y, n.x)
+	speed, frac := pick(first, w.y.speed, w.x.speed), pick(first, w.y.frac, w.x.frac)
+	// Rounding does not lead out of the node.
+	cell := min(max(origin+floor(mul(n.out, speed)+frac), at<<w.level), (at+1)<<w.level-1)
+	ix, iy = pick(first, n.lineX-1+w.x.ahead, cell), pick(first, cell, n.lineY-1+w.y.ahead)
+	return ix, iy, n.out < w.end && uint32(ix) < uint32(w.x.cells) && uint32(iy) < uint32(w.y.cells)
+}
+
+// rises reports whether the cell behind a node is in another node of the level above, to which the walk changes.
+func (w *walk[F]) rises(n *node[F], ix, iy, top int32) bool {
+	return int32(w.level) < top && (ix>>(w.level+1) != n.x>>1 || iy>>(w.level+1) != n.y>>1)
 }
 
 // march returns the first point of the surface on a ray. tops has the highest sample of each node of 2^level cells
-// squared, for levels from 1: where the ray is above it, the node is passed in one step.
-func march[F kernel.Float](g *Terrain, eye *Eye[F], d kernel.Vec3[F], far F, heights, tops []float32, levels []Level) (hit Hit[F], ok bool) {
-	x := newAxis(eye.CellX, eye.FracX, dot2(eye.Cells[0], d.X, eye.Cells[1], d.Y), g.Width-1)
-	y := newAxis(eye.CellY, eye.FracY, dot2(eye.Cells[2], d.X, eye.Cells[3], d.Y), g.Height-1)
-	t, end := max(x.from, y.from, 0), min(x.to, y.to, far)
-	if !(t < end) {
+// squared: where the ray is above it, the node is passed in one step.
+//
+// The threads of a warp stay together: the inner loop has no branches, and leads each of them to a cell that its ray may
+// hit (Aila and Laine 2009, "while-while").
+func march[F kernel.Float](g *Terrain, eye *Eye[F], d kernel.Vec3[F], start Start, far F, heights, tops []float32, levels []Level) (hit Hit[F], ok bool) {
+	w, ok := newWalk(g, eye, d, start, far)
+	if !ok {
 		return hit, false
 	}
-	ix, iy := x.cell(t, 0, x.cells-1), y.cell(t, 0, y.cells-1)
-	level := g.Top
+	missed := false // the cell was tried
 	for {
-		nx, ny := ix>>level, iy>>level
-		lineX, lineY := (nx+x.ahead)<<level, (ny+y.ahead)<<level
-		outX, outY := x.at(lineX), y.at(lineY)
-		out := max(min(outX, outY, end), t)
-		if level == 0 {
-			if patch(g, eye, d, &x, &y, ix, iy, t, out, heights, &hit) {
-				return hit, true
+		var n node[F]
+		more := false
+		for {
+			n = w.node()
+			l := levels[w.level]
+			low := eye.Z + min(mul(w.t, d.Z), mul(n.out, d.Z))
+			above := missed || low > F(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)])
+			missed = false
+			ix, iy, inside := w.after(&n)
+			more = !above
+			if more && w.level == 0 || above && !inside {
+				break
 			}
-		} else {
-			l := levels[level]
-			if low := eye.Z + min(mul(t, d.Z), mul(out, d.Z)); low <= F(tops[l.Offset+ny*l.Stride+nx]) {
-				level--
-				continue
-			}
+			w.level += pick(above, pick(w.rises(&n, ix, iy, g.Top), uint32(1), 0), ^uint32(0))
+			w.ix, w.iy, w.t = pick(above, ix, w.ix), pick(above, iy, w.iy), pick(above, n.out, w.t)
 		}
-		if out >= end {
+		if !more {
 			return hit, false
 		}
-		if outX <= outY {
-			ix = lineX - 1 + x.ahead
-			iy = y.cell(out, ny<<level, (ny+1)<<level-1)
-		} else {
-			iy = lineY - 1 + y.ahead
-			ix = x.cell(out, nx<<level, (nx+1)<<level-1)
+		if patch(g, eye, d, &w.x, &w.y, w.ix, w.iy, w.t, n.out, heights, &hit) {
+			return hit, true
 		}
-		if uint(ix) >= uint(x.cells) || uint(iy) >= uint(y.cells) {
-			return hit, false
-		}
-		t = out
-		if level < g.Top && (ix>>(level+1) != nx>>1 || iy>>(level+1) != ny>>1) {
-			level++
-		}
+		missed = true
 	}
 }
 
 // patch finds the first point of a cell's surface on a ray between the distances t and out.
-func patch[F kernel.Float](g *Terrain, eye *Eye[F], d kernel.Vec3[F], x, y *axis[F], ix, iy int, t, out F, heights []float32, hit *Hit[F]) bool {
-	at := iy*g.Width + ix
+func patch[F kernel.Float](g *Terrain, eye *Eye[F], d kernel.Vec3[F], x, y *axis[F], ix, iy int32, t, out F, heights []float32, hit *Hit[F]) bool {
+	at := int(iy)*int(g.Width) + int(ix)
+	below := at + int(g.Width)
 	h00, h10 := F(heights[at]), F(heights[at+1])
-	h01, h11 := F(heights[at+g.Width]), F(heights[at+g.Width+1])
+	h01, h11 := F(heights[below]), F(heights[below+1])
 	b, c := h10-h00, h01-h00
 	e := h11 - h10 - c
 	if e != e {
