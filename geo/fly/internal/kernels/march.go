@@ -110,91 +110,82 @@ func (a *axis[F]) cell(t F) int32 {
 	return min(max(a.origin+floor(mul(t, a.speed)+a.frac), 0), a.cells-1)
 }
 
-// walk is a ray on its way through the pyramid of heights.
-type walk[F kernel.Float] struct {
-	x, y   axis[F]
-	t, end F     // the distances at which it is, and where it ends
-	ix, iy int32 // the cell in which it is
-	level  uint32
+// axes returns the two directions of the grid for a ray.
+func axes[F kernel.Float](g *Terrain, eye *Eye[F], d kernel.Vec3[F]) (x, y axis[F]) {
+	x = newAxis(eye.CellX, eye.FracX, dot2(eye.Cells[0], d.X, eye.Cells[1], d.Y), g.Width-1)
+	y = newAxis(eye.CellY, eye.FracY, dot2(eye.Cells[2], d.X, eye.Cells[3], d.Y), g.Height-1)
+	return x, y
 }
 
-// newWalk begins at a distance or where the ray comes to the terrain. It is false if the ray passes by the terrain.
-func newWalk[F kernel.Float](g *Terrain, eye *Eye[F], d kernel.Vec3[F], start Start, far F) (w walk[F], ok bool) {
-	w.x = newAxis(eye.CellX, eye.FracX, dot2(eye.Cells[0], d.X, eye.Cells[1], d.Y), g.Width-1)
-	w.y = newAxis(eye.CellY, eye.FracY, dot2(eye.Cells[2], d.X, eye.Cells[3], d.Y), g.Height-1)
-	w.t, w.end = max(w.x.from, w.y.from, F(start.T)), min(w.x.to, w.y.to, far)
-	w.ix, w.iy = w.x.cell(w.t), w.y.cell(w.t)
-	w.level = uint32(start.Level)
-	return w, w.t < w.end
-}
-
-// node is the square of 2^level cells in which a walk is, and the distances of the lines where it leaves it.
+// node is a square of 2^level cells that a ray is in, and the distances at which the ray meets its far lines.
 type node[F kernel.Float] struct {
-	x, y         int32
-	lineX, lineY int32
-	outX, outY   F
-	out          F
+	x, y       int32
+	outX, outY F
 }
 
-func (w *walk[F]) node() (n node[F]) {
-	n.x, n.y = w.ix>>w.level, w.iy>>w.level
-	n.lineX, n.lineY = (n.x+w.x.ahead)<<w.level, (n.y+w.y.ahead)<<w.level
-	n.outX, n.outY = w.x.at(n.lineX), w.y.at(n.lineY)
-	n.out = max(min(n.outX, n.outY, w.end), w.t)
-	return n
+func nodeAt[F kernel.Float](x, y *axis[F], ix, iy int32, level uint32) node[F] {
+	nx, ny := ix>>level, iy>>level
+	return node[F]{nx, ny, x.at((nx + x.ahead) << level), y.at((ny + y.ahead) << level)}
 }
 
-// after returns the cell behind a node. It is false if the walk ends in the node.
-func (w *walk[F]) after(n *node[F]) (ix, iy int32, ok bool) {
+// beyond returns the cell behind a node that the ray leaves at a distance. It may be outside of the terrain.
+func beyond[F kernel.Float](x, y *axis[F], n node[F], level uint32, out F) (ix, iy int32) {
 	first := n.outX <= n.outY
-	origin, at := pick(first, w.y.origin, w.x.origin), pick(first, n.y, n.x)
-	speed, frac := pick(first, w.y.speed, w.x.speed), pick(first, w.y.frac, w.x.frac)
-	// Rounding does not lead out of the node.
-	cell := min(max(origin+floor(mul(n.out, speed)+frac), at<<w.level), (at+1)<<w.level-1)
-	ix, iy = pick(first, n.lineX-1+w.x.ahead, cell), pick(first, cell, n.lineY-1+w.y.ahead)
-	return ix, iy, n.out < w.end && uint32(ix) < uint32(w.x.cells) && uint32(iy) < uint32(w.y.cells)
+	origin, along := pick(first, y.origin, x.origin), pick(first, n.y, n.x)
+	speed, frac := pick(first, y.speed, x.speed), pick(first, y.frac, x.frac)
+	// Rounding does not lead out of the node along the line.
+	cell := min(max(origin+floor(mul(out, speed)+frac), along<<level), (along+1)<<level-1)
+	ix, iy = (n.x+x.ahead)<<level-1+x.ahead, (n.y+y.ahead)<<level-1+y.ahead
+	return pick(first, ix, cell), pick(first, cell, iy)
 }
 
-// rises reports whether the cell behind a node is in another node of the level above, to which the walk changes.
-func (w *walk[F]) rises(n *node[F], ix, iy, top int32) bool {
-	return int32(w.level) < top && (ix>>(w.level+1) != n.x>>1 || iy>>(w.level+1) != n.y>>1)
+// above returns the level at which a ray continues in the cell behind a node: the next one up to top, if the cell is in
+// another node of it.
+func above[F kernel.Float](n node[F], ix, iy int32, level, top uint32) uint32 {
+	other := ix>>(level+1) ^ n.x>>1 | iy>>(level+1) ^ n.y>>1
+	return level + pick(other != 0 && level < top, uint32(1), 0)
 }
 
 // march returns the first point of the surface on a ray. tops has the highest sample of each node of 2^level cells
 // squared: where the ray is above it, the node is passed in one step.
 //
-// The threads of a warp stay together: the inner loop has no branches, and leads each of them to a cell that its ray may
-// hit (Aila and Laine 2009, "while-while").
+// The inner loop leads each thread of a warp to a cell that its ray may hit, and then all of them try their cells (Aila
+// and Laine 2009, "while-while"). Its steps have one end, where the threads come together.
 func march[F kernel.Float](g *Terrain, eye *Eye[F], d kernel.Vec3[F], start Start, far F, heights, tops []float32, levels []Level) (hit Hit[F], ok bool) {
-	w, ok := newWalk(g, eye, d, start, far)
-	if !ok {
+	x, y := axes(g, eye, d)
+	t, end := max(x.from, y.from, F(start.T)), min(x.to, y.to, far)
+	if !(t < end) {
 		return hit, false
 	}
-	missed := false // the cell was tried
+	ix, iy, level := x.cell(t), y.cell(t), uint32(start.Level)
+	tried := false // the cell
 	for {
-		var n node[F]
-		more := false
-		for {
-			n = w.node()
-			l := levels[w.level]
-			low := eye.Z + min(mul(w.t, d.Z), mul(n.out, d.Z))
-			above := missed || low > F(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)])
-			missed = false
-			ix, iy, inside := w.after(&n)
-			more = !above
-			if more && w.level == 0 || above && !inside {
-				break
+		var out F
+		miss, leaf := false, false
+		for !miss && !leaf {
+			n := nodeAt(&x, &y, ix, iy, level)
+			out = max(min(n.outX, n.outY, end), t)
+			l := levels[level]
+			low := eye.Z + min(mul(t, d.Z), mul(out, d.Z))
+			if tried || low > F(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)]) {
+				tried = false
+				ix, iy = beyond(&x, &y, n, level, out)
+				miss = out >= end || uint32(ix) >= uint32(x.cells) || uint32(iy) >= uint32(y.cells)
+				t = out
+				level = above(n, ix, iy, level, uint32(g.Top))
+			} else if level > 0 {
+				level--
+			} else {
+				leaf = true
 			}
-			w.level += pick(above, pick(w.rises(&n, ix, iy, g.Top), uint32(1), 0), ^uint32(0))
-			w.ix, w.iy, w.t = pick(above, ix, w.ix), pick(above, iy, w.iy), pick(above, n.out, w.t)
 		}
-		if !more {
+		if miss {
 			return hit, false
 		}
-		if patch(g, eye, d, &w.x, &w.y, w.ix, w.iy, w.t, n.out, heights, &hit) {
+		if patch(g, eye, d, &x, &y, ix, iy, t, out, heights, &hit) {
 			return hit, true
 		}
-		missed = true
+		tried = true
 	}
 }
 

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/fly/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "5ea667195fbb736ef1521acbf1fdf85329cc3595e69b9dd314395d354f2ed8d7",
+	Sum:     "d9527b24eb87286a2fc4248bc4db61fa5c85ca86f3de53f8e21eb283ef992753",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -533,10 +533,9 @@ func quernHostShade(r *host.Run) {
 	value := max(sun.Direction.Z, 0.05)
 	t35 := sun.Direction
 	t36 := Start{}
-	var t52 float32 = 1e+30
-	t112 := t35.Z
-	t14 := t35.Z
-	t422 := 1 - sun.Ambient
+	t232 := t35.Z
+	t26 := t35.Z
+	t42 := 1 - sun.Ambient
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -546,13 +545,13 @@ func quernHostShade(r *host.Run) {
 			threadY := r.ThreadIdx.Y
 			y := base2 + threadY
 			t11 := y > 0
-			quernRow1Shade(r, g, base, y, light, heights, t11, t15, t17, t21, t23, t31, value, sun, cells, t35, t36, t52, levels, t112, t14, tops, t422, width2)
+			quernRow1Shade(r, g, base, y, light, heights, t11, t15, t17, t21, t23, t31, value, sun, cells, t35, t36, levels, t232, t26, tops, t42, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Shade(r *host.Run, g Terrain, base, y int, light, heights []float32, t11 bool, t15, t17, t21, t23 float32, t31 kernel.Vec3[float32], value float32, sun Sun, cells [4]float32, t35 kernel.Vec3[float32], t36 Start, t52 float32, levels []Level, t112, t14 float32, tops []float32, t422 float32, width2 int) {
+func quernRow1Shade(r *host.Run, g Terrain, base, y int, light, heights []float32, t11 bool, t15, t17, t21, t23 float32, t31 kernel.Vec3[float32], value float32, sun Sun, cells [4]float32, t35 kernel.Vec3[float32], t36 Start, levels []Level, t232, t26 float32, tops []float32, t42 float32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -589,68 +588,60 @@ func quernRow1Shade(r *host.Run, g Terrain, base, y int, light, heights []float3
 		block:
 			switch {
 			default:
-				/*line march.go:168*/ hit := Hit[float32]{}
-				w, ok2 := quernFunc1Shade[float32](t33, t34, t35, t36, t52)
-				w2 := w
-				/*line march.go:170*/ if !ok2 {
+				/*line march.go:154*/ hit := Hit[float32]{}
+				x2, y2 := axes[float32](t33, t34, t35)
+				x3 := x2
+				y3 := y2
+				/*line march.go:156*/ t := max(max(x3.from, y3.from), float32(t36.T))
+				end := min(min(x3.to, y3.to), 1e+30)
+				/*line march.go:157*/ if !(t < end) {
 					ok = false
 				} else {
-					/*line march.go:174*/ for missed := false; ; {
-						/*line march.go:174*/ r.CheckHalt()
-						n2 := node[float32]{}
-						var more bool
-						for {
-							/*line march.go:177*/ r.CheckHalt()
-							n3 := w2.node()
-							n2 = n3
-							/*line march.go:179*/ l := levels[w2.level]
-							t10 := w2.t
-							/*line march.go:180*/ result05 := mul[float32](t10, t112)
-							t13 := n2.out
-							/*line march.go:180*/ result06 := mul[float32](t13, t14)
+					ix := quernFunc1Shade[float32](&x3, t)
+					/*line march.go:160*/ iy := quernFunc1Shade[float32](&y3, t)
+					level := uint32(t36.Level)
+					for tried := false; ; {
+						/*line march.go:162*/ r.CheckHalt()
+						var out float32
+						miss := false
+						for leaf := false; !miss && !leaf; {
+							/*line march.go:165*/ r.CheckHalt()
+							t16 := &x3
+							t172 := &y3
+							/*line march.go:166*/ n2 := nodeAt[float32](t16, t172, ix, iy, level)
+							out = max(min(min(n2.outX, n2.outY), end), t)
+							l := levels[level]
+							result05 := mul[float32](t, t232)
+							/*line march.go:169*/ result06 := mul[float32](out, t26)
 							low := t34.Z + min(result05, result06)
-							/*line march.go:181*/ above := missed || low > float32(tops[l.Offset+int(n2.y)*int(l.Stride)+int(n2.x)])
-							missed = false
-							t16 := &n2
-							/*line march.go:183*/ ix, iy, inside := quernFunc2Shade[float32](&w2, t16)
-							more = !above
-							if more && w2.level == 0 || above && !inside {
-								break
+							/*line march.go:170*/ if tried || low > float32(tops[l.Offset+int(n2.y)*int(l.Stride)+int(n2.x)]) {
+								tried = false
+								t28 := &x3
+								t29 := &y3
+								/*line march.go:172*/ ix, iy = quernFunc2Shade[float32](t28, t29, n2, level, out)
+								miss = out >= end || uint32(ix) >= uint32(x3.cells) || uint32(iy) >= uint32(y3.cells)
+								t = out
+								t39 := uint32(t33.Top)
+								/*line march.go:175*/ level = above[float32](n2, ix, iy, level, t39)
+							} else if level > 0 {
+								level--
+							} else {
+								leaf = true
 							}
-							t212 := &n2
-							t24 := t33.Top
-							/*line march.go:188*/ result07 := w2.rises(t212, ix, iy, t24)
-							/*line march.go:188*/ result08 := pick[uint32](result07, 1, 0)
-							/*line march.go:188*/ result09 := pick[uint32](above, result08, 4294967295)
-							w2.level += result09
-							/*line march.go:189*/ t32 := w2.ix
-							/*line march.go:189*/ result010 := pick[int32](above, ix, t32)
-							t37 := w2.iy
-							/*line march.go:189*/ result011 := pick[int32](above, iy, t37)
-							t41 := n2.out
-							t42 := w2.t
-							/*line march.go:189*/ result012 := pick[float32](above, t41, t42)
-							w2.ix = result010
-							w2.iy = result011
-							w2.t = result012
 						}
-						/*line march.go:191*/ if !more {
+						if miss {
 							ok = false
 							break block
 						}
-						/*line march.go:194*/ t49 := &w2.x
-						t50 := &w2.y
-						t51 := w2.ix
-						t522 := w2.iy
-						t53 := w2.t
-						t54 := n2.out
-						t56 := &hit
-						/*line march.go:194*/ result013 := patch[float32](t33, t34, t35, t49, t50, t51, t522, t53, t54, heights, t56)
-						if result013 {
-							/*line march.go:195*/ ok = true
+						/*line march.go:185*/ t45 := &x3
+						t46 := &y3
+						t52 := &hit
+						/*line march.go:185*/ result07 := patch[float32](t33, t34, t35, t45, t46, ix, iy, t, out, heights, t52)
+						if result07 {
+							/*line march.go:186*/ ok = true
 							break block
 						}
-						/*line march.go:197*/ missed = true
+						/*line march.go:188*/ tried = true
 					}
 				}
 			}
@@ -658,122 +649,79 @@ func quernRow1Shade(r *host.Run, g Terrain, base, y int, light, heights []float3
 				direct = 0
 			}
 		}
-		result014 := mul[float32](t422, direct)
-		/*line pyramid.go:104*/ light[at] = min(sun.Ambient+result014, 1.25)
-	} /*line quern_gen.go:663:1*/
+		result08 := mul[float32](t42, direct)
+		/*line pyramid.go:104*/ light[at] = min(sun.Ambient+result08, 1.25)
+	} /*line quern_gen.go:654:1*/
 }
 
-// quernFunc1Shade is kernels.newWalk.
-func quernFunc1Shade[T_ float32 | float64](g *Terrain, eye *Eye[T_], d kernel.Vec3[T_], start Start, far T_) (walk[T_], bool) {
-	/*line march.go:122*/ w := walk[T_]{}
-	t1 := eye.CellX
-	/*line march.go:123*/ t2 := eye.FracX
-	/*line march.go:123*/ t3 := eye.Cells[0]
-	t4 := d.X
-	/*line march.go:123*/ t5 := eye.Cells[1]
-	t6 := d.Y
-	/*line march.go:123*/ result0 := dot2[T_](t3, t4, t5, t6)
-	t8 := result0
-	/*line march.go:123*/ t9 := g.Width - 1
-	/*line march.go:123*/ result02 := newAxis[T_](t1, t2, t8, t9)
-	w.x = result02
-	/*line march.go:124*/ t11 := eye.CellY
-	/*line march.go:124*/ t12 := eye.FracY
-	/*line march.go:124*/ t13 := eye.Cells[2]
-	t14 := d.X
-	/*line march.go:124*/ t15 := eye.Cells[3]
-	t16 := d.Y
-	/*line march.go:124*/ result03 := dot2[T_](t13, t14, t15, t16)
-	t18 := result03
-	/*line march.go:124*/ t19 := g.Height - 1
-	/*line march.go:124*/ result04 := newAxis[T_](t11, t12, t18, t19)
-	w.y = result04
-	/*line march.go:125*/ t21 := max(max(w.x.from, w.y.from), T_(start.T))
-	t22 := min(min(w.x.to, w.y.to), far)
-	w.t = t21
-	w.end = t22
-	/*line march.go:126*/ t23 := w.t
-	/*line march.go:126*/ result05 := quernFunc3Shade[T_](&w.x, t23)
-	t25 := result05
-	t26 := w.t
-	/*line march.go:126*/ result06 := quernFunc3Shade[T_](&w.y, t26)
-	t28 := result06
-	w.ix = t25
-	w.iy = t28
-	/*line march.go:127*/ w.level = uint32(start.Level)
-	t29 := w
-	return t29, w.t < w.end /*line quern_gen.go:705:1*/
-}
-
-// quernFunc2Shade is kernels.walk.after.
-func quernFunc2Shade[T float32 | float64](w *walk[T], n *node[T]) (int32, int32, bool) {
-//line march.go:148
-	var ix int32
-	var iy int32
-	/*line march.go:149*/ first := n.outX <= n.outY
-	t1 := first
-	/*line march.go:150*/ t2 := w.y.origin
-	/*line march.go:150*/ t3 := w.x.origin
-	/*line march.go:150*/ result0 := pick[int32](t1, t2, t3)
-	t5 := result0
-	t6 := first
-	/*line march.go:150*/ t7 := n.y
-	/*line march.go:150*/ t8 := n.x
-	/*line march.go:150*/ result02 := pick[int32](t6, t7, t8)
-	t10 := result02
-	origin := t5
-	at := t10
-	/*line march.go:151*/ t11 := first
-	/*line march.go:151*/ t12 := w.y.speed
-	/*line march.go:151*/ t13 := w.x.speed
-	/*line march.go:151*/ result03 := pick[T](t11, t12, t13)
-	t15 := result03
-	t16 := first
-	/*line march.go:151*/ t17 := w.y.frac
-	/*line march.go:151*/ t18 := w.x.frac
-	/*line march.go:151*/ result04 := pick[T](t16, t17, t18)
-	t20 := result04
-	speed := t15
-	frac := t20
-	/*line march.go:153*/ t21 := n.out
-	t22 := speed
-	/*line march.go:153*/ result05 := mul[T](t21, t22)
-	t24 := result05 + frac
-	/*line march.go:153*/ result06 := quernFunc4Shade[T](t24)
-	/*line march.go:153*/ cell := min(max(origin+result06, at<<w.level), (at+1)<<w.level-1)
-	t26 := first
-	/*line march.go:154*/ t27 := n.lineX - 1 + w.x.ahead
-	t28 := cell
-	/*line march.go:154*/ result07 := pick[int32](t26, t27, t28)
-	t30 := result07
-	t31 := first
-	t32 := cell
-	/*line march.go:154*/ t33 := n.lineY - 1 + w.y.ahead
-	/*line march.go:154*/ result08 := pick[int32](t31, t32, t33)
-	t35 := result08
-	ix = t30
-	iy = t35
-	/*line march.go:155*/ t36 := ix
-	t37 := iy
-	/*line march.go:155*/ return t36, t37, n.out < w.end && uint32(ix) < uint32(w.x.cells) && uint32(iy) < uint32(w.y.cells) /*line quern_gen.go:758:1*/
-}
-
-// quernFunc3Shade is kernels.axis.cell.
-func quernFunc3Shade[T float32 | float64](a *axis[T], t T) int32 {
+// quernFunc1Shade is kernels.axis.cell.
+func quernFunc1Shade[T float32 | float64](a *axis[T], t T) int32 {
 	/*line march.go:110*/ t1 := t
 	/*line march.go:110*/ t2 := a.speed
 	/*line march.go:110*/ result0 := mul[T](t1, t2)
 	/*line march.go:110*/ t4 := result0 + a.frac
-	/*line march.go:110*/ result02 := quernFunc4Shade[T](t4)
-	/*line march.go:110*/ return min(max(a.origin+result02, 0), a.cells-1) /*line quern_gen.go:768:1*/
+	/*line march.go:110*/ result02 := quernFunc3Shade[T](t4)
+	/*line march.go:110*/ return min(max(a.origin+result02, 0), a.cells-1) /*line quern_gen.go:664:1*/
 }
 
-// quernFunc4Shade is kernels.floor.
-func quernFunc4Shade[T float32 | float64](x T) int32 {
+// quernFunc2Shade is kernels.beyond.
+func quernFunc2Shade[T float32 | float64](x, y *axis[T], n node[T], level uint32, out T) (int32, int32) {
+//line march.go:132
+	var ix int32
+	var iy int32
+	/*line march.go:133*/ first := n.outX <= n.outY
+	t1 := first
+	/*line march.go:134*/ t2 := y.origin
+	/*line march.go:134*/ t3 := x.origin
+	/*line march.go:134*/ result0 := pick[int32](t1, t2, t3)
+	t5 := result0
+	t6 := first
+	t7 := n.y
+	t8 := n.x
+	/*line march.go:134*/ result02 := pick[int32](t6, t7, t8)
+	t10 := result02
+	origin := t5
+	along := t10
+	/*line march.go:135*/ t11 := first
+	/*line march.go:135*/ t12 := y.speed
+	/*line march.go:135*/ t13 := x.speed
+	/*line march.go:135*/ result03 := pick[T](t11, t12, t13)
+	t15 := result03
+	t16 := first
+	/*line march.go:135*/ t17 := y.frac
+	/*line march.go:135*/ t18 := x.frac
+	/*line march.go:135*/ result04 := pick[T](t16, t17, t18)
+	t20 := result04
+	speed := t15
+	frac := t20
+	/*line march.go:137*/ t21 := out
+	t22 := speed
+	/*line march.go:137*/ result05 := mul[T](t21, t22)
+	t24 := result05 + frac
+	/*line march.go:137*/ result06 := quernFunc3Shade[T](t24)
+	cell := min(max(origin+result06, along<<level), (along+1)<<level-1)
+	/*line march.go:138*/ t26 := (n.x+x.ahead)<<level - 1 + x.ahead
+	/*line march.go:138*/ t27 := (n.y+y.ahead)<<level - 1 + y.ahead
+	ix = t26
+	iy = t27
+	/*line march.go:139*/ t28 := first
+	t29 := ix
+	t30 := cell
+	/*line march.go:139*/ result07 := pick[int32](t28, t29, t30)
+	t32 := result07
+	t33 := first
+	t34 := cell
+	t35 := iy
+	/*line march.go:139*/ result08 := pick[int32](t33, t34, t35)
+	return t32, result08 /*line quern_gen.go:716:1*/
+}
+
+// quernFunc3Shade is kernels.floor.
+func quernFunc3Shade[T float32 | float64](x T) int32 {
 	/*line march.go:70*/ n := host.Narrow[int32](x)
 	t1 := T(n) > x
 	/*line march.go:71*/ result0 := pick[int32](t1, 1, 0)
-	return n - result0 /*line quern_gen.go:776:1*/
+	return n - result0 /*line quern_gen.go:724:1*/
 }
 
 func quernPlainRender[T float32 | float64](r *host.Run) {
@@ -805,363 +753,369 @@ func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Lo
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		x2 := int32(x)
-		/*line render.go:41*/ c2 := *c
+		/*line render.go:37*/ c2 := *c
 		g2 := g
 		look2 := look
-		/*line :43:500*/ if x >= int(c2.Width) || y >= int(c2.Height) {
+		/*line render.go:39*/ if x >= int(c2.Width) || y >= int(c2.Height) {
 			continue
 		}
-		/*line :46:500*/ t1 := c2.Width
-		/*line render.go:46*/ result0 := tiles(t1)
-		/*line render.go:46*/ start := starts[start2*result0+x/8]
+		t1 := c2.Width
+		/*line render.go:42*/ result0 := tiles(t1)
+		/*line render.go:42*/ start := starts[start2*result0+x/8]
 		c3 := &c2
 		g3 := &g2
 		look3 := &look2
-		/*line render.go:148*/ sum := kernel.Vec3[float32]{}
+		/*line render.go:144*/ sum := kernel.Vec3[float32]{}
 		step := 1 / float32(c3.Samples)
 		t12 := c3.Samples
 		for j := int32(0); j < t12; j++ {
-			/*line render.go:150*/ r.CheckHalt()
+			/*line render.go:146*/ r.CheckHalt()
 			t2 := c3.Samples
 			for i := int32(0); i < t2; i++ {
-				/*line render.go:151*/ r.CheckHalt()
+				/*line render.go:147*/ r.CheckHalt()
 				t3 := float32(i) + 0.5
-				/*line render.go:152*/ result02 := mul[float32](t3, step)
+				/*line render.go:148*/ result02 := mul[float32](t3, step)
 				t6 := float32(c3.Width)
-				/*line render.go:152*/ result03 := mul[float32](0.5, t6)
+				/*line render.go:148*/ result03 := mul[float32](0.5, t6)
 				sx := float32(x2) + result02 - result03
-				/*line render.go:153*/ t8 := float32(c3.Height)
-				/*line render.go:153*/ result04 := mul[float32](0.5, t8)
+				/*line render.go:149*/ t8 := float32(c3.Height)
+				/*line render.go:149*/ result04 := mul[float32](0.5, t8)
 				t10 := float32(j) + 0.5
-				/*line render.go:153*/ result05 := mul[float32](t10, step)
+				/*line render.go:149*/ result05 := mul[float32](t10, step)
 				sy := result04 - float32(y2) - result05
 				var result kernel.Vec3[float32]
 				switch {
 				default:
-					/*line render.go:167*/ raw := direction[float32](c3, sx, sy)
+					/*line render.go:163*/ raw := direction[float32](c3, sx, sy)
 					d, length := unit[float32](raw)
 					t102 := &c3.Eye
 					t13 := c3.Far
 					var hit Hit[float32]
 					var ok bool
 				block2:
-					/*line :174:500*/ switch {
+					/*line :170:500*/ switch {
 					default:
-						/*line march.go:168*/ hit2 := Hit[float32]{}
-						w, ok2 := quernFunc1Shade[float32](g3, t102, d, start, t13)
-						w2 := w
-						/*line march.go:170*/ if !ok2 {
+						/*line march.go:154*/ hit2 := Hit[float32]{}
+						x3, y3 := axes[float32](g3, t102, d)
+						x4 := x3
+						y4 := y3
+						/*line march.go:156*/ t := max(max(x4.from, y4.from), float32(start.T))
+						end := min(min(x4.to, y4.to), t13)
+						/*line march.go:157*/ if !(t < end) {
 							hit = hit2
 							ok = false
-//line :173:500
 						} else {
-							/*line march.go:174*/ for missed := false; ; {
-								/*line march.go:174*/ r.CheckHalt()
-								n := node[float32]{}
-								var more bool
-								for {
-									/*line march.go:177*/ r.CheckHalt()
-									n2 := w2.node()
-									n = n2
-									/*line march.go:179*/ l := levels[w2.level]
-									t103 := w2.t
-									t11 := d.Z
-									/*line march.go:180*/ result06 := mul[float32](t103, t11)
-									t132 := n.out
-									t14 := d.Z
-									/*line march.go:180*/ result07 := mul[float32](t132, t14)
+							/*line march.go:160*/ ix := quernFunc1Shade[float32](&x4, t)
+							/*line march.go:160*/ iy := quernFunc1Shade[float32](&y4, t)
+							level := uint32(start.Level)
+							for tried := false; ; {
+								/*line march.go:162*/ r.CheckHalt()
+								var out2 float32
+								miss := false
+								for leaf := false; !miss && !leaf; {
+									/*line march.go:165*/ r.CheckHalt()
+									t16 := &x4
+									t17 := &y4
+									/*line march.go:166*/ n := nodeAt[float32](t16, t17, ix, iy, level)
+									out2 = max(min(min(n.outX, n.outY), end), t)
+									l := levels[level]
+									t23 := d.Z
+									/*line march.go:169*/ result06 := mul[float32](t, t23)
+									t26 := d.Z
+									/*line march.go:169*/ result07 := mul[float32](out2, t26)
 									low := t102.Z + min(result06, result07)
-									/*line march.go:181*/ above := missed || low > float32(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)])
-									missed = false
-									t16 := &n
-									/*line march.go:183*/ ix, iy, inside := quernFunc2Shade[float32](&w2, t16)
-									more = !above
-									if more && w2.level == 0 || above && !inside {
-										break
+									/*line march.go:170*/ if tried || low > float32(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)]) {
+										tried = false
+										t28 := &x4
+										t29 := &y4
+										/*line march.go:172*/ ix, iy = quernFunc2Shade[float32](t28, t29, n, level, out2)
+										miss = out2 >= end || uint32(ix) >= uint32(x4.cells) || uint32(iy) >= uint32(y4.cells)
+										t = out2
+										t39 := uint32(g3.Top)
+										/*line march.go:175*/ level = above[float32](n, ix, iy, level, t39)
+									} else if level > 0 {
+										level--
+									} else {
+										leaf = true
 									}
-									t21 := &n
-									t24 := g3.Top
-									/*line march.go:188*/ result08 := w2.rises(t21, ix, iy, t24)
-									/*line march.go:188*/ result09 := pick[uint32](result08, 1, 0)
-									/*line march.go:188*/ result010 := pick[uint32](above, result09, 4294967295)
-									w2.level += result010
-									/*line march.go:189*/ t32 := w2.ix
-									/*line march.go:189*/ result011 := pick[int32](above, ix, t32)
-									t37 := w2.iy
-									/*line march.go:189*/ result012 := pick[int32](above, iy, t37)
-									t41 := n.out
-									t42 := w2.t
-									/*line march.go:189*/ result013 := pick[float32](above, t41, t42)
-									w2.ix = result011
-									w2.iy = result012
-									w2.t = result013
 								}
-								/*line march.go:191*/ if !more {
+								if miss {
 									hit = hit2
 									ok = false
 									break block2
 								}
-								/*line march.go:194*/ t49 := &w2.x
-								t50 := &w2.y
-								t51 := w2.ix
-								t52 := w2.iy
-								t53 := w2.t
-								t54 := n.out
-								t56 := &hit2
-								/*line march.go:194*/ result014 := patch[float32](g3, t102, d, t49, t50, t51, t52, t53, t54, heights, t56)
-								if result014 {
-									/*line march.go:195*/ hit = hit2
+								/*line march.go:185*/ t45 := &x4
+								t46 := &y4
+								t52 := &hit2
+								/*line march.go:185*/ result08 := patch[float32](g3, t102, d, t45, t46, ix, iy, t, out2, heights, t52)
+								if result08 {
+									/*line march.go:186*/ hit = hit2
 									ok = true
 									break block2
 								}
-								/*line march.go:197*/ missed = true
+								/*line march.go:188*/ tried = true
 							}
 						}
 					}
-					/*line render.go:169*/ hit3 := hit
-					/*line :170:500*/ if !ok {
+					/*line render.go:165:500*/ hit3 := hit
+					/*line render.go:166*/ if !ok {
 						t20 := float32(d.Z)
-						t212 := float32(c3.Eye.Z)
-						/*line render.go:171*/ result = background(look3, t20, t212)
+						t21 := float32(c3.Eye.Z)
+						/*line render.go:167*/ result = background(look3, t20, t21)
 						break
 					}
-					/*line render.go:173*/ hit4 := &hit3
-					/*line render.go:192*/ t15 := -hit4.SX
+					/*line render.go:169*/ hit4 := &hit3
+					/*line render.go:188*/ t14 := -hit4.SX
 					t22 := -hit4.SY
-					/*line render.go:192*/ n3 := kernel.V3[float32](t15, t22, 1)
-					result015 := dot3[float32](raw, n3)
-					facing := min(result015, -0.0001*length)
-					/*line render.go:194*/ inverse := 1 / facing
+					/*line render.go:188*/ n2 := kernel.V3[float32](t14, t22, 1)
+					result09 := dot3[float32](raw, n2)
+					facing := min(result09, -0.0001*length)
+					/*line render.go:190*/ inverse := 1 / facing
 					t7 := hit4.T
-					/*line render.go:195*/ result016 := mul[float32](t7, step)
-					scale := result016 / length
-					/*line render.go:196*/ t112 := c3.Right
+					/*line render.go:191*/ result010 := mul[float32](t7, step)
+					scale := result010 / length
+					/*line render.go:192*/ t11 := c3.Right
 					t142 := c3.Right
-					/*line render.go:196*/ result017 := dot3[float32](t142, n3)
-					/*line render.go:196*/ result018 := mul[float32](result017, inverse)
-					/*line render.go:196*/ ax, ay := footprint[float32](c3, t112, raw, scale, result018)
-					t242 := c3.Up
+					/*line render.go:192*/ result011 := dot3[float32](t142, n2)
+					/*line render.go:192*/ result012 := mul[float32](result011, inverse)
+					/*line render.go:192*/ ax, ay := footprint[float32](c3, t11, raw, scale, result012)
+					t24 := c3.Up
 					t27 := c3.Up
-					/*line render.go:197*/ result019 := dot3[float32](t27, n3)
-					/*line render.go:197*/ result020 := mul[float32](result019, inverse)
-					/*line render.go:197*/ bx, by := footprint[float32](c3, t242, raw, scale, result020)
+					/*line render.go:193*/ result013 := dot3[float32](t27, n2)
+					/*line render.go:193*/ result014 := mul[float32](result013, inverse)
+					/*line render.go:193*/ bx, by := footprint[float32](c3, t24, raw, scale, result014)
 					a := dot2[float32](ax, ax, ay, ay)
-					/*line render.go:198*/ b := dot2[float32](bx, bx, by, by)
+					/*line render.go:194*/ b := dot2[float32](bx, bx, by, by)
 					t48 := a < b
-					/*line render.go:199*/ ax = pick[float32](t48, bx, ax)
-					t532 := a < b
-					/*line render.go:199*/ ay = pick[float32](t532, by, ay)
+					/*line render.go:195*/ ax = pick[float32](t48, bx, ax)
+					t53 := a < b
+					/*line render.go:195*/ ay = pick[float32](t53, by, ay)
 					t58 := float32(math.Sqrt(float64(max(a, b) - 0)))
 					b = float32(math.Sqrt(float64(min(a, b) - 0)))
 					a = t58
-//line render.go:201
+//line render.go:197
 					var probes int32 = 1
 					var t60 float32
-					var result021 float32
+					var result015 float32
 					var t63 bool
-					/*line render.go:202*/ for {
-						/*line render.go:202*/ r.CheckHalt()
+					/*line render.go:198*/ for {
+						/*line render.go:198*/ r.CheckHalt()
 						t63 = probes < c3.Probes
 						if t63 {
 							t60 = float32(probes)
-							/*line render.go:202*/ result021 = mul[float32](t60, b)
-							t63 = result021 < a
+							/*line render.go:198*/ result015 = mul[float32](t60, b)
+							t63 = result015 < a
 						}
 						if !t63 {
 							break
 						}
-						/*line render.go:203*/ probes++
+						/*line render.go:199*/ probes++
 					}
-					weight := 1 / float32(probes)
-					var level int32
+					var level2 int32
 					var part float32
 					var size float32 = 1
-					/*line render.go:208*/ result022 := mul[float32](a, weight)
-					width := max(b, result022)
-					/*line render.go:209*/ for width > 2 && level < last {
-						/*line render.go:209*/ r.CheckHalt()
-						level++
+					/*line render.go:203*/ width := max(b, a/float32(probes))
+					for width > 2 && level2 < last {
+						/*line render.go:204*/ r.CheckHalt()
+						level2++
 						width = mul[float32](width, 0.5)
-						/*line render.go:211*/ size = mul[float32](size, 0.5)
+						/*line render.go:206*/ size = mul[float32](size, 0.5)
 					}
-					if level < last {
+					if level2 < last {
 						part = max(width-1, 0)
 					}
-					t73 := hit4.T
-					t74 := d.X
-					/*line render.go:216*/ px := mul[float32](t73, t74)
-					t77 := hit4.T
-					t78 := d.Y
-					/*line render.go:216*/ py := mul[float32](t77, t78)
-					t81 := c3.Texels[0]
-					t83 := c3.Texels[1]
-					/*line render.go:217*/ x3 := dot2[float32](t81, px, t83, py)
-					t87 := c3.Texels[2]
-					t89 := c3.Texels[3]
-					/*line render.go:217*/ y3 := dot2[float32](t87, px, t89, py)
-					fine := mips[level]
-					/*line render.go:218*/ coarse := mips[min(level+1, last)]
-					sum2 := kernel.Vec4[float32]{}
+					t70 := hit4.T
+					t71 := d.X
+					/*line render.go:211*/ px := mul[float32](t70, t71)
+					t74 := hit4.T
+					t75 := d.Y
+					/*line render.go:211*/ py := mul[float32](t74, t75)
+					t78 := c3.Texels[0]
+					t80 := c3.Texels[1]
+					/*line render.go:212*/ x5 := dot2[float32](t78, px, t80, py)
+					t84 := c3.Texels[2]
+					t86 := c3.Texels[3]
+					/*line render.go:212*/ y5 := dot2[float32](t84, px, t86, py)
+					l2 := mips[level2]
+					weight := 1 - part
+					/*line render.go:223*/ sum2 := kernel.Vec4[float32]{}
+					step2 := 1 / float32(probes)
 					for i2 := int32(0); i2 < probes; i2++ {
-						/*line render.go:220*/ r.CheckHalt()
-						t96 := float32(i2) + 0.5
-						/*line render.go:221*/ result023 := mul[float32](t96, weight)
-						shift := result023 - 0.5
-						/*line render.go:222*/ result024 := mul[float32](shift, ax)
-						sx2 := x3 + result024
-						/*line render.go:222*/ result025 := mul[float32](shift, ay)
-						sy2 := y3 + result025
-						/*line render.go:223*/ t109 := 1 - part
-						/*line render.go:223*/ weight2 := mul[float32](weight, t109)
-						/*line render.go:48*/ t17 := &c2
-						/*line render.go:48*/ result2 := quernFunc3Render_float32(t17, fine, level, size, sx2, sy2, weight2, texels)
-						/*line render.go:223*/ sum2 = plus[float32](sum2, result2)
-						if part > 0 {
-							level2 := level + 1
-							/*line render.go:225*/ scale2 := mul[float32](size, 0.5)
-							/*line render.go:225*/ weight3 := mul[float32](weight, part)
-							/*line render.go:48*/ t18 := &c2
-							/*line render.go:48*/ result3 := quernFunc3Render_float32(t18, coarse, level2, scale2, sx2, sy2, weight3, texels)
-							/*line render.go:225*/ sum2 = plus[float32](sum2, result3)
-						}
+						/*line render.go:225*/ r.CheckHalt()
+						t25 := float32(i2) + 0.5
+						/*line render.go:226*/ result016 := mul[float32](t25, step2)
+						shift := result016 - 0.5
+						/*line render.go:227*/ result017 := mul[float32](shift, ax)
+						x6 := x5 + result017
+						/*line render.go:227*/ result018 := mul[float32](shift, ay)
+						y6 := y5 + result018
+						/*line render.go:227*/ weight2 := mul[float32](weight, step2)
+						/*line render.go:44*/ t15 := &c2
+						/*line render.go:44*/ result2 := quernFunc3Render_float32(t15, l2, level2, size, x6, y6, weight2, texels)
+						/*line render.go:227*/ sum2 = plus[float32](sum2, result2)
 					}
-					/*line render.go:175*/ t23 := float32(sum2.W)
-					/*line render.go:175*/ result026 := mul[float32](t23, 0.003921569)
-					rest := 1 - result026
-					/*line render.go:176*/ at := int(hit3.Y)*int(g3.Width) + int(hit3.X)
+					/*line render.go:213*/ sum3 := sum2
+					if part > 0 {
+						/*line render.go:216*/ l3 := mips[level2+1]
+						level3 := level2 + 1
+						probes2 := (probes + 1) / 2
+						/*line render.go:216*/ size2 := mul[float32](size, 0.5)
+						/*line render.go:223*/ sum4 := kernel.Vec4[float32]{}
+						step3 := 1 / float32(probes2)
+						for i3 := int32(0); i3 < probes2; i3++ {
+							/*line render.go:225*/ r.CheckHalt()
+							t210 := float32(i3) + 0.5
+							/*line render.go:226*/ result019 := mul[float32](t210, step3)
+							shift2 := result019 - 0.5
+							/*line render.go:227*/ result020 := mul[float32](shift2, ax)
+							x7 := x5 + result020
+							/*line render.go:227*/ result021 := mul[float32](shift2, ay)
+							y7 := y5 + result021
+							/*line render.go:227*/ weight3 := mul[float32](part, step3)
+							/*line render.go:44*/ t18 := &c2
+							/*line render.go:44*/ result3 := quernFunc3Render_float32(t18, l3, level3, size2, x7, y7, weight3, texels)
+							/*line render.go:227*/ sum4 = plus[float32](sum4, result3)
+						}
+						/*line render.go:216*/ sum3 = plus[float32](sum3, sum4)
+					}
+					/*line render.go:171*/ t232 := float32(sum3.W)
+					/*line render.go:171*/ result022 := mul[float32](t232, 0.003921569)
+					rest := 1 - result022
+					/*line render.go:172*/ at := int(hit3.Y)*int(g3.Width) + int(hit3.X)
 					below := at + int(g3.Width)
 					u := float32(hit3.U)
 					v := float32(hit3.V)
-					/*line render.go:179*/ t28 := light[at+1] - light[at]
-					/*line render.go:179*/ result027 := mul[float32](u, t28)
-					/*line render.go:179*/ upper := light[at] + result027
+					/*line render.go:175*/ t282 := light[at+1] - light[at]
+					/*line render.go:175*/ result023 := mul[float32](u, t282)
+					/*line render.go:175*/ upper := light[at] + result023
 					t31 := light[below+1] - light[below]
-					/*line render.go:180*/ result028 := mul[float32](u, t31)
-					/*line render.go:180*/ lower := light[below] + result028
+					/*line render.go:176*/ result024 := mul[float32](u, t31)
+					/*line render.go:176*/ lower := light[below] + result024
 					t34 := lower - upper
-					/*line render.go:181*/ result029 := mul[float32](v, t34)
-					lit := upper + result029
+					/*line render.go:177*/ result025 := mul[float32](v, t34)
+					lit := upper + result025
 					t38 := look3.Ground.X
-					/*line render.go:183*/ result030 := mul[float32](rest, t38)
-					t40 := float32(sum2.X) + result030
-					/*line render.go:183*/ result031 := mul[float32](lit, t40)
-					t45 := look3.Ground.Y
-					/*line render.go:184*/ result032 := mul[float32](rest, t45)
-					t47 := float32(sum2.Y) + result032
-					/*line render.go:184*/ result033 := mul[float32](lit, t47)
+					/*line render.go:179*/ result026 := mul[float32](rest, t38)
+					t40 := float32(sum3.X) + result026
+					/*line render.go:179*/ result027 := mul[float32](lit, t40)
+					t452 := look3.Ground.Y
+					/*line render.go:180*/ result028 := mul[float32](rest, t452)
+					t47 := float32(sum3.Y) + result028
+					/*line render.go:180*/ result029 := mul[float32](lit, t47)
 					t522 := look3.Ground.Z
-					/*line render.go:185*/ result034 := mul[float32](rest, t522)
-					t542 := float32(sum2.Z) + result034
-					/*line render.go:185*/ result035 := mul[float32](lit, t542)
-					/*line render.go:182*/ surface := kernel.V3[float32](result031, result033, result035)
-					/*line render.go:186*/ t602 := float32(hit3.T)
-					/*line render.go:186*/ result = hazy(look3, surface, t602)
+					/*line render.go:181*/ result030 := mul[float32](rest, t522)
+					t54 := float32(sum3.Z) + result030
+					/*line render.go:181*/ result031 := mul[float32](lit, t54)
+					/*line render.go:178*/ surface := kernel.V3[float32](result027, result029, result031)
+					/*line render.go:182*/ t602 := float32(hit3.T)
+					/*line render.go:182*/ result = hazy(look3, surface, t602)
 				}
-				/*line render.go:155*/ t133 := sum.X + result.X
+				/*line render.go:151*/ t132 := sum.X + result.X
 				t143 := sum.Y + result.Y
 				t152 := sum.Z + result.Z
-				sum.X = t133
+				sum.X = t132
 				sum.Y = t143
 				sum.Z = t152
 			}
 		}
-		/*line render.go:158*/ n4 := 1 / float32(c3.Samples*c3.Samples)
+		/*line :154:500*/ n3 := 1 / float32(c3.Samples*c3.Samples)
 		t162 := sum.X
-		/*line render.go:159*/ result036 := mul[float32](t162, n4)
-		/*line render.go:159*/ result037 := quernFunc4Render(result036)
-		t213 := sum.Y
-		/*line render.go:159*/ result038 := mul[float32](t213, n4)
-		/*line render.go:159*/ result039 := quernFunc4Render(result038)
-		t26 := sum.Z
-		/*line render.go:159*/ result040 := mul[float32](t26, n4)
-		/*line render.go:159*/ result041 := quernFunc4Render(result040)
-		result4 := result037 | result039<<8 | result041<<16 | 4278190080
-		/*line render.go:47*/ out[y*int(c2.Width)+x] = result4
-	} /*line quern_gen.go:1080:1*/
+		/*line render.go:155*/ result032 := mul[float32](t162, n3)
+		/*line render.go:155*/ result033 := quernFunc4Render(result032)
+		t212 := sum.Y
+		/*line render.go:155*/ result034 := mul[float32](t212, n3)
+		/*line render.go:155*/ result035 := quernFunc4Render(result034)
+		t262 := sum.Z
+		/*line render.go:155*/ result036 := mul[float32](t262, n3)
+		/*line render.go:155*/ result037 := quernFunc4Render(result036)
+		result4 := result033 | result035<<8 | result037<<16 | 4278190080
+		/*line render.go:43*/ out[y*int(c2.Width)+x] = result4
+	} /*line quern_gen.go:1033:1*/
 }
 
 // quernFunc3Render_float32 is kernels.bilinear.
 func quernFunc3Render_float32(c *Camera[float32], l Level, level int32, scale, x, y, weight float32, texels []uint32) kernel.Vec4[float32] {
-	/*line render.go:253*/ t1 := c.TexelX
+	/*line render.go:254*/ t1 := c.TexelX
 	t2 := level
 	t3 := scale
-	/*line render.go:253*/ t4 := c.FracX + x
-	/*line render.go:253*/ result0, result1 := quernFunc7Render(t1, t2, t3, t4)
+	/*line render.go:254*/ t4 := c.FracX + x
+	/*line render.go:254*/ result0, result1 := quernFunc6Render(t1, t2, t3, t4)
 	column := result0
 	u := result1
-	/*line render.go:254*/ t7 := c.TexelY
+	/*line render.go:255*/ t7 := c.TexelY
 	t8 := level
 	t9 := scale
-	/*line render.go:254*/ t10 := c.FracY + y
-	/*line render.go:254*/ result02, result12 := quernFunc7Render(t7, t8, t9, t10)
+	/*line render.go:255*/ t10 := c.FracY + y
+	/*line render.go:255*/ result02, result12 := quernFunc6Render(t7, t8, t9, t10)
 	row := result02
 	v := result12
-	/*line render.go:255*/ t13 := min(max(column, -2), l.Width)
+	/*line render.go:256*/ t13 := min(max(column, -2), l.Width)
 	t14 := min(max(row, -2), l.Height)
 	column = t13
 	row = t14
-	/*line render.go:256*/ at := l.Offset + int(row)*int(l.Stride) + int(column)
+	/*line render.go:257*/ at := l.Offset + int(row)*int(l.Stride) + int(column)
 	below := at + int(l.Stride)
-	t15 := weight
-	t16 := v
-	/*line render.go:258*/ result03 := mul[float32](t15, t16)
-	lower := result03
-	/*line render.go:259*/ upper := weight - lower
-	t18 := upper
-	t19 := u
-	/*line render.go:260*/ result04 := mul[float32](t18, t19)
-	t21 := result04
-	t22 := lower
-	t23 := u
-	/*line render.go:260*/ result05 := mul[float32](t22, t23)
-	t25 := result05
-	b := t21
-	d := t25
-	/*line render.go:262*/ t26 := texels[at]
-	t27 := upper - b
-	/*line render.go:262*/ result06 := weighted[float32](t26, t27)
-	t29 := result06
-	/*line render.go:262*/ t30 := texels[at+1]
-	t31 := b
-	/*line render.go:262*/ result07 := weighted[float32](t30, t31)
-	t33 := result07
-	/*line render.go:262*/ result08 := plus[float32](t29, t33)
-	t35 := result08
-	/*line render.go:263*/ t36 := texels[below]
-	t37 := lower - d
-	/*line render.go:263*/ result09 := weighted[float32](t36, t37)
-	t39 := result09
-	/*line render.go:263*/ t40 := texels[below+1]
-	t41 := d
-	/*line render.go:263*/ result010 := weighted[float32](t40, t41)
-	t43 := result010
-	/*line render.go:263*/ result011 := plus[float32](t39, t43)
-	t45 := result011
-	/*line render.go:261*/ result012 := plus[float32](t35, t45)
-	return result012 /*line quern_gen.go:1141:1*/
+	t15 := u
+	/*line render.go:259*/ result03 := mul[float32](t15, 1.6777216e+07)
+	t17 := uint32(host.Narrow[int32](result03))
+	t18 := v
+	/*line render.go:259*/ result04 := mul[float32](t18, 1.6777216e+07)
+	t20 := uint32(host.Narrow[int32](result04))
+	right := t17
+	lower := t20
+	/*line render.go:260*/ wd := uint32(uint64(right) * uint64(lower) >> 24)
+	t21 := right - wd
+	t22 := lower - wd
+	wb := t21
+	wc := t22
+	/*line render.go:262*/ wa := 16777216 - right - wc
+	t23 := texels[at]
+	/*line render.go:263*/ t24 := texels[at+1]
+	/*line render.go:263*/ t25 := texels[below]
+	/*line render.go:263*/ t26 := texels[below+1]
+	p := t23
+	q := t24
+	r2 := t25
+	s := t26
+	/*line render.go:264*/ t27 := weight
+	/*line render.go:264*/ result05 := mul[float32](t27, 5.9604645e-08)
+	k := result05
+	t29 := k
+	t30 := float32(wa*(p&255) + wb*(q&255) + wc*(r2&255) + wd*(s&255))
+	/*line render.go:266*/ result06 := mul[float32](t29, t30)
+	t32 := k
+	t33 := float32(wa*(p>>8&255) + wb*(q>>8&255) + wc*(r2>>8&255) + wd*(s>>8&255))
+	/*line render.go:267*/ result07 := mul[float32](t32, t33)
+	t35 := k
+	t36 := float32(wa*(p>>16&255) + wb*(q>>16&255) + wc*(r2>>16&255) + wd*(s>>16&255))
+	/*line render.go:268*/ result08 := mul[float32](t35, t36)
+	t38 := k
+	t39 := float32(wa*(p>>24) + wb*(q>>24) + wc*(r2>>24) + wd*(s>>24))
+	/*line render.go:269*/ result09 := mul[float32](t38, t39)
+	/*line render.go:265*/ return kernel.Vec4[float32]{X: result06, Y: result07, Z: result08, W: result09} /*line quern_gen.go:1095:1*/
 }
 
 // quernFunc4Render is kernels.toByte.
 func quernFunc4Render(x float32) uint32 {
-	/*line render.go:163*/ t1 := x
+	/*line render.go:159*/ t1 := x
 	result0 := min(max(t1, 0), 255)
-	return uint32(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1148:1*/
+	return uint32(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1102:1*/
 }
 
-// quernFunc7Render is kernels.place.
-func quernFunc7Render(origin, level int32, scale float32, x float32) (int32, float32) {
-	/*line render.go:244*/ whole := origin >> uint32(level)
+// quernFunc6Render is kernels.place.
+func quernFunc6Render(origin, level int32, scale float32, x float32) (int32, float32) {
+	/*line render.go:245*/ whole := origin >> uint32(level)
 	t1 := float32(origin-whole<<uint32(level)) + x
 	t2 := scale
-	/*line render.go:245*/ result0 := mul[float32](t1, t2)
+	/*line render.go:246*/ result0 := mul[float32](t1, t2)
 	t4 := result0 - 0.5
 	result02 := min(max(t4, -5.368709e+08), 5.368709e+08)
 	p := result02
-	/*line render.go:246*/ t6 := p
-	/*line render.go:246*/ result03 := quernFunc4Shade[float32](t6)
+	/*line render.go:247*/ t6 := p
+	/*line render.go:247*/ result03 := quernFunc3Shade[float32](t6)
 	n := result03
-	/*line render.go:247*/ t8 := whole + n
-	return t8, p - float32(n) /*line quern_gen.go:1164:1*/
+	/*line render.go:248*/ t8 := whole + n
+	return t8, p - float32(n) /*line quern_gen.go:1118:1*/
 }
 
 func quernHostRender_float64(r *host.Run) {
@@ -1188,356 +1142,362 @@ func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Lo
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		x2 := int32(x)
-		/*line render.go:41*/ c2 := *c
+		/*line render.go:37*/ c2 := *c
 		g2 := g
 		look2 := look
-		/*line :43:500*/ if x >= int(c2.Width) || y >= int(c2.Height) {
+		/*line render.go:39*/ if x >= int(c2.Width) || y >= int(c2.Height) {
 			continue
 		}
-		/*line :46:500*/ t1 := c2.Width
-		/*line render.go:46*/ result0 := tiles(t1)
-		/*line render.go:46*/ start := starts[start2*result0+x/8]
+		t1 := c2.Width
+		/*line render.go:42*/ result0 := tiles(t1)
+		/*line render.go:42*/ start := starts[start2*result0+x/8]
 		c3 := &c2
 		g3 := &g2
 		look3 := &look2
-		/*line render.go:148*/ sum := kernel.Vec3[float32]{}
+		/*line render.go:144*/ sum := kernel.Vec3[float32]{}
 		step := 1 / float64(c3.Samples)
 		t12 := c3.Samples
 		for j := int32(0); j < t12; j++ {
-			/*line render.go:150*/ r.CheckHalt()
+			/*line render.go:146*/ r.CheckHalt()
 			t2 := c3.Samples
 			for i := int32(0); i < t2; i++ {
-				/*line render.go:151*/ r.CheckHalt()
+				/*line render.go:147*/ r.CheckHalt()
 				t3 := float64(i) + 0.5
-				/*line render.go:152*/ result02 := mul[float64](t3, step)
+				/*line render.go:148*/ result02 := mul[float64](t3, step)
 				t6 := float64(c3.Width)
-				/*line render.go:152*/ result03 := mul[float64](0.5, t6)
+				/*line render.go:148*/ result03 := mul[float64](0.5, t6)
 				sx := float64(x2) + result02 - result03
-				/*line render.go:153*/ t8 := float64(c3.Height)
-				/*line render.go:153*/ result04 := mul[float64](0.5, t8)
+				/*line render.go:149*/ t8 := float64(c3.Height)
+				/*line render.go:149*/ result04 := mul[float64](0.5, t8)
 				t10 := float64(j) + 0.5
-				/*line render.go:153*/ result05 := mul[float64](t10, step)
+				/*line render.go:149*/ result05 := mul[float64](t10, step)
 				sy := result04 - float64(y2) - result05
 				var result kernel.Vec3[float32]
 				switch {
 				default:
-					/*line render.go:167*/ raw := direction[float64](c3, sx, sy)
+					/*line render.go:163*/ raw := direction[float64](c3, sx, sy)
 					d, length := unit[float64](raw)
 					t102 := &c3.Eye
 					t13 := c3.Far
 					var hit Hit[float64]
 					var ok bool
 				block2:
-					/*line :174:500*/ switch {
+					/*line :170:500*/ switch {
 					default:
-						/*line march.go:168*/ hit2 := Hit[float64]{}
-						w, ok2 := quernFunc1Shade[float64](g3, t102, d, start, t13)
-						w2 := w
-						/*line march.go:170*/ if !ok2 {
+						/*line march.go:154*/ hit2 := Hit[float64]{}
+						x3, y3 := axes[float64](g3, t102, d)
+						x4 := x3
+						y4 := y3
+						/*line march.go:156*/ t := max(max(x4.from, y4.from), float64(start.T))
+						end := min(min(x4.to, y4.to), t13)
+						/*line march.go:157*/ if !(t < end) {
 							hit = hit2
 							ok = false
-//line :173:500
 						} else {
-							/*line march.go:174*/ for missed := false; ; {
-								/*line march.go:174*/ r.CheckHalt()
-								n := node[float64]{}
-								var more bool
-								for {
-									/*line march.go:177*/ r.CheckHalt()
-									n2 := w2.node()
-									n = n2
-									/*line march.go:179*/ l := levels[w2.level]
-									t103 := w2.t
-									t11 := d.Z
-									/*line march.go:180*/ result06 := mul[float64](t103, t11)
-									t132 := n.out
-									t14 := d.Z
-									/*line march.go:180*/ result07 := mul[float64](t132, t14)
+							/*line march.go:160*/ ix := quernFunc1Shade[float64](&x4, t)
+							/*line march.go:160*/ iy := quernFunc1Shade[float64](&y4, t)
+							level := uint32(start.Level)
+							for tried := false; ; {
+								/*line march.go:162*/ r.CheckHalt()
+								var out2 float64
+								miss := false
+								for leaf := false; !miss && !leaf; {
+									/*line march.go:165*/ r.CheckHalt()
+									t16 := &x4
+									t17 := &y4
+									/*line march.go:166*/ n := nodeAt[float64](t16, t17, ix, iy, level)
+									out2 = max(min(min(n.outX, n.outY), end), t)
+									l := levels[level]
+									t23 := d.Z
+									/*line march.go:169*/ result06 := mul[float64](t, t23)
+									t26 := d.Z
+									/*line march.go:169*/ result07 := mul[float64](out2, t26)
 									low := t102.Z + min(result06, result07)
-									/*line march.go:181*/ above := missed || low > float64(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)])
-									missed = false
-									t16 := &n
-									/*line march.go:183*/ ix, iy, inside := quernFunc2Shade[float64](&w2, t16)
-									more = !above
-									if more && w2.level == 0 || above && !inside {
-										break
+									/*line march.go:170*/ if tried || low > float64(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)]) {
+										tried = false
+										t28 := &x4
+										t29 := &y4
+										/*line march.go:172*/ ix, iy = quernFunc2Shade[float64](t28, t29, n, level, out2)
+										miss = out2 >= end || uint32(ix) >= uint32(x4.cells) || uint32(iy) >= uint32(y4.cells)
+										t = out2
+										t39 := uint32(g3.Top)
+										/*line march.go:175*/ level = above[float64](n, ix, iy, level, t39)
+									} else if level > 0 {
+										level--
+									} else {
+										leaf = true
 									}
-									t21 := &n
-									t24 := g3.Top
-									/*line march.go:188*/ result08 := w2.rises(t21, ix, iy, t24)
-									/*line march.go:188*/ result09 := pick[uint32](result08, 1, 0)
-									/*line march.go:188*/ result010 := pick[uint32](above, result09, 4294967295)
-									w2.level += result010
-									/*line march.go:189*/ t32 := w2.ix
-									/*line march.go:189*/ result011 := pick[int32](above, ix, t32)
-									t37 := w2.iy
-									/*line march.go:189*/ result012 := pick[int32](above, iy, t37)
-									t41 := n.out
-									t42 := w2.t
-									/*line march.go:189*/ result013 := pick[float64](above, t41, t42)
-									w2.ix = result011
-									w2.iy = result012
-									w2.t = result013
 								}
-								/*line march.go:191*/ if !more {
+								if miss {
 									hit = hit2
 									ok = false
 									break block2
 								}
-								/*line march.go:194*/ t49 := &w2.x
-								t50 := &w2.y
-								t51 := w2.ix
-								t52 := w2.iy
-								t53 := w2.t
-								t54 := n.out
-								t56 := &hit2
-								/*line march.go:194*/ result014 := patch[float64](g3, t102, d, t49, t50, t51, t52, t53, t54, heights, t56)
-								if result014 {
-									/*line march.go:195*/ hit = hit2
+								/*line march.go:185*/ t45 := &x4
+								t46 := &y4
+								t52 := &hit2
+								/*line march.go:185*/ result08 := patch[float64](g3, t102, d, t45, t46, ix, iy, t, out2, heights, t52)
+								if result08 {
+									/*line march.go:186*/ hit = hit2
 									ok = true
 									break block2
 								}
-								/*line march.go:197*/ missed = true
+								/*line march.go:188*/ tried = true
 							}
 						}
 					}
-					/*line render.go:169*/ hit3 := hit
-					/*line :170:500*/ if !ok {
+					/*line render.go:165:500*/ hit3 := hit
+					/*line render.go:166*/ if !ok {
 						t20 := float32(d.Z)
-						t212 := float32(c3.Eye.Z)
-						/*line render.go:171*/ result = background(look3, t20, t212)
+						t21 := float32(c3.Eye.Z)
+						/*line render.go:167*/ result = background(look3, t20, t21)
 						break
 					}
-					/*line render.go:173*/ hit4 := &hit3
-					/*line render.go:192*/ t15 := -hit4.SX
+					/*line render.go:169*/ hit4 := &hit3
+					/*line render.go:188*/ t14 := -hit4.SX
 					t22 := -hit4.SY
-					/*line render.go:192*/ n3 := kernel.V3[float64](t15, t22, 1)
-					result015 := dot3[float64](raw, n3)
-					facing := min(result015, -0.0001*length)
-					/*line render.go:194*/ inverse := 1 / facing
+					/*line render.go:188*/ n2 := kernel.V3[float64](t14, t22, 1)
+					result09 := dot3[float64](raw, n2)
+					facing := min(result09, -0.0001*length)
+					/*line render.go:190*/ inverse := 1 / facing
 					t7 := hit4.T
-					/*line render.go:195*/ result016 := mul[float64](t7, step)
-					scale := result016 / length
-					/*line render.go:196*/ t112 := c3.Right
+					/*line render.go:191*/ result010 := mul[float64](t7, step)
+					scale := result010 / length
+					/*line render.go:192*/ t11 := c3.Right
 					t142 := c3.Right
-					/*line render.go:196*/ result017 := dot3[float64](t142, n3)
-					/*line render.go:196*/ result018 := mul[float64](result017, inverse)
-					/*line render.go:196*/ ax, ay := footprint[float64](c3, t112, raw, scale, result018)
-					t242 := c3.Up
+					/*line render.go:192*/ result011 := dot3[float64](t142, n2)
+					/*line render.go:192*/ result012 := mul[float64](result011, inverse)
+					/*line render.go:192*/ ax, ay := footprint[float64](c3, t11, raw, scale, result012)
+					t24 := c3.Up
 					t27 := c3.Up
-					/*line render.go:197*/ result019 := dot3[float64](t27, n3)
-					/*line render.go:197*/ result020 := mul[float64](result019, inverse)
-					/*line render.go:197*/ bx, by := footprint[float64](c3, t242, raw, scale, result020)
+					/*line render.go:193*/ result013 := dot3[float64](t27, n2)
+					/*line render.go:193*/ result014 := mul[float64](result013, inverse)
+					/*line render.go:193*/ bx, by := footprint[float64](c3, t24, raw, scale, result014)
 					a := dot2[float64](ax, ax, ay, ay)
-					/*line render.go:198*/ b := dot2[float64](bx, bx, by, by)
+					/*line render.go:194*/ b := dot2[float64](bx, bx, by, by)
 					t48 := a < b
-					/*line render.go:199*/ ax = pick[float64](t48, bx, ax)
-					t532 := a < b
-					/*line render.go:199*/ ay = pick[float64](t532, by, ay)
+					/*line render.go:195*/ ax = pick[float64](t48, bx, ax)
+					t53 := a < b
+					/*line render.go:195*/ ay = pick[float64](t53, by, ay)
 					t58 := math.Sqrt(max(a, b) - 0)
 					b = math.Sqrt(min(a, b) - 0)
 					a = t58
-//line render.go:201
+//line render.go:197
 					var probes int32 = 1
 					var t60 float64
-					var result021 float64
+					var result015 float64
 					var t63 bool
-					/*line render.go:202*/ for {
-						/*line render.go:202*/ r.CheckHalt()
+					/*line render.go:198*/ for {
+						/*line render.go:198*/ r.CheckHalt()
 						t63 = probes < c3.Probes
 						if t63 {
 							t60 = float64(probes)
-							/*line render.go:202*/ result021 = mul[float64](t60, b)
-							t63 = result021 < a
+							/*line render.go:198*/ result015 = mul[float64](t60, b)
+							t63 = result015 < a
 						}
 						if !t63 {
 							break
 						}
-						/*line render.go:203*/ probes++
+						/*line render.go:199*/ probes++
 					}
-					weight := 1 / float64(probes)
-					var level int32
+					var level2 int32
 					var part float64
 					var size float64 = 1
-					/*line render.go:208*/ result022 := mul[float64](a, weight)
-					width := max(b, result022)
-					/*line render.go:209*/ for width > 2 && level < last {
-						/*line render.go:209*/ r.CheckHalt()
-						level++
+					/*line render.go:203*/ width := max(b, a/float64(probes))
+					for width > 2 && level2 < last {
+						/*line render.go:204*/ r.CheckHalt()
+						level2++
 						width = mul[float64](width, 0.5)
-						/*line render.go:211*/ size = mul[float64](size, 0.5)
+						/*line render.go:206*/ size = mul[float64](size, 0.5)
 					}
-					if level < last {
+					if level2 < last {
 						part = max(width-1, 0)
 					}
-					t73 := hit4.T
-					t74 := d.X
-					/*line render.go:216*/ px := mul[float64](t73, t74)
-					t77 := hit4.T
-					t78 := d.Y
-					/*line render.go:216*/ py := mul[float64](t77, t78)
-					t81 := c3.Texels[0]
-					t83 := c3.Texels[1]
-					/*line render.go:217*/ x3 := dot2[float64](t81, px, t83, py)
-					t87 := c3.Texels[2]
-					t89 := c3.Texels[3]
-					/*line render.go:217*/ y3 := dot2[float64](t87, px, t89, py)
-					fine := mips[level]
-					/*line render.go:218*/ coarse := mips[min(level+1, last)]
-					sum2 := kernel.Vec4[float64]{}
+					t70 := hit4.T
+					t71 := d.X
+					/*line render.go:211*/ px := mul[float64](t70, t71)
+					t74 := hit4.T
+					t75 := d.Y
+					/*line render.go:211*/ py := mul[float64](t74, t75)
+					t78 := c3.Texels[0]
+					t80 := c3.Texels[1]
+					/*line render.go:212*/ x5 := dot2[float64](t78, px, t80, py)
+					t84 := c3.Texels[2]
+					t86 := c3.Texels[3]
+					/*line render.go:212*/ y5 := dot2[float64](t84, px, t86, py)
+					l2 := mips[level2]
+					weight := 1 - part
+					/*line render.go:223*/ sum2 := kernel.Vec4[float64]{}
+					step2 := 1 / float64(probes)
 					for i2 := int32(0); i2 < probes; i2++ {
-						/*line render.go:220*/ r.CheckHalt()
-						t96 := float64(i2) + 0.5
-						/*line render.go:221*/ result023 := mul[float64](t96, weight)
-						shift := result023 - 0.5
-						/*line render.go:222*/ result024 := mul[float64](shift, ax)
-						sx2 := x3 + result024
-						/*line render.go:222*/ result025 := mul[float64](shift, ay)
-						sy2 := y3 + result025
-						/*line render.go:223*/ t109 := 1 - part
-						/*line render.go:223*/ weight2 := mul[float64](weight, t109)
-						/*line render.go:48*/ t17 := &c2
-						/*line render.go:48*/ result2 := quernFunc3Render_float64(t17, fine, level, size, sx2, sy2, weight2, texels)
-						/*line render.go:223*/ sum2 = plus[float64](sum2, result2)
-						if part > 0 {
-							level2 := level + 1
-							/*line render.go:225*/ scale2 := mul[float64](size, 0.5)
-							/*line render.go:225*/ weight3 := mul[float64](weight, part)
-							/*line render.go:48*/ t18 := &c2
-							/*line render.go:48*/ result3 := quernFunc3Render_float64(t18, coarse, level2, scale2, sx2, sy2, weight3, texels)
-							/*line render.go:225*/ sum2 = plus[float64](sum2, result3)
-						}
+						/*line render.go:225*/ r.CheckHalt()
+						t25 := float64(i2) + 0.5
+						/*line render.go:226*/ result016 := mul[float64](t25, step2)
+						shift := result016 - 0.5
+						/*line render.go:227*/ result017 := mul[float64](shift, ax)
+						x6 := x5 + result017
+						/*line render.go:227*/ result018 := mul[float64](shift, ay)
+						y6 := y5 + result018
+						/*line render.go:227*/ weight2 := mul[float64](weight, step2)
+						/*line render.go:44*/ t15 := &c2
+						/*line render.go:44*/ result2 := quernFunc3Render_float64(t15, l2, level2, size, x6, y6, weight2, texels)
+						/*line render.go:227*/ sum2 = plus[float64](sum2, result2)
 					}
-					/*line render.go:175*/ t23 := float32(sum2.W)
-					/*line render.go:175*/ result026 := mul[float32](t23, 0.003921569)
-					rest := 1 - result026
-					/*line render.go:176*/ at := int(hit3.Y)*int(g3.Width) + int(hit3.X)
+					/*line render.go:213*/ sum3 := sum2
+					if part > 0 {
+						/*line render.go:216*/ l3 := mips[level2+1]
+						level3 := level2 + 1
+						probes2 := (probes + 1) / 2
+						/*line render.go:216*/ size2 := mul[float64](size, 0.5)
+						/*line render.go:223*/ sum4 := kernel.Vec4[float64]{}
+						step3 := 1 / float64(probes2)
+						for i3 := int32(0); i3 < probes2; i3++ {
+							/*line render.go:225*/ r.CheckHalt()
+							t210 := float64(i3) + 0.5
+							/*line render.go:226*/ result019 := mul[float64](t210, step3)
+							shift2 := result019 - 0.5
+							/*line render.go:227*/ result020 := mul[float64](shift2, ax)
+							x7 := x5 + result020
+							/*line render.go:227*/ result021 := mul[float64](shift2, ay)
+							y7 := y5 + result021
+							/*line render.go:227*/ weight3 := mul[float64](part, step3)
+							/*line render.go:44*/ t18 := &c2
+							/*line render.go:44*/ result3 := quernFunc3Render_float64(t18, l3, level3, size2, x7, y7, weight3, texels)
+							/*line render.go:227*/ sum4 = plus[float64](sum4, result3)
+						}
+						/*line render.go:216*/ sum3 = plus[float64](sum3, sum4)
+					}
+					/*line render.go:171*/ t232 := float32(sum3.W)
+					/*line render.go:171*/ result022 := mul[float32](t232, 0.003921569)
+					rest := 1 - result022
+					/*line render.go:172*/ at := int(hit3.Y)*int(g3.Width) + int(hit3.X)
 					below := at + int(g3.Width)
 					u := float32(hit3.U)
 					v := float32(hit3.V)
-					/*line render.go:179*/ t28 := light[at+1] - light[at]
-					/*line render.go:179*/ result027 := mul[float32](u, t28)
-					/*line render.go:179*/ upper := light[at] + result027
+					/*line render.go:175*/ t282 := light[at+1] - light[at]
+					/*line render.go:175*/ result023 := mul[float32](u, t282)
+					/*line render.go:175*/ upper := light[at] + result023
 					t31 := light[below+1] - light[below]
-					/*line render.go:180*/ result028 := mul[float32](u, t31)
-					/*line render.go:180*/ lower := light[below] + result028
+					/*line render.go:176*/ result024 := mul[float32](u, t31)
+					/*line render.go:176*/ lower := light[below] + result024
 					t34 := lower - upper
-					/*line render.go:181*/ result029 := mul[float32](v, t34)
-					lit := upper + result029
+					/*line render.go:177*/ result025 := mul[float32](v, t34)
+					lit := upper + result025
 					t38 := look3.Ground.X
-					/*line render.go:183*/ result030 := mul[float32](rest, t38)
-					t40 := float32(sum2.X) + result030
-					/*line render.go:183*/ result031 := mul[float32](lit, t40)
-					t45 := look3.Ground.Y
-					/*line render.go:184*/ result032 := mul[float32](rest, t45)
-					t47 := float32(sum2.Y) + result032
-					/*line render.go:184*/ result033 := mul[float32](lit, t47)
+					/*line render.go:179*/ result026 := mul[float32](rest, t38)
+					t40 := float32(sum3.X) + result026
+					/*line render.go:179*/ result027 := mul[float32](lit, t40)
+					t452 := look3.Ground.Y
+					/*line render.go:180*/ result028 := mul[float32](rest, t452)
+					t47 := float32(sum3.Y) + result028
+					/*line render.go:180*/ result029 := mul[float32](lit, t47)
 					t522 := look3.Ground.Z
-					/*line render.go:185*/ result034 := mul[float32](rest, t522)
-					t542 := float32(sum2.Z) + result034
-					/*line render.go:185*/ result035 := mul[float32](lit, t542)
-					/*line render.go:182*/ surface := kernel.V3[float32](result031, result033, result035)
-					/*line render.go:186*/ t602 := float32(hit3.T)
-					/*line render.go:186*/ result = hazy(look3, surface, t602)
+					/*line render.go:181*/ result030 := mul[float32](rest, t522)
+					t54 := float32(sum3.Z) + result030
+					/*line render.go:181*/ result031 := mul[float32](lit, t54)
+					/*line render.go:178*/ surface := kernel.V3[float32](result027, result029, result031)
+					/*line render.go:182*/ t602 := float32(hit3.T)
+					/*line render.go:182*/ result = hazy(look3, surface, t602)
 				}
-				/*line render.go:155*/ t133 := sum.X + result.X
+				/*line render.go:151*/ t132 := sum.X + result.X
 				t143 := sum.Y + result.Y
 				t152 := sum.Z + result.Z
-				sum.X = t133
+				sum.X = t132
 				sum.Y = t143
 				sum.Z = t152
 			}
 		}
-		/*line render.go:158*/ n4 := 1 / float32(c3.Samples*c3.Samples)
+		/*line :154:500*/ n3 := 1 / float32(c3.Samples*c3.Samples)
 		t162 := sum.X
-		/*line render.go:159*/ result036 := mul[float32](t162, n4)
-		/*line render.go:159*/ result037 := quernFunc4Render(result036)
-		t213 := sum.Y
-		/*line render.go:159*/ result038 := mul[float32](t213, n4)
-		/*line render.go:159*/ result039 := quernFunc4Render(result038)
-		t26 := sum.Z
-		/*line render.go:159*/ result040 := mul[float32](t26, n4)
-		/*line render.go:159*/ result041 := quernFunc4Render(result040)
-		result4 := result037 | result039<<8 | result041<<16 | 4278190080
-		/*line render.go:47*/ out[y*int(c2.Width)+x] = result4
-	} /*line quern_gen.go:1463:1*/
+		/*line render.go:155*/ result032 := mul[float32](t162, n3)
+		/*line render.go:155*/ result033 := quernFunc4Render(result032)
+		t212 := sum.Y
+		/*line render.go:155*/ result034 := mul[float32](t212, n3)
+		/*line render.go:155*/ result035 := quernFunc4Render(result034)
+		t262 := sum.Z
+		/*line render.go:155*/ result036 := mul[float32](t262, n3)
+		/*line render.go:155*/ result037 := quernFunc4Render(result036)
+		result4 := result033 | result035<<8 | result037<<16 | 4278190080
+		/*line render.go:43*/ out[y*int(c2.Width)+x] = result4
+	} /*line quern_gen.go:1422:1*/
 }
 
 // quernFunc3Render_float64 is kernels.bilinear.
 func quernFunc3Render_float64(c *Camera[float64], l Level, level int32, scale, x, y, weight float64, texels []uint32) kernel.Vec4[float64] {
-	/*line render.go:253*/ t1 := c.TexelX
+	/*line render.go:254*/ t1 := c.TexelX
 	t2 := level
 	t3 := scale
-	/*line render.go:253*/ t4 := c.FracX + x
-	/*line render.go:253*/ result0, result1 := quernFunc7Render_float64(t1, t2, t3, t4)
+	/*line render.go:254*/ t4 := c.FracX + x
+	/*line render.go:254*/ result0, result1 := quernFunc6Render_float64(t1, t2, t3, t4)
 	column := result0
 	u := result1
-	/*line render.go:254*/ t7 := c.TexelY
+	/*line render.go:255*/ t7 := c.TexelY
 	t8 := level
 	t9 := scale
-	/*line render.go:254*/ t10 := c.FracY + y
-	/*line render.go:254*/ result02, result12 := quernFunc7Render_float64(t7, t8, t9, t10)
+	/*line render.go:255*/ t10 := c.FracY + y
+	/*line render.go:255*/ result02, result12 := quernFunc6Render_float64(t7, t8, t9, t10)
 	row := result02
 	v := result12
-	/*line render.go:255*/ t13 := min(max(column, -2), l.Width)
+	/*line render.go:256*/ t13 := min(max(column, -2), l.Width)
 	t14 := min(max(row, -2), l.Height)
 	column = t13
 	row = t14
-	/*line render.go:256*/ at := l.Offset + int(row)*int(l.Stride) + int(column)
+	/*line render.go:257*/ at := l.Offset + int(row)*int(l.Stride) + int(column)
 	below := at + int(l.Stride)
-	t15 := weight
-	t16 := v
-	/*line render.go:258*/ result03 := mul[float64](t15, t16)
-	lower := result03
-	/*line render.go:259*/ upper := weight - lower
-	t18 := upper
-	t19 := u
-	/*line render.go:260*/ result04 := mul[float64](t18, t19)
-	t21 := result04
-	t22 := lower
-	t23 := u
-	/*line render.go:260*/ result05 := mul[float64](t22, t23)
-	t25 := result05
-	b := t21
-	d := t25
-	/*line render.go:262*/ t26 := texels[at]
-	t27 := upper - b
-	/*line render.go:262*/ result06 := weighted[float64](t26, t27)
-	t29 := result06
-	/*line render.go:262*/ t30 := texels[at+1]
-	t31 := b
-	/*line render.go:262*/ result07 := weighted[float64](t30, t31)
-	t33 := result07
-	/*line render.go:262*/ result08 := plus[float64](t29, t33)
-	t35 := result08
-	/*line render.go:263*/ t36 := texels[below]
-	t37 := lower - d
-	/*line render.go:263*/ result09 := weighted[float64](t36, t37)
-	t39 := result09
-	/*line render.go:263*/ t40 := texels[below+1]
-	t41 := d
-	/*line render.go:263*/ result010 := weighted[float64](t40, t41)
-	t43 := result010
-	/*line render.go:263*/ result011 := plus[float64](t39, t43)
-	t45 := result011
-	/*line render.go:261*/ result012 := plus[float64](t35, t45)
-	return result012 /*line quern_gen.go:1524:1*/
+	t15 := u
+	/*line render.go:259*/ result03 := mul[float64](t15, 1.6777216e+07)
+	t17 := uint32(host.Narrow[int32](result03))
+	t18 := v
+	/*line render.go:259*/ result04 := mul[float64](t18, 1.6777216e+07)
+	t20 := uint32(host.Narrow[int32](result04))
+	right := t17
+	lower := t20
+	/*line render.go:260*/ wd := uint32(uint64(right) * uint64(lower) >> 24)
+	t21 := right - wd
+	t22 := lower - wd
+	wb := t21
+	wc := t22
+	/*line render.go:262*/ wa := 16777216 - right - wc
+	t23 := texels[at]
+	/*line render.go:263*/ t24 := texels[at+1]
+	/*line render.go:263*/ t25 := texels[below]
+	/*line render.go:263*/ t26 := texels[below+1]
+	p := t23
+	q := t24
+	r2 := t25
+	s := t26
+	/*line render.go:264*/ t27 := weight
+	/*line render.go:264*/ result05 := mul[float64](t27, 5.960464477539063e-08)
+	k := result05
+	t29 := k
+	t30 := float64(wa*(p&255) + wb*(q&255) + wc*(r2&255) + wd*(s&255))
+	/*line render.go:266*/ result06 := mul[float64](t29, t30)
+	t32 := k
+	t33 := float64(wa*(p>>8&255) + wb*(q>>8&255) + wc*(r2>>8&255) + wd*(s>>8&255))
+	/*line render.go:267*/ result07 := mul[float64](t32, t33)
+	t35 := k
+	t36 := float64(wa*(p>>16&255) + wb*(q>>16&255) + wc*(r2>>16&255) + wd*(s>>16&255))
+	/*line render.go:268*/ result08 := mul[float64](t35, t36)
+	t38 := k
+	t39 := float64(wa*(p>>24) + wb*(q>>24) + wc*(r2>>24) + wd*(s>>24))
+	/*line render.go:269*/ result09 := mul[float64](t38, t39)
+	/*line render.go:265*/ return kernel.Vec4[float64]{X: result06, Y: result07, Z: result08, W: result09} /*line quern_gen.go:1484:1*/
 }
 
-// quernFunc7Render_float64 is kernels.place.
-func quernFunc7Render_float64(origin, level int32, scale float64, x float64) (int32, float64) {
-	/*line render.go:244*/ whole := origin >> uint32(level)
+// quernFunc6Render_float64 is kernels.place.
+func quernFunc6Render_float64(origin, level int32, scale float64, x float64) (int32, float64) {
+	/*line render.go:245*/ whole := origin >> uint32(level)
 	t1 := float64(origin-whole<<uint32(level)) + x
 	t2 := scale
-	/*line render.go:245*/ result0 := mul[float64](t1, t2)
+	/*line render.go:246*/ result0 := mul[float64](t1, t2)
 	t4 := result0 - 0.5
 	result02 := min(max(t4, -5.36870912e+08), 5.36870912e+08)
 	p := result02
-	/*line render.go:246*/ t6 := p
-	/*line render.go:246*/ result03 := quernFunc4Shade[float64](t6)
+	/*line render.go:247*/ t6 := p
+	/*line render.go:247*/ result03 := quernFunc3Shade[float64](t6)
 	n := result03
-	/*line render.go:247*/ t8 := whole + n
-	return t8, p - float64(n) /*line quern_gen.go:1540:1*/
+	/*line render.go:248*/ t8 := whole + n
+	return t8, p - float64(n) /*line quern_gen.go:1500:1*/
 }
 
 func quernPlainPreview(r *host.Run) {
@@ -1569,301 +1529,306 @@ func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, bas
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		x2 := int32(x)
-		/*line render.go:56*/ c2 := *c
+		/*line render.go:52*/ c2 := *c
 		g2 := g
 		look2 := look
-		/*line :58:500*/ if x >= int(c2.Width) || y >= int(c2.Height) {
+		/*line render.go:54*/ if x >= int(c2.Width) || y >= int(c2.Height) {
 			continue
 		}
-		/*line :61:500*/ t1 := c2.Width
-		/*line render.go:61*/ result0 := tiles(t1)
-		/*line render.go:61*/ start := starts[start2*result0+x/8]
+		t1 := c2.Width
+		/*line render.go:57*/ result0 := tiles(t1)
+		/*line render.go:57*/ start := starts[start2*result0+x/8]
 		c3 := &c2
 		g3 := &g2
 		look3 := &look2
-		/*line render.go:148*/ sum := kernel.Vec3[float32]{}
+		/*line render.go:144*/ sum := kernel.Vec3[float32]{}
 		step := 1 / float32(c3.Samples)
 		t12 := c3.Samples
 		for j := int32(0); j < t12; j++ {
-			/*line render.go:150*/ r.CheckHalt()
+			/*line render.go:146*/ r.CheckHalt()
 			t2 := c3.Samples
 			for i := int32(0); i < t2; i++ {
-				/*line render.go:151*/ r.CheckHalt()
+				/*line render.go:147*/ r.CheckHalt()
 				t3 := float32(i) + 0.5
-				/*line render.go:152*/ result02 := mul[float32](t3, step)
+				/*line render.go:148*/ result02 := mul[float32](t3, step)
 				t6 := float32(c3.Width)
-				/*line render.go:152*/ result03 := mul[float32](0.5, t6)
+				/*line render.go:148*/ result03 := mul[float32](0.5, t6)
 				sx := float32(x2) + result02 - result03
-				/*line render.go:153*/ t8 := float32(c3.Height)
-				/*line render.go:153*/ result04 := mul[float32](0.5, t8)
+				/*line render.go:149*/ t8 := float32(c3.Height)
+				/*line render.go:149*/ result04 := mul[float32](0.5, t8)
 				t10 := float32(j) + 0.5
-				/*line render.go:153*/ result05 := mul[float32](t10, step)
+				/*line render.go:149*/ result05 := mul[float32](t10, step)
 				sy := result04 - float32(y2) - result05
 				var result kernel.Vec3[float32]
 				switch {
 				default:
-					/*line render.go:167*/ raw := direction[float32](c3, sx, sy)
+					/*line render.go:163*/ raw := direction[float32](c3, sx, sy)
 					d, length := unit[float32](raw)
 					t102 := &c3.Eye
 					t13 := c3.Far
 					var hit Hit[float32]
 					var ok bool
 				block2:
-					/*line :174:500*/ switch {
+					/*line :170:500*/ switch {
 					default:
-						/*line march.go:168*/ hit2 := Hit[float32]{}
-						w, ok2 := quernFunc1Shade[float32](g3, t102, d, start, t13)
-						w2 := w
-						/*line march.go:170*/ if !ok2 {
+						/*line march.go:154*/ hit2 := Hit[float32]{}
+						x3, y3 := axes[float32](g3, t102, d)
+						x4 := x3
+						y4 := y3
+						/*line march.go:156*/ t := max(max(x4.from, y4.from), float32(start.T))
+						end := min(min(x4.to, y4.to), t13)
+						/*line march.go:157*/ if !(t < end) {
 							hit = hit2
 							ok = false
-//line :173:500
 						} else {
-							/*line march.go:174*/ for missed := false; ; {
-								/*line march.go:174*/ r.CheckHalt()
-								n := node[float32]{}
-								var more bool
-								for {
-									/*line march.go:177*/ r.CheckHalt()
-									n2 := w2.node()
-									n = n2
-									/*line march.go:179*/ l := levels[w2.level]
-									t103 := w2.t
-									t11 := d.Z
-									/*line march.go:180*/ result06 := mul[float32](t103, t11)
-									t132 := n.out
-									t14 := d.Z
-									/*line march.go:180*/ result07 := mul[float32](t132, t14)
+							/*line march.go:160*/ ix := quernFunc1Shade[float32](&x4, t)
+							/*line march.go:160*/ iy := quernFunc1Shade[float32](&y4, t)
+							level := uint32(start.Level)
+							for tried := false; ; {
+								/*line march.go:162*/ r.CheckHalt()
+								var out2 float32
+								miss := false
+								for leaf := false; !miss && !leaf; {
+									/*line march.go:165*/ r.CheckHalt()
+									t16 := &x4
+									t17 := &y4
+									/*line march.go:166*/ n := nodeAt[float32](t16, t17, ix, iy, level)
+									out2 = max(min(min(n.outX, n.outY), end), t)
+									l := levels[level]
+									t23 := d.Z
+									/*line march.go:169*/ result06 := mul[float32](t, t23)
+									t26 := d.Z
+									/*line march.go:169*/ result07 := mul[float32](out2, t26)
 									low := t102.Z + min(result06, result07)
-									/*line march.go:181*/ above := missed || low > float32(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)])
-									missed = false
-									t16 := &n
-									/*line march.go:183*/ ix, iy, inside := quernFunc2Shade[float32](&w2, t16)
-									more = !above
-									if more && w2.level == 0 || above && !inside {
-										break
+									/*line march.go:170*/ if tried || low > float32(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)]) {
+										tried = false
+										t28 := &x4
+										t29 := &y4
+										/*line march.go:172*/ ix, iy = quernFunc2Shade[float32](t28, t29, n, level, out2)
+										miss = out2 >= end || uint32(ix) >= uint32(x4.cells) || uint32(iy) >= uint32(y4.cells)
+										t = out2
+										t39 := uint32(g3.Top)
+										/*line march.go:175*/ level = above[float32](n, ix, iy, level, t39)
+									} else if level > 0 {
+										level--
+									} else {
+										leaf = true
 									}
-									t21 := &n
-									t24 := g3.Top
-									/*line march.go:188*/ result08 := w2.rises(t21, ix, iy, t24)
-									/*line march.go:188*/ result09 := pick[uint32](result08, 1, 0)
-									/*line march.go:188*/ result010 := pick[uint32](above, result09, 4294967295)
-									w2.level += result010
-									/*line march.go:189*/ t32 := w2.ix
-									/*line march.go:189*/ result011 := pick[int32](above, ix, t32)
-									t37 := w2.iy
-									/*line march.go:189*/ result012 := pick[int32](above, iy, t37)
-									t41 := n.out
-									t42 := w2.t
-									/*line march.go:189*/ result013 := pick[float32](above, t41, t42)
-									w2.ix = result011
-									w2.iy = result012
-									w2.t = result013
 								}
-								/*line march.go:191*/ if !more {
+								if miss {
 									hit = hit2
 									ok = false
 									break block2
 								}
-								/*line march.go:194*/ t49 := &w2.x
-								t50 := &w2.y
-								t51 := w2.ix
-								t52 := w2.iy
-								t53 := w2.t
-								t54 := n.out
-								t56 := &hit2
-								/*line march.go:194*/ result014 := patch[float32](g3, t102, d, t49, t50, t51, t52, t53, t54, heights, t56)
-								if result014 {
-									/*line march.go:195*/ hit = hit2
+								/*line march.go:185*/ t45 := &x4
+								t46 := &y4
+								t52 := &hit2
+								/*line march.go:185*/ result08 := patch[float32](g3, t102, d, t45, t46, ix, iy, t, out2, heights, t52)
+								if result08 {
+									/*line march.go:186*/ hit = hit2
 									ok = true
 									break block2
 								}
-								/*line march.go:197*/ missed = true
+								/*line march.go:188*/ tried = true
 							}
 						}
 					}
-					/*line render.go:169*/ hit3 := hit
-					/*line :170:500*/ if !ok {
+					/*line render.go:165:500*/ hit3 := hit
+					/*line render.go:166*/ if !ok {
 						t20 := float32(d.Z)
-						t212 := float32(c3.Eye.Z)
-						/*line render.go:171*/ result = background(look3, t20, t212)
+						t21 := float32(c3.Eye.Z)
+						/*line render.go:167*/ result = background(look3, t20, t21)
 						break
 					}
-					/*line render.go:173*/ hit4 := &hit3
-					/*line render.go:192*/ t15 := -hit4.SX
+					/*line render.go:169*/ hit4 := &hit3
+					/*line render.go:188*/ t14 := -hit4.SX
 					t22 := -hit4.SY
-					/*line render.go:192*/ n3 := kernel.V3[float32](t15, t22, 1)
-					result015 := dot3[float32](raw, n3)
-					facing := min(result015, -0.0001*length)
-					/*line render.go:194*/ inverse := 1 / facing
+					/*line render.go:188*/ n2 := kernel.V3[float32](t14, t22, 1)
+					result09 := dot3[float32](raw, n2)
+					facing := min(result09, -0.0001*length)
+					/*line render.go:190*/ inverse := 1 / facing
 					t7 := hit4.T
-					/*line render.go:195*/ result016 := mul[float32](t7, step)
-					scale := result016 / length
-					/*line render.go:196*/ t112 := c3.Right
+					/*line render.go:191*/ result010 := mul[float32](t7, step)
+					scale := result010 / length
+					/*line render.go:192*/ t11 := c3.Right
 					t142 := c3.Right
-					/*line render.go:196*/ result017 := dot3[float32](t142, n3)
-					/*line render.go:196*/ result018 := mul[float32](result017, inverse)
-					/*line render.go:196*/ ax, ay := footprint[float32](c3, t112, raw, scale, result018)
-					t242 := c3.Up
+					/*line render.go:192*/ result011 := dot3[float32](t142, n2)
+					/*line render.go:192*/ result012 := mul[float32](result011, inverse)
+					/*line render.go:192*/ ax, ay := footprint[float32](c3, t11, raw, scale, result012)
+					t24 := c3.Up
 					t27 := c3.Up
-					/*line render.go:197*/ result019 := dot3[float32](t27, n3)
-					/*line render.go:197*/ result020 := mul[float32](result019, inverse)
-					/*line render.go:197*/ bx, by := footprint[float32](c3, t242, raw, scale, result020)
+					/*line render.go:193*/ result013 := dot3[float32](t27, n2)
+					/*line render.go:193*/ result014 := mul[float32](result013, inverse)
+					/*line render.go:193*/ bx, by := footprint[float32](c3, t24, raw, scale, result014)
 					a := dot2[float32](ax, ax, ay, ay)
-					/*line render.go:198*/ b := dot2[float32](bx, bx, by, by)
+					/*line render.go:194*/ b := dot2[float32](bx, bx, by, by)
 					t48 := a < b
-					/*line render.go:199*/ ax = pick[float32](t48, bx, ax)
-					t532 := a < b
-					/*line render.go:199*/ ay = pick[float32](t532, by, ay)
+					/*line render.go:195*/ ax = pick[float32](t48, bx, ax)
+					t53 := a < b
+					/*line render.go:195*/ ay = pick[float32](t53, by, ay)
 					t58 := float32(math.Sqrt(float64(max(a, b) - 0)))
 					b = float32(math.Sqrt(float64(min(a, b) - 0)))
 					a = t58
-//line render.go:201
+//line render.go:197
 					var probes int32 = 1
 					var t60 float32
-					var result021 float32
+					var result015 float32
 					var t63 bool
-					/*line render.go:202*/ for {
-						/*line render.go:202*/ r.CheckHalt()
+					/*line render.go:198*/ for {
+						/*line render.go:198*/ r.CheckHalt()
 						t63 = probes < c3.Probes
 						if t63 {
 							t60 = float32(probes)
-							/*line render.go:202*/ result021 = mul[float32](t60, b)
-							t63 = result021 < a
+							/*line render.go:198*/ result015 = mul[float32](t60, b)
+							t63 = result015 < a
 						}
 						if !t63 {
 							break
 						}
-						/*line render.go:203*/ probes++
+						/*line render.go:199*/ probes++
 					}
-					weight := 1 / float32(probes)
-					var level int32
+					var level2 int32
 					var part float32
 					var size float32 = 1
-					/*line render.go:208*/ result022 := mul[float32](a, weight)
-					width := max(b, result022)
-					/*line render.go:209*/ for width > 2 && level < last {
-						/*line render.go:209*/ r.CheckHalt()
-						level++
+					/*line render.go:203*/ width := max(b, a/float32(probes))
+					for width > 2 && level2 < last {
+						/*line render.go:204*/ r.CheckHalt()
+						level2++
 						width = mul[float32](width, 0.5)
-						/*line render.go:211*/ size = mul[float32](size, 0.5)
+						/*line render.go:206*/ size = mul[float32](size, 0.5)
 					}
-					if level < last {
+					if level2 < last {
 						part = max(width-1, 0)
 					}
-					t73 := hit4.T
-					t74 := d.X
-					/*line render.go:216*/ px := mul[float32](t73, t74)
-					t77 := hit4.T
-					t78 := d.Y
-					/*line render.go:216*/ py := mul[float32](t77, t78)
-					t81 := c3.Texels[0]
-					t83 := c3.Texels[1]
-					/*line render.go:217*/ x3 := dot2[float32](t81, px, t83, py)
-					t87 := c3.Texels[2]
-					t89 := c3.Texels[3]
-					/*line render.go:217*/ y3 := dot2[float32](t87, px, t89, py)
-					fine := mips[level]
-					/*line render.go:218*/ coarse := mips[min(level+1, last)]
-					sum2 := kernel.Vec4[float32]{}
+					t70 := hit4.T
+					t71 := d.X
+					/*line render.go:211*/ px := mul[float32](t70, t71)
+					t74 := hit4.T
+					t75 := d.Y
+					/*line render.go:211*/ py := mul[float32](t74, t75)
+					t78 := c3.Texels[0]
+					t80 := c3.Texels[1]
+					/*line render.go:212*/ x5 := dot2[float32](t78, px, t80, py)
+					t84 := c3.Texels[2]
+					t86 := c3.Texels[3]
+					/*line render.go:212*/ y5 := dot2[float32](t84, px, t86, py)
+					l2 := mips[level2]
+					weight := 1 - part
+					/*line render.go:223*/ sum2 := kernel.Vec4[float32]{}
+					step2 := 1 / float32(probes)
 					for i2 := int32(0); i2 < probes; i2++ {
-						/*line render.go:220*/ r.CheckHalt()
-						t96 := float32(i2) + 0.5
-						/*line render.go:221*/ result023 := mul[float32](t96, weight)
-						shift := result023 - 0.5
-						/*line render.go:222*/ result024 := mul[float32](shift, ax)
-						sx2 := x3 + result024
-						/*line render.go:222*/ result025 := mul[float32](shift, ay)
-						sy2 := y3 + result025
-						/*line render.go:223*/ t109 := 1 - part
-						/*line render.go:223*/ weight2 := mul[float32](weight, t109)
-						/*line render.go:63*/ t17 := c2.TexelX
-						t4 := c2.FracX + sx2
-						/*line render.go:63*/ column, u := quernFunc7Render(t17, level, size, t4)
+						/*line render.go:225*/ r.CheckHalt()
+						t25 := float32(i2) + 0.5
+						/*line render.go:226*/ result016 := mul[float32](t25, step2)
+						shift := result016 - 0.5
+						/*line render.go:227*/ result017 := mul[float32](shift, ax)
+						x6 := x5 + result017
+						/*line render.go:227*/ result018 := mul[float32](shift, ay)
+						y6 := y5 + result018
+						/*line render.go:227*/ weight2 := mul[float32](weight, step2)
+						/*line render.go:59*/ t15 := c2.TexelX
+						t4 := c2.FracX + x6
+						/*line render.go:59*/ column, u := quernFunc6Render(t15, level2, size, t4)
 						t72 := c2.TexelY
-						t104 := c2.FracY + sy2
-						/*line render.go:64*/ row, v := quernFunc7Render(t72, level, size, t104)
-						column = min(max(column, -2), fine.Width)
-						row = min(max(row, -2), fine.Height)
-						/*line render.go:66*/ t152 := float32(fine.Left+column) + 0.5 + u
-						t162 := float32(fine.Above+row) + 0.5 + v
-						/*line render.go:66*/ result2 := atlas.Sample(t152, t162)
-						/*line render.go:66*/ result026 := mul[float32](255, weight2)
-						/*line render.go:66*/ result3 := result2.Scale(result026)
-						/*line render.go:223*/ sum2 = plus[float32](sum2, result3)
-						if part > 0 {
-							level2 := level + 1
-							/*line render.go:225*/ scale2 := mul[float32](size, 0.5)
-							/*line render.go:225*/ weight3 := mul[float32](weight, part)
-							/*line render.go:63*/ t18 := c2.TexelX
-							t43 := c2.FracX + sx2
-							/*line render.go:63*/ column2, u2 := quernFunc7Render(t18, level2, scale2, t43)
-							t75 := c2.TexelY
-							t105 := c2.FracY + sy2
-							/*line render.go:64*/ row2, v2 := quernFunc7Render(t75, level2, scale2, t105)
-							column2 = min(max(column2, -2), coarse.Width)
-							row2 = min(max(row2, -2), coarse.Height)
-							/*line render.go:66*/ t153 := float32(coarse.Left+column2) + 0.5 + u2
-							t163 := float32(coarse.Above+row2) + 0.5 + v2
-							/*line render.go:66*/ result4 := atlas.Sample(t153, t163)
-							/*line render.go:66*/ result027 := mul[float32](255, weight3)
-							/*line render.go:66*/ result5 := result4.Scale(result027)
-							/*line render.go:225*/ sum2 = plus[float32](sum2, result5)
-						}
+						t103 := c2.FracY + y6
+						/*line render.go:60*/ row, v := quernFunc6Render(t72, level2, size, t103)
+						column = min(max(column, -2), l2.Width)
+						row = min(max(row, -2), l2.Height)
+						/*line render.go:62*/ t152 := float32(l2.Left+column) + 0.5 + u
+						t162 := float32(l2.Above+row) + 0.5 + v
+						/*line render.go:62*/ result2 := atlas.Sample(t152, t162)
+						/*line render.go:62*/ result019 := mul[float32](255, weight2)
+						/*line render.go:62*/ result3 := result2.Scale(result019)
+						/*line render.go:227*/ sum2 = plus[float32](sum2, result3)
 					}
-					/*line render.go:175*/ t23 := float32(sum2.W)
-					/*line render.go:175*/ result028 := mul[float32](t23, 0.003921569)
-					rest := 1 - result028
-					/*line render.go:176*/ at := int(hit3.Y)*int(g3.Width) + int(hit3.X)
+					/*line render.go:213*/ sum3 := sum2
+					if part > 0 {
+						/*line render.go:216*/ l3 := mips[level2+1]
+						level3 := level2 + 1
+						probes2 := (probes + 1) / 2
+						/*line render.go:216*/ size2 := mul[float32](size, 0.5)
+						/*line render.go:223*/ sum4 := kernel.Vec4[float32]{}
+						step3 := 1 / float32(probes2)
+						for i3 := int32(0); i3 < probes2; i3++ {
+							/*line render.go:225*/ r.CheckHalt()
+							t210 := float32(i3) + 0.5
+							/*line render.go:226*/ result020 := mul[float32](t210, step3)
+							shift2 := result020 - 0.5
+							/*line render.go:227*/ result021 := mul[float32](shift2, ax)
+							x7 := x5 + result021
+							/*line render.go:227*/ result022 := mul[float32](shift2, ay)
+							y7 := y5 + result022
+							/*line render.go:227*/ weight3 := mul[float32](part, step3)
+							/*line render.go:59*/ t18 := c2.TexelX
+							t42 := c2.FracX + x7
+							/*line render.go:59*/ column2, u2 := quernFunc6Render(t18, level3, size2, t42)
+							t73 := c2.TexelY
+							t104 := c2.FracY + y7
+							/*line render.go:60*/ row2, v2 := quernFunc6Render(t73, level3, size2, t104)
+							column2 = min(max(column2, -2), l3.Width)
+							row2 = min(max(row2, -2), l3.Height)
+							/*line render.go:62*/ t153 := float32(l3.Left+column2) + 0.5 + u2
+							t163 := float32(l3.Above+row2) + 0.5 + v2
+							/*line render.go:62*/ result4 := atlas.Sample(t153, t163)
+							/*line render.go:62*/ result023 := mul[float32](255, weight3)
+							/*line render.go:62*/ result5 := result4.Scale(result023)
+							/*line render.go:227*/ sum4 = plus[float32](sum4, result5)
+						}
+						/*line render.go:216*/ sum3 = plus[float32](sum3, sum4)
+					}
+					/*line render.go:171*/ t232 := float32(sum3.W)
+					/*line render.go:171*/ result024 := mul[float32](t232, 0.003921569)
+					rest := 1 - result024
+					/*line render.go:172*/ at := int(hit3.Y)*int(g3.Width) + int(hit3.X)
 					below := at + int(g3.Width)
 					u3 := float32(hit3.U)
 					v3 := float32(hit3.V)
-					/*line render.go:179*/ t28 := light[at+1] - light[at]
-					/*line render.go:179*/ result029 := mul[float32](u3, t28)
-					/*line render.go:179*/ upper := light[at] + result029
+					/*line render.go:175*/ t282 := light[at+1] - light[at]
+					/*line render.go:175*/ result025 := mul[float32](u3, t282)
+					/*line render.go:175*/ upper := light[at] + result025
 					t31 := light[below+1] - light[below]
-					/*line render.go:180*/ result030 := mul[float32](u3, t31)
-					/*line render.go:180*/ lower := light[below] + result030
+					/*line render.go:176*/ result026 := mul[float32](u3, t31)
+					/*line render.go:176*/ lower := light[below] + result026
 					t34 := lower - upper
-					/*line render.go:181*/ result031 := mul[float32](v3, t34)
-					lit := upper + result031
+					/*line render.go:177*/ result027 := mul[float32](v3, t34)
+					lit := upper + result027
 					t38 := look3.Ground.X
-					/*line render.go:183*/ result032 := mul[float32](rest, t38)
-					t40 := float32(sum2.X) + result032
-					/*line render.go:183*/ result033 := mul[float32](lit, t40)
-					t45 := look3.Ground.Y
-					/*line render.go:184*/ result034 := mul[float32](rest, t45)
-					t47 := float32(sum2.Y) + result034
-					/*line render.go:184*/ result035 := mul[float32](lit, t47)
+					/*line render.go:179*/ result028 := mul[float32](rest, t38)
+					t40 := float32(sum3.X) + result028
+					/*line render.go:179*/ result029 := mul[float32](lit, t40)
+					t452 := look3.Ground.Y
+					/*line render.go:180*/ result030 := mul[float32](rest, t452)
+					t47 := float32(sum3.Y) + result030
+					/*line render.go:180*/ result031 := mul[float32](lit, t47)
 					t522 := look3.Ground.Z
-					/*line render.go:185*/ result036 := mul[float32](rest, t522)
-					t542 := float32(sum2.Z) + result036
-					/*line render.go:185*/ result037 := mul[float32](lit, t542)
-					/*line render.go:182*/ surface := kernel.V3[float32](result033, result035, result037)
-					/*line render.go:186*/ t602 := float32(hit3.T)
-					/*line render.go:186*/ result = hazy(look3, surface, t602)
+					/*line render.go:181*/ result032 := mul[float32](rest, t522)
+					t54 := float32(sum3.Z) + result032
+					/*line render.go:181*/ result033 := mul[float32](lit, t54)
+					/*line render.go:178*/ surface := kernel.V3[float32](result029, result031, result033)
+					/*line render.go:182*/ t602 := float32(hit3.T)
+					/*line render.go:182*/ result = hazy(look3, surface, t602)
 				}
-				/*line render.go:155*/ t133 := sum.X + result.X
+				/*line render.go:151*/ t132 := sum.X + result.X
 				t143 := sum.Y + result.Y
 				t154 := sum.Z + result.Z
-				sum.X = t133
+				sum.X = t132
 				sum.Y = t143
 				sum.Z = t154
 			}
 		}
-		/*line render.go:158*/ n4 := 1 / float32(c3.Samples*c3.Samples)
+		/*line :154:500*/ n3 := 1 / float32(c3.Samples*c3.Samples)
 		t164 := sum.X
-		/*line render.go:159*/ result038 := mul[float32](t164, n4)
-		/*line render.go:159*/ result039 := quernFunc4Render(result038)
-		t213 := sum.Y
-		/*line render.go:159*/ result040 := mul[float32](t213, n4)
-		/*line render.go:159*/ result041 := quernFunc4Render(result040)
-		t26 := sum.Z
-		/*line render.go:159*/ result042 := mul[float32](t26, n4)
-		/*line render.go:159*/ result043 := quernFunc4Render(result042)
-		result6 := result039 | result041<<8 | result043<<16 | 4278190080
-		/*line render.go:62*/ out[y*int(c2.Width)+x] = result6
-	} /*line quern_gen.go:1866:1*/
+		/*line render.go:155*/ result034 := mul[float32](t164, n3)
+		/*line render.go:155*/ result035 := quernFunc4Render(result034)
+		t212 := sum.Y
+		/*line render.go:155*/ result036 := mul[float32](t212, n3)
+		/*line render.go:155*/ result037 := quernFunc4Render(result036)
+		t262 := sum.Z
+		/*line render.go:155*/ result038 := mul[float32](t262, n3)
+		/*line render.go:155*/ result039 := quernFunc4Render(result038)
+		result6 := result035 | result037<<8 | result039<<16 | 4278190080
+		/*line render.go:58*/ out[y*int(c2.Width)+x] = result6
+	} /*line quern_gen.go:1831:1*/
 }
 
 func quernPlainBeams[T float32 | float64](r *host.Run) {
@@ -1893,137 +1858,134 @@ func quernRow1Beams_float32(r *host.Run, c *Camera[float32], g Terrain, base, y 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line render.go:76*/ c2 := *c
+		/*line render.go:72*/ c2 := *c
 		g2 := g
 		t1 := c2.Width
-		/*line render.go:78*/ result0 := tiles(t1)
+		/*line render.go:74*/ result0 := tiles(t1)
 		t5 := x >= result0
 		if !t5 {
 			t3 := c2.Height
-			/*line render.go:78*/ result02 := tiles(t3)
+			/*line render.go:74*/ result02 := tiles(t3)
 			t5 = y >= result02
 		}
 		if t5 {
-			/*line render.go:79*/ continue
+			/*line render.go:75*/ continue
 		}
 		t6 := float32(c2.Width)
-		/*line render.go:81*/ result03 := mul[float32](0.5, t6)
+		/*line render.go:77*/ result03 := mul[float32](0.5, t6)
 		left := float32(8*x) - result03
 		t9 := float32(c2.Height)
-		/*line render.go:81*/ result04 := mul[float32](0.5, t9)
+		/*line render.go:77*/ result04 := mul[float32](0.5, t9)
 		upper := result04 - value
-		/*line render.go:82*/ t12 := &c2
+		/*line render.go:78*/ t12 := &c2
 		t13 := left + 4
 		t14 := upper - 4
-		/*line render.go:82*/ result05 := direction[float32](t12, t13, t14)
-		/*line render.go:82*/ d, _ := unit[float32](result05)
-//line render.go:84
+		/*line render.go:78*/ result05 := direction[float32](t12, t13, t14)
+		/*line render.go:78*/ d, _ := unit[float32](result05)
+//line render.go:80
 		var spread float32
-		/*line :85:500*/ for i := 0; i < 4; i++ {
+		for i := 0; i < 4; i++ {
 			t19 := &c2
 			t20 := left + float32(i&1*8)
 			t21 := upper - float32(i>>1*8)
-			/*line render.go:86*/ result06 := direction[float32](t19, t20, t21)
-			/*line render.go:86*/ corner, _ := unit[float32](result06)
+			/*line render.go:82*/ result06 := direction[float32](t19, t20, t21)
+			/*line render.go:82*/ corner, _ := unit[float32](result06)
 			t26 := corner.X - d.X
 			t27 := corner.Y - d.Y
 			t28 := corner.Z - d.Z
-			/*line render.go:87*/ away := kernel.V3[float32](t26, t27, t28)
+			/*line render.go:83*/ away := kernel.V3[float32](t26, t27, t28)
 			result07 := dot3[float32](away, away)
 			spread = max(spread, result07)
 		}
-		/*line render.go:90*/ t33 := float32(math.Sqrt(float64(spread - 0)))
-		/*line render.go:90*/ result08 := mul[float32](t33, 1.01)
+		/*line render.go:86*/ t33 := float32(math.Sqrt(float64(spread - 0)))
+		/*line render.go:86*/ result08 := mul[float32](t33, 1.01)
 		spread = result08 + 1e-06
-		/*line render.go:91*/ t35 := c2.Width
-		/*line render.go:91*/ result09 := tiles(t35)
+		/*line render.go:87*/ t35 := c2.Width
+		/*line render.go:87*/ result09 := tiles(t35)
 		t37 := &g2
 		t38 := &c2.Eye
 		t41 := c2.Far
-		/*line render.go:96*/ begin := Start{Level: t37.Top}
-		w, ok := quernFunc1Shade[float32](t37, t38, d, begin, t41)
-		w2 := w
+		/*line render.go:92*/ x2, y2 := axes[float32](t37, t38, d)
+		x3 := x2
+		y3 := y2
+		/*line render.go:93*/ end := min(min(x3.to, y3.to), t41)
 		var result010 Start
-		/*line :98:500*/ if !ok || w2.t > 0 {
-			result010 = begin
-//line :100:500
+		/*line :94:500*/ if x3.from > 0 || y3.from > 0 || !(end > 0) {
+			result010 = Start{Level: t37.Top}
+//line render.go:96
 		} else {
-			t92 := t38.Cells[0]
-			/*line render.go:101*/ result011 := abs[float32](t92)
-			t11 := t38.Cells[1]
-			/*line render.go:101*/ result012 := abs[float32](t11)
-			t132 := t38.Cells[2]
-			/*line render.go:101*/ result013 := abs[float32](t132)
-			t15 := t38.Cells[3]
-			/*line render.go:101*/ result014 := abs[float32](t15)
-			t17 := max(result011+result012, result013+result014)
-			/*line render.go:101*/ cells := mul[float32](spread, t17)
-			for {
-				/*line render.go:102*/ r.CheckHalt()
-				n := w2.node()
-				n2 := n
-				/*line render.go:104*/ t202 := w2.t
-				t212 := d.Z
-				/*line render.go:104*/ result015 := mul[float32](t202, t212)
-				t23 := n2.out
-				t24 := d.Z
-				/*line render.go:104*/ result016 := mul[float32](t23, t24)
-				t272 := n2.out
-				/*line render.go:104*/ result017 := mul[float32](spread, t272)
+			t7 := t38.Cells[0]
+			/*line render.go:97*/ result011 := abs[float32](t7)
+			t92 := t38.Cells[1]
+			/*line render.go:97*/ result012 := abs[float32](t92)
+			t11 := t38.Cells[2]
+			/*line render.go:97*/ result013 := abs[float32](t11)
+			t132 := t38.Cells[3]
+			/*line render.go:97*/ result014 := abs[float32](t132)
+			t15 := max(result011+result012, result013+result014)
+			/*line render.go:97*/ cells := mul[float32](spread, t15)
+			ix := quernFunc1Shade[float32](&x3, 0)
+			/*line render.go:98*/ iy := quernFunc1Shade[float32](&y3, 0)
+			level := uint32(t37.Top)
+			var t float32
+			/*line render.go:99*/ for {
+				/*line render.go:99*/ r.CheckHalt()
+				t22 := &x3
+				t23 := &y3
+				/*line render.go:100*/ n := nodeAt[float32](t22, t23, ix, iy, level)
+				out := max(min(min(n.outX, n.outY), end), t)
+				t29 := d.Z
+				/*line render.go:102*/ result015 := mul[float32](t, t29)
+				t32 := d.Z
+				/*line render.go:102*/ result016 := mul[float32](out, t32)
+				/*line render.go:102*/ result017 := mul[float32](spread, out)
 				low := t38.Z + min(result015, result016) - result017
-				/*line render.go:105*/ t30 := n2.out
-				/*line render.go:105*/ radius := mul[float32](cells, t30)
-				t36 := radius > float32(c3<<w2.level)
-				if !t36 {
-					t32 := &n2
-					/*line render.go:106*/ t332 := levels[w2.level]
-//line render.go:127
+				/*line render.go:103*/ radius := mul[float32](cells, out)
+				size := float32(c3 << level)
+				/*line render.go:104*/ t46 := radius <= size
+				/*line :105:500*/ if t46 {
+					/*line render.go:104*/ t43 := levels[level]
+//line render.go:123
 					var top float32 = -3e+38
-					y2 := max(t32.y-1, 0)
-					for bound := min(t32.y+2, t332.Height); y2 < bound; y2++ {
-						/*line render.go:128*/ r.CheckHalt()
-						x2 := max(t32.x-1, 0)
-						for bound2 := min(t32.x+2, t332.Width); x2 < bound2; x2++ {
-							/*line render.go:129*/ r.CheckHalt()
-							top = max(top, tops[t332.Offset+int(y2)*int(t332.Stride)+int(x2)])
+					for y4 := max(n.y-1, 0); y4 < min(n.y+2, t43.Height); y4++ {
+						/*line render.go:124*/ r.CheckHalt()
+						for x4 := max(n.x-1, 0); x4 < min(n.x+2, t43.Width); x4++ {
+							/*line render.go:125*/ r.CheckHalt()
+							top = max(top, tops[t43.Offset+int(y4)*int(t43.Stride)+int(x4)])
 						}
 					}
 					result018 := float32(top)
-					/*line render.go:106*/ t36 = !(low > result018)
+					/*line render.go:104*/ t46 = low > result018
 				}
-				if t36 {
-					/*line render.go:107*/ t39 := w2.level == 0
-					if !t39 {
-						/*line render.go:107*/ result019 := mul[float32](2, radius)
-						t39 = result019 > float32(c3<<w2.level)
-					}
-					if t39 {
+				if t46 {
+					/*line render.go:105*/ t47 := &x3
+					t48 := &y3
+					/*line render.go:105*/ ix, iy = quernFunc2Shade[float32](t47, t48, n, level, out)
+					if out >= end || uint32(ix) >= uint32(x3.cells) || uint32(iy) >= uint32(y3.cells) {
 						break
 					}
-					/*line render.go:110*/ w2.level--
-					continue
+					t = out
+					t58 := uint32(t37.Top)
+					/*line render.go:110*/ level = above[float32](n, ix, iy, level, t58)
+				} else {
+					/*line render.go:111*/ t62 := level > 0
+					if t62 {
+						/*line render.go:111*/ result019 := mul[float32](2, radius)
+						t62 = result019 <= size
+					}
+					if t62 {
+						/*line render.go:112*/ level--
+					} else {
+						break
+					}
 				}
-				t40 := &n2
-				/*line render.go:113*/ ix, iy, inside := quernFunc2Shade[float32](&w2, t40)
-				if !inside {
-					break
-				}
-				t44 := &n2
-				t47 := t37.Top
-				/*line render.go:117*/ up := w2.rises(t44, ix, iy, t47)
-				t51 := n2.out
-				w2.ix = ix
-				w2.iy = iy
-				w2.t = t51
-				/*line render.go:119*/ result020 := pick[uint32](up, 1, 0)
-				w2.level += result020
 			}
-			t54 := float32(w2.t)
-			/*line render.go:122*/ result021 := mul[float32](t54, 0.99999)
-			result010 = Start{T: result021, Level: int32(w2.level)}
+			t63 := float32(t)
+			/*line render.go:118*/ result020 := mul[float32](t63, 0.99999)
+			result010 = Start{T: result020, Level: int32(level)}
 		}
-		/*line :91:500*/ starts[y*result09+x] = result010
-	} /*line quern_gen.go:2026:1*/
+		/*line render.go:87*/ starts[y*result09+x] = result010
+	} /*line quern_gen.go:1988:1*/
 }
 
 func quernHostBeams_float64(r *host.Run) {
@@ -2048,137 +2010,134 @@ func quernRow1Beams_float64(r *host.Run, c *Camera[float64], g Terrain, base, y 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line render.go:76*/ c2 := *c
+		/*line render.go:72*/ c2 := *c
 		g2 := g
 		t1 := c2.Width
-		/*line render.go:78*/ result0 := tiles(t1)
+		/*line render.go:74*/ result0 := tiles(t1)
 		t5 := x >= result0
 		if !t5 {
 			t3 := c2.Height
-			/*line render.go:78*/ result02 := tiles(t3)
+			/*line render.go:74*/ result02 := tiles(t3)
 			t5 = y >= result02
 		}
 		if t5 {
-			/*line render.go:79*/ continue
+			/*line render.go:75*/ continue
 		}
 		t6 := float64(c2.Width)
-		/*line render.go:81*/ result03 := mul[float64](0.5, t6)
+		/*line render.go:77*/ result03 := mul[float64](0.5, t6)
 		left := float64(8*x) - result03
 		t9 := float64(c2.Height)
-		/*line render.go:81*/ result04 := mul[float64](0.5, t9)
+		/*line render.go:77*/ result04 := mul[float64](0.5, t9)
 		upper := result04 - value
-		/*line render.go:82*/ t12 := &c2
+		/*line render.go:78*/ t12 := &c2
 		t13 := left + 4
 		t14 := upper - 4
-		/*line render.go:82*/ result05 := direction[float64](t12, t13, t14)
-		/*line render.go:82*/ d, _ := unit[float64](result05)
-//line render.go:84
+		/*line render.go:78*/ result05 := direction[float64](t12, t13, t14)
+		/*line render.go:78*/ d, _ := unit[float64](result05)
+//line render.go:80
 		var spread float64
-		/*line :85:500*/ for i := 0; i < 4; i++ {
+		for i := 0; i < 4; i++ {
 			t19 := &c2
 			t20 := left + float64(i&1*8)
 			t21 := upper - float64(i>>1*8)
-			/*line render.go:86*/ result06 := direction[float64](t19, t20, t21)
-			/*line render.go:86*/ corner, _ := unit[float64](result06)
+			/*line render.go:82*/ result06 := direction[float64](t19, t20, t21)
+			/*line render.go:82*/ corner, _ := unit[float64](result06)
 			t26 := corner.X - d.X
 			t27 := corner.Y - d.Y
 			t28 := corner.Z - d.Z
-			/*line render.go:87*/ away := kernel.V3[float64](t26, t27, t28)
+			/*line render.go:83*/ away := kernel.V3[float64](t26, t27, t28)
 			result07 := dot3[float64](away, away)
 			spread = max(spread, result07)
 		}
-		/*line render.go:90*/ t33 := math.Sqrt(spread - 0)
-		/*line render.go:90*/ result08 := mul[float64](t33, 1.01)
+		/*line render.go:86*/ t33 := math.Sqrt(spread - 0)
+		/*line render.go:86*/ result08 := mul[float64](t33, 1.01)
 		spread = result08 + 1e-06
-		/*line render.go:91*/ t35 := c2.Width
-		/*line render.go:91*/ result09 := tiles(t35)
+		/*line render.go:87*/ t35 := c2.Width
+		/*line render.go:87*/ result09 := tiles(t35)
 		t37 := &g2
 		t38 := &c2.Eye
 		t41 := c2.Far
-		/*line render.go:96*/ begin := Start{Level: t37.Top}
-		w, ok := quernFunc1Shade[float64](t37, t38, d, begin, t41)
-		w2 := w
+		/*line render.go:92*/ x2, y2 := axes[float64](t37, t38, d)
+		x3 := x2
+		y3 := y2
+		/*line render.go:93*/ end := min(min(x3.to, y3.to), t41)
 		var result010 Start
-		/*line :98:500*/ if !ok || w2.t > 0 {
-			result010 = begin
-//line :100:500
+		/*line :94:500*/ if x3.from > 0 || y3.from > 0 || !(end > 0) {
+			result010 = Start{Level: t37.Top}
+//line render.go:96
 		} else {
-			t92 := t38.Cells[0]
-			/*line render.go:101*/ result011 := abs[float64](t92)
-			t11 := t38.Cells[1]
-			/*line render.go:101*/ result012 := abs[float64](t11)
-			t132 := t38.Cells[2]
-			/*line render.go:101*/ result013 := abs[float64](t132)
-			t15 := t38.Cells[3]
-			/*line render.go:101*/ result014 := abs[float64](t15)
-			t17 := max(result011+result012, result013+result014)
-			/*line render.go:101*/ cells := mul[float64](spread, t17)
-			for {
-				/*line render.go:102*/ r.CheckHalt()
-				n := w2.node()
-				n2 := n
-				/*line render.go:104*/ t202 := w2.t
-				t212 := d.Z
-				/*line render.go:104*/ result015 := mul[float64](t202, t212)
-				t23 := n2.out
-				t24 := d.Z
-				/*line render.go:104*/ result016 := mul[float64](t23, t24)
-				t272 := n2.out
-				/*line render.go:104*/ result017 := mul[float64](spread, t272)
+			t7 := t38.Cells[0]
+			/*line render.go:97*/ result011 := abs[float64](t7)
+			t92 := t38.Cells[1]
+			/*line render.go:97*/ result012 := abs[float64](t92)
+			t11 := t38.Cells[2]
+			/*line render.go:97*/ result013 := abs[float64](t11)
+			t132 := t38.Cells[3]
+			/*line render.go:97*/ result014 := abs[float64](t132)
+			t15 := max(result011+result012, result013+result014)
+			/*line render.go:97*/ cells := mul[float64](spread, t15)
+			ix := quernFunc1Shade[float64](&x3, 0)
+			/*line render.go:98*/ iy := quernFunc1Shade[float64](&y3, 0)
+			level := uint32(t37.Top)
+			var t float64
+			/*line render.go:99*/ for {
+				/*line render.go:99*/ r.CheckHalt()
+				t22 := &x3
+				t23 := &y3
+				/*line render.go:100*/ n := nodeAt[float64](t22, t23, ix, iy, level)
+				out := max(min(min(n.outX, n.outY), end), t)
+				t29 := d.Z
+				/*line render.go:102*/ result015 := mul[float64](t, t29)
+				t32 := d.Z
+				/*line render.go:102*/ result016 := mul[float64](out, t32)
+				/*line render.go:102*/ result017 := mul[float64](spread, out)
 				low := t38.Z + min(result015, result016) - result017
-				/*line render.go:105*/ t30 := n2.out
-				/*line render.go:105*/ radius := mul[float64](cells, t30)
-				t36 := radius > float64(c3<<w2.level)
-				if !t36 {
-					t32 := &n2
-					/*line render.go:106*/ t332 := levels[w2.level]
-//line render.go:127
+				/*line render.go:103*/ radius := mul[float64](cells, out)
+				size := float64(c3 << level)
+				/*line render.go:104*/ t46 := radius <= size
+				/*line :105:500*/ if t46 {
+					/*line render.go:104*/ t43 := levels[level]
+//line render.go:123
 					var top float32 = -3e+38
-					y2 := max(t32.y-1, 0)
-					for bound := min(t32.y+2, t332.Height); y2 < bound; y2++ {
-						/*line render.go:128*/ r.CheckHalt()
-						x2 := max(t32.x-1, 0)
-						for bound2 := min(t32.x+2, t332.Width); x2 < bound2; x2++ {
-							/*line render.go:129*/ r.CheckHalt()
-							top = max(top, tops[t332.Offset+int(y2)*int(t332.Stride)+int(x2)])
+					for y4 := max(n.y-1, 0); y4 < min(n.y+2, t43.Height); y4++ {
+						/*line render.go:124*/ r.CheckHalt()
+						for x4 := max(n.x-1, 0); x4 < min(n.x+2, t43.Width); x4++ {
+							/*line render.go:125*/ r.CheckHalt()
+							top = max(top, tops[t43.Offset+int(y4)*int(t43.Stride)+int(x4)])
 						}
 					}
 					result018 := float64(top)
-					/*line render.go:106*/ t36 = !(low > result018)
+					/*line render.go:104*/ t46 = low > result018
 				}
-				if t36 {
-					/*line render.go:107*/ t39 := w2.level == 0
-					if !t39 {
-						/*line render.go:107*/ result019 := mul[float64](2, radius)
-						t39 = result019 > float64(c3<<w2.level)
-					}
-					if t39 {
+				if t46 {
+					/*line render.go:105*/ t47 := &x3
+					t48 := &y3
+					/*line render.go:105*/ ix, iy = quernFunc2Shade[float64](t47, t48, n, level, out)
+					if out >= end || uint32(ix) >= uint32(x3.cells) || uint32(iy) >= uint32(y3.cells) {
 						break
 					}
-					/*line render.go:110*/ w2.level--
-					continue
+					t = out
+					t58 := uint32(t37.Top)
+					/*line render.go:110*/ level = above[float64](n, ix, iy, level, t58)
+				} else {
+					/*line render.go:111*/ t62 := level > 0
+					if t62 {
+						/*line render.go:111*/ result019 := mul[float64](2, radius)
+						t62 = result019 <= size
+					}
+					if t62 {
+						/*line render.go:112*/ level--
+					} else {
+						break
+					}
 				}
-				t40 := &n2
-				/*line render.go:113*/ ix, iy, inside := quernFunc2Shade[float64](&w2, t40)
-				if !inside {
-					break
-				}
-				t44 := &n2
-				t47 := t37.Top
-				/*line render.go:117*/ up := w2.rises(t44, ix, iy, t47)
-				t51 := n2.out
-				w2.ix = ix
-				w2.iy = iy
-				w2.t = t51
-				/*line render.go:119*/ result020 := pick[uint32](up, 1, 0)
-				w2.level += result020
 			}
-			t54 := float32(w2.t)
-			/*line render.go:122*/ result021 := mul[float32](t54, 0.99999)
-			result010 = Start{T: result021, Level: int32(w2.level)}
+			t63 := float32(t)
+			/*line render.go:118*/ result020 := mul[float32](t63, 0.99999)
+			result010 = Start{T: result020, Level: int32(level)}
 		}
-		/*line :91:500*/ starts[y*result09+x] = result010
-	} /*line quern_gen.go:2181:1*/
+		/*line render.go:87*/ starts[y*result09+x] = result010
+	} /*line quern_gen.go:2140:1*/
 }
 
-//line :94:500
+//line render.go:90

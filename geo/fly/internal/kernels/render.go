@@ -1,10 +1,6 @@
 package kernels
 
-import (
-	"math"
-
-	"quern.dev/kernel"
-)
+import "quern.dev/kernel"
 
 // Camera is a perspective camera. The ray through the image position (x, y), in pixels, has the direction
 // Forward + (x - Width/2)*Right + (Height/2 - y)*Up.
@@ -93,37 +89,37 @@ func beams[F kernel.Float](t kernel.Thread, c Camera[F], g Terrain, tops []float
 
 // beam follows a cone until it may meet the surface, or is wider than the nodes in its way.
 func beam[F kernel.Float](g *Terrain, eye *Eye[F], d kernel.Vec3[F], spread, far F, tops []float32, levels []Level) Start {
-	begin := Start{Level: g.Top}
-	w, ok := newWalk(g, eye, d, begin, far)
-	if !ok || w.t > 0 {
-		return begin // some of the rays may come to the terrain before the one in the middle
+	x, y := axes(g, eye, d)
+	end := min(x.to, y.to, far)
+	if x.from > 0 || y.from > 0 || !(end > 0) {
+		return Start{Level: g.Top} // some of the rays may come to the terrain before the one in the middle
 	}
 	cells := mul(spread, max(abs(eye.Cells[0])+abs(eye.Cells[1]), abs(eye.Cells[2])+abs(eye.Cells[3])))
+	t, ix, iy, level := F(0), x.cell(0), y.cell(0), uint32(g.Top)
 	for {
-		n := w.node()
-		low := eye.Z + min(mul(w.t, d.Z), mul(n.out, d.Z)) - mul(spread, n.out)
-		radius := mul(cells, n.out)
-		if radius > F(int32(1)<<w.level) || !(low > around(&n, levels[w.level], tops)) {
-			if w.level == 0 || mul(2, radius) > F(int32(1)<<w.level) {
+		n := nodeAt(&x, &y, ix, iy, level)
+		out := max(min(n.outX, n.outY, end), t)
+		low := eye.Z + min(mul(t, d.Z), mul(out, d.Z)) - mul(spread, out)
+		radius, size := mul(cells, out), F(int32(1)<<level)
+		if radius <= size && low > around(n, levels[level], tops) {
+			ix, iy = beyond(&x, &y, n, level, out)
+			if out >= end || uint32(ix) >= uint32(x.cells) || uint32(iy) >= uint32(y.cells) {
 				break
 			}
-			w.level--
-			continue
-		}
-		ix, iy, inside := w.after(&n)
-		if !inside {
+			t = out
+			level = above(n, ix, iy, level, uint32(g.Top))
+		} else if level > 0 && mul(2, radius) <= size {
+			level--
+		} else {
 			break
 		}
-		up := w.rises(&n, ix, iy, g.Top)
-		w.ix, w.iy, w.t = ix, iy, n.out
-		w.level += pick(up, uint32(1), 0)
 	}
 	// Rounding does not make it too far.
-	return Start{T: mul(float32(w.t), 1-1e-5), Level: int32(w.level)}
+	return Start{T: mul(float32(t), 1-1e-5), Level: int32(level)}
 }
 
 // around returns the highest sample of a node and its neighbors.
-func around[F kernel.Float](n *node[F], l Level, tops []float32) F {
+func around[F kernel.Float](n node[F], l Level, tops []float32) F {
 	top := float32(lowest)
 	for y := max(n.y-1, 0); y < min(n.y+2, l.Height); y++ {
 		for x := max(n.x-1, 0); x < min(n.x+2, l.Width); x++ {
@@ -202,10 +198,9 @@ func mosaic[F kernel.Float](c *Camera[F], raw, d kernel.Vec3[F], length, step F,
 	for probes < c.Probes && mul(F(probes), b) < a {
 		probes++
 	}
-	weight := 1 / F(probes)
 	level, part, size := int32(0), F(0), F(1)
 	last := int32(len(mips)) - 1
-	width := max(b, mul(a, weight))
+	width := max(b, a/F(probes))
 	for width > 2 && level < last {
 		level++
 		width, size = mul(width, 0.5), mul(size, 0.5)
@@ -215,15 +210,21 @@ func mosaic[F kernel.Float](c *Camera[F], raw, d kernel.Vec3[F], length, step F,
 	}
 	px, py := mul(hit.T, d.X), mul(hit.T, d.Y)
 	x, y := dot2(c.Texels[0], px, c.Texels[1], py), dot2(c.Texels[2], px, c.Texels[3], py)
-	fine, coarse := mips[level], mips[min(level+1, last)]
+	sum := along(mips[level], level, probes, size, x, y, ax, ay, 1-part, sample)
+	if part > 0 {
+		// Half as many are as close, for the texels are twice as large.
+		sum = plus(sum, along(mips[level+1], level+1, (probes+1)/2, mul(size, 0.5), x, y, ax, ay, part, sample))
+	}
+	return sum
+}
+
+// along returns the sum of some samples of a level on a line.
+func along[F kernel.Float](l Level, level, probes int32, size, x, y, ax, ay, weight F, sample func(l Level, level int32, scale, x, y, weight F) color[F]) color[F] {
 	var sum color[F]
+	step := 1 / F(probes)
 	for i := range probes {
-		shift := mul(F(i)+0.5, weight) - 0.5
-		sx, sy := x+mul(shift, ax), y+mul(shift, ay)
-		sum = plus(sum, sample(fine, level, size, sx, sy, mul(weight, 1-part)))
-		if part > 0 {
-			sum = plus(sum, sample(coarse, level+1, mul(size, 0.5), sx, sy, mul(weight, part)))
-		}
+		shift := mul(F(i)+0.5, step) - 0.5
+		sum = plus(sum, sample(l, level, size, x+mul(shift, ax), y+mul(shift, ay), mul(weight, step)))
 	}
 	return sum
 }
@@ -248,33 +249,28 @@ func place[F kernel.Float](origin, level int32, scale, x F) (int32, F) {
 }
 
 // bilinear interpolates between four texels, and multiplies by a weight. The mosaic has two transparent texels on each
-// side.
+// side. Integers of 24 bits as weights are as precise as float32, and their sum is exact.
 func bilinear[F kernel.Float](c *Camera[F], l Level, level int32, scale, x, y, weight F, texels []uint32) color[F] {
 	column, u := place(c.TexelX, level, scale, c.FracX+x)
 	row, v := place(c.TexelY, level, scale, c.FracY+y)
 	column, row = min(max(column, -2), l.Width), min(max(row, -2), l.Height)
 	at := l.Offset + int(row)*int(l.Stride) + int(column)
 	below := at + int(l.Stride)
-	lower := mul(weight, v)
-	upper := weight - lower
-	b, d := mul(upper, u), mul(lower, u)
-	return plus(
-		plus(weighted(texels[at], upper-b), weighted(texels[at+1], b)),
-		plus(weighted(texels[below], lower-d), weighted(texels[below+1], d)))
-}
-
-func weighted[F kernel.Float](c uint32, weight F) color[F] {
+	right, lower := uint32(int32(mul(u, one))), uint32(int32(mul(v, one)))
+	wd := uint32(uint64(right) * uint64(lower) >> 24)
+	wb, wc := right-wd, lower-wd
+	wa := one - right - wc
+	p, q, r, s := texels[at], texels[at+1], texels[below], texels[below+1]
+	k := mul(weight, 1.0/one)
 	return color[F]{
-		X: mul(weight, channel[F](c)),
-		Y: mul(weight, channel[F](c>>8)),
-		Z: mul(weight, channel[F](c>>16)),
-		W: mul(weight, channel[F](c>>24))}
+		X: mul(k, F(wa*(p&255)+wb*(q&255)+wc*(r&255)+wd*(s&255))),
+		Y: mul(k, F(wa*(p>>8&255)+wb*(q>>8&255)+wc*(r>>8&255)+wd*(s>>8&255))),
+		Z: mul(k, F(wa*(p>>16&255)+wb*(q>>16&255)+wc*(r>>16&255)+wd*(s>>16&255))),
+		W: mul(k, F(wa*(p>>24)+wb*(q>>24)+wc*(r>>24)+wd*(s>>24)))}
 }
 
-// channel returns the lowest byte as a number. A byte in the last bits of 2^23 takes less time than a conversion.
-func channel[F kernel.Float](c uint32) F {
-	return F(math.Float32frombits(c&255|0x4b000000) - 1<<23)
-}
+// one is the sum of four weights.
+const one = 1 << 24
 
 // hazy returns a color as it is seen from a distance. Of the light, 1/(1+x+x*x/2+x*x*x/6) remains for x = distance over
 // Visibility, which is nearly exp(-x).
