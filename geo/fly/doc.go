@@ -27,9 +27,10 @@
 //
 // # How a frame is drawn
 //
-// A thread follows the rays of one pixel. A pyramid has the highest sample of 2 x 2, 4 x 4 cells and so on: where the ray is
-// above it, these are passed in one step. In a cell, the first intersection with the surface is the root of a quadratic
-// equation.
+// A thread follows the rays of one pixel. A pyramid has the highest sample of each cell, of 2 x 2, 4 x 4 cells and so on:
+// where the ray is above it, these are passed in one step. In a cell, the first intersection with the surface is the root
+// of a quadratic equation. The rays of 8 x 8 pixels have most of their way in common: a cone around them is followed first,
+// until it may meet the surface.
 //
 // Colors come from a pyramid of halved images. The footprint of a pixel on the surface chooses the level, and two levels
 // are mixed. At a grazing angle the footprint is long, and View.Probes samples are taken along it.

@@ -1,15 +1,19 @@
 package fly
 
 import (
+	"encoding/binary"
+	"errors"
 	"image"
 	"image/color"
 	"image/png"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"quern.dev/geo/fly/internal/kernels"
 	"quern.dev/geo/tiff"
 	"quern.dev/gpu"
 	"quern.dev/gputest"
@@ -319,6 +323,92 @@ func TestFramesHaveTheSameBitsOnAllDevices(t *testing.T) {
 				first[sampling] = pixels
 			} else if !slices.Equal(pixels, first[sampling]) {
 				t.Errorf("sampling %d: the bits differ", sampling)
+			}
+		}
+	})
+}
+
+// TestBeamsDoNotChangeFrames follows rays from the camera on, and from where the beam of their square of pixels ended.
+func TestBeamsDoNotChangeFrames(t *testing.T) {
+	m, terrain := hills(gradient)
+	terrain.Heights[20*samples+11] = float32(math.NaN())
+	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
+	s := newScene(t, dev, m, terrain, Options{})
+	r := rand.New(rand.NewPCG(1, 2))
+	all := append([]Camera{
+		{X: 499000, Y: 4000100, Altitude: 300, Heading: 90, Pitch: -15, FieldOfView: 20}, // from outside
+		{X: 500100, Y: 4000100, Altitude: 39, Heading: 10, Pitch: 5, FieldOfView: 120},
+		{X: 500100, Y: 4000100, Altitude: 5, Heading: 10, Pitch: 5, FieldOfView: 60}, // below the surface
+	}, cameras...)
+	for range 60 {
+		all = append(all, Camera{X: 500000 + 200*r.Float64(), Y: 4000000 + 200*r.Float64(), Altitude: 45 + 60*r.Float64(), Heading: 360 * r.Float64(), Pitch: 100*r.Float64() - 90, Roll: 360 * r.Float64(), FieldOfView: 5 + 100*r.Float64()})
+	}
+	st := dev.DefaultStream()
+	for i, c := range all {
+		v := View{Width: 83, Height: 61, Visibility: 400}
+		got := draw(t, s, v, c)
+		renderer, err := s.NewRenderer(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		starts, frame := make([]kernels.Start, 11*8), make([]uint32, v.Width*v.Height)
+		for k := range starts {
+			starts[k].Level = s.shape.Top
+		}
+		from, err := gpu.Upload(st, starts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := gpu.Upload(st, frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := kernels.LaunchRender(st, gpu.Plane(v.Width, v.Height), camera[float32](renderer, c), s.shape, renderer.look, s.heights, s.tops, s.levels, s.light, s.texels, s.mips, from, out); err != nil {
+			t.Fatal(err)
+		}
+		if err := gpu.Download(t.Context(), st, frame, out); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(from.Close(), out.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for k, p := range frame {
+			if p != binary.LittleEndian.Uint32(got[4*k:]) {
+				t.Fatalf("camera %d, %+v: pixel %d, %d is %x, and %x without beams", i, c, k%v.Width, k/v.Width, got[4*k:4*k+4], p)
+			}
+		}
+	}
+}
+
+// TestTheMosaicEndsInTransparency looks straight down at a mosaic that is smaller than the terrain.
+func TestTheMosaicEndsInTransparency(t *testing.T) {
+	_, terrain := hills(gradient)
+	const side = 37
+	m := &Mosaic{Width: side, Height: side, Pixels: make([]uint32, side*side), Affine: tiff.Affine{500060, 2, 0, 4000140, 0, -2}}
+	for i := range m.Pixels {
+		m.Pixels[i] = opaque(255, 0, 0)
+	}
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		s := newScene(t, dev, m, terrain, Options{Preview: true})
+		for _, sampling := range []Sampling{Float32, Texture} {
+			v := View{Width: 60, Height: 60, Sampling: sampling, Ground: [3]uint8{0, 0, 255}}
+			pixels := draw(t, s, v, Camera{X: 500097, Y: 4000103, Altitude: 4000, Heading: 0, Pitch: -90, FieldOfView: 2})
+			var red, blue, other int
+			for k := 0; k < len(pixels); k += 4 {
+				switch p := pixels[k : k+4]; {
+				case p[0] == 255 && p[1] == 0 && p[2] == 0:
+					red++
+				case p[0] == 0 && p[1] == 0 && p[2] == 255:
+					blue++
+				case int(p[0])+int(p[2]) < 254 || p[1] != 0:
+					t.Fatalf("sampling %d: a pixel is %v", sampling, p)
+				default:
+					other++
+				}
+			}
+			// 2 degrees from about 3960 m are 138 m, and 74 m of them have the mosaic.
+			if want := 60 * 60 * 74 * 74 / (138 * 138); red+other/2 < want*95/100 || red+other/2 > want*105/100 || blue < 2000 || other > 400 {
+				t.Errorf("sampling %d: %d pixels show the mosaic, %d the ground and %d both: want about %d of the mosaic", sampling, red, blue, other, want)
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package fly
 
 import (
+	"errors"
 	"math"
 
 	"quern.dev/geo/fly/internal/kernels"
@@ -89,7 +90,7 @@ func rgb(c, other [3]uint8) kernel.Vec3[float32] {
 }
 
 // Render queues the drawing of a frame: rows of pixels of four bytes (red, green, blue, 255). frame has
-// 4*Width*Height bytes.
+// 4*Width*Height bytes, and begins at a multiple of 4.
 func (r *Renderer) Render(st *gpu.Stream, frame *gpu.Buffer[uint8], c Camera) error {
 	if frame.Len() != 4*r.view.Width*r.view.Height {
 		return fail(ErrArgument, "render", "frame", "%d bytes: want %d for %d x %d pixels", frame.Len(), 4*r.view.Width*r.view.Height, r.view.Width, r.view.Height)
@@ -102,16 +103,42 @@ func (r *Renderer) Render(st *gpu.Stream, frame *gpu.Buffer[uint8], c Camera) er
 	if !(c.FieldOfView > 0 && c.FieldOfView < 175) {
 		return fail(ErrArgument, "render", "camera", "a field of view of %g degrees: want more than 0 and less than 175", c.FieldOfView)
 	}
-	s := r.scene
-	grid := gpu.Plane(r.view.Width, r.view.Height)
+	for _, a := range []affine{r.scene.toCell, r.scene.toTexel} {
+		if x, y := a.apply(r.scene.toMeters(c.X, c.Y)); math.Abs(x) > farthest || math.Abs(y) > farthest {
+			return fail(ErrArgument, "render", "camera", "%g, %g is too far away from the terrain", c.X, c.Y)
+		}
+	}
 	switch r.view.Sampling {
 	case Float64:
-		return kernels.LaunchRender(st, grid, camera[float64](r, c), s.shape, r.look, s.heights, s.tops, s.levels, s.light, s.texels, s.mips, frame)
+		return drawn(r, st, frame, camera[float64](r, c), kernels.LaunchRender[float64])
 	case Texture:
-		return kernels.LaunchPreview(st, grid, camera[float32](r, c), s.shape, r.look, s.heights, s.tops, s.levels, s.light, s.atlas, s.mips, frame)
+		return drawn(r, st, frame, camera[float32](r, c), func(st *gpu.Stream, grid gpu.Grid, k kernels.Camera[float32], g kernels.Terrain, look kernels.Look, heights, tops *gpu.Buffer[float32], levels *gpu.Buffer[kernels.Level], light *gpu.Buffer[float32], _ *gpu.Buffer[uint32], mips *gpu.Buffer[kernels.Level], starts *gpu.Buffer[kernels.Start], out *gpu.Buffer[uint32]) error {
+			return kernels.LaunchPreview(st, grid, k, g, look, heights, tops, levels, light, r.scene.atlas, mips, starts, out)
+		})
 	}
-	return kernels.LaunchRender(st, grid, camera[float32](r, c), s.shape, r.look, s.heights, s.tops, s.levels, s.light, s.texels, s.mips, frame)
+	return drawn(r, st, frame, camera[float32](r, c), kernels.LaunchRender[float32])
 }
+
+// launcher is kernels.LaunchRender or alike.
+type launcher[F float32 | float64] func(st *gpu.Stream, grid gpu.Grid, c kernels.Camera[F], g kernels.Terrain, look kernels.Look, heights, tops *gpu.Buffer[float32], levels *gpu.Buffer[kernels.Level], light *gpu.Buffer[float32], texels *gpu.Buffer[uint32], mips *gpu.Buffer[kernels.Level], starts *gpu.Buffer[kernels.Start], out *gpu.Buffer[uint32]) error
+
+// drawn queues the kernels of a frame.
+func drawn[F float32 | float64](r *Renderer, st *gpu.Stream, frame *gpu.Buffer[uint8], c kernels.Camera[F], launch launcher[F]) error {
+	s, v := r.scene, &r.view
+	across, down := (v.Width+kernels.Tile-1)/kernels.Tile, (v.Height+kernels.Tile-1)/kernels.Tile
+	starts, err := gpu.Acquire[kernels.Start](s.dev.Pool(), st, across*down)
+	if err != nil {
+		return err
+	}
+	err = kernels.LaunchBeams(st, gpu.Plane(across, down), c, s.shape, s.tops, s.levels, starts)
+	if err == nil {
+		err = launch(st, gpu.Plane(v.Width, v.Height), c, s.shape, r.look, s.heights, s.tops, s.levels, s.light, s.texels, s.mips, starts, gpu.Reinterpret[uint32](frame))
+	}
+	return errors.Join(err, starts.Close())
+}
+
+// farthest is how many samples or texels the camera may be from the terrain and the mosaic.
+const farthest = 1 << 29
 
 // camera returns the kernels' form of a camera.
 func camera[F kernel.Float](r *Renderer, c Camera) kernels.Camera[F] {
@@ -127,7 +154,7 @@ func camera[F kernel.Float](r *Renderer, c Camera) kernels.Camera[F] {
 	raised := vec{}.plus(pixel*sin, right).plus(pixel*cos, up)
 
 	k := kernels.Camera[F]{Forward: vector[F](forward), Right: vector[F](turned), Up: vector[F](raised),
-		Width: v.Width, Height: v.Height, Samples: v.Samples, Far: F(v.Far), Probes: v.Probes}
+		Width: int32(v.Width), Height: int32(v.Height), Samples: int32(v.Samples), Far: F(v.Far), Probes: int32(v.Probes)}
 	k.Eye.CellX, k.Eye.CellY, k.Eye.FracX, k.Eye.FracY = split[F](s.toCell.apply(x, y))
 	k.Eye.Z, k.Eye.Cells = F(c.Altitude), floats[F](s.toCell.m)
 	k.TexelX, k.TexelY, k.FracX, k.FracY = split[F](s.toTexel.apply(x, y))
@@ -136,7 +163,7 @@ func camera[F kernel.Float](r *Renderer, c Camera) kernels.Camera[F] {
 }
 
 // split returns the whole and the fractional parts of a position.
-func split[F kernel.Float](x, y float64) (ix, iy int, fx, fy F) {
+func split[F kernel.Float](x, y float64) (ix, iy int32, fx, fy F) {
 	wx, wy := math.Floor(x), math.Floor(y)
-	return int(wx), int(wy), F(x - wx), F(y - wy)
+	return int32(wx), int32(wy), F(x - wx), F(y - wy)
 }

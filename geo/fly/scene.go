@@ -104,7 +104,7 @@ func inverse(a tiff.Affine) (affine, bool) {
 // Memory that a texel and a sample of the terrain take, on the host and on the device.
 const (
 	texelBytes  = 12
-	heightBytes = 16
+	heightBytes = 20
 )
 
 // Load reads a mosaic and a terrain. They may have different coordinate systems: the scene has that of the mosaic if it is
@@ -282,7 +282,7 @@ func (s *Scene) upload(ctx context.Context, m *Mosaic, o Options) (err error) {
 		return err
 	}
 	levels, n := topLevels(s.terrain.Width-1, s.terrain.Height-1)
-	s.shape = kernels.Terrain{Width: s.terrain.Width, Height: s.terrain.Height, Top: len(levels) - 1}
+	s.shape = kernels.Terrain{Width: int32(s.terrain.Width), Height: int32(s.terrain.Height), Top: int32(len(levels) - 1)}
 	mips, stride, rows := mipLevels(m.Width, m.Height)
 	if s.levels, err = gpu.Upload(st, levels); err != nil {
 		return err
@@ -299,12 +299,12 @@ func (s *Scene) upload(ctx context.Context, m *Mosaic, o Options) (err error) {
 	if s.texels, err = gpu.Alloc[uint32](s.dev, stride*rows); err != nil {
 		return err
 	}
-	for i := 1; i < len(levels); i++ {
-		grid := gpu.Plane(levels[i].Width, levels[i].Height)
-		if i == 1 {
-			err = kernels.LaunchFirstTops(st, grid, s.shape, levels[1], s.heights, s.tops)
+	for i, l := range levels {
+		grid := gpu.Plane(int(l.Width), int(l.Height))
+		if i == 0 {
+			err = kernels.LaunchFirstTops(st, grid, s.shape, l, s.heights, s.tops)
 		} else {
-			err = kernels.LaunchNextTops(st, grid, levels[i-1], levels[i], s.tops)
+			err = kernels.LaunchNextTops(st, grid, levels[i-1], l, s.tops)
 		}
 		if err != nil {
 			return err
@@ -316,11 +316,11 @@ func (s *Scene) upload(ctx context.Context, m *Mosaic, o Options) (err error) {
 	if err := gpu.Zero(st, s.texels); err != nil {
 		return err
 	}
-	if err := gpu.CopyInBox(st, s.texels, gpu.Rect(0, 0, m.Width, m.Height, stride), m.Pixels, gpu.Rect(0, 0, m.Width, m.Height, m.Width)); err != nil {
+	if err := gpu.CopyInBox(st, s.texels, gpu.Rect(int(mips[0].Left), int(mips[0].Above), m.Width, m.Height, stride), m.Pixels, gpu.Rect(0, 0, m.Width, m.Height, m.Width)); err != nil {
 		return err
 	}
 	for i := 1; i < len(mips); i++ {
-		if err := kernels.LaunchHalve(st, gpu.Plane(mips[i].Width, mips[i].Height), mips[i-1], mips[i], s.texels); err != nil {
+		if err := kernels.LaunchHalve(st, gpu.Plane(int(mips[i].Width), int(mips[i].Height)), mips[i-1], mips[i], s.texels); err != nil {
 			return err
 		}
 	}
@@ -350,7 +350,7 @@ func (s *Scene) lighten(st *gpu.Stream, sun *Sun) error {
 	// Rays to the sun start above the ground by a part of the distance of two samples: interpolation is not exact there.
 	step := 1 / math.Sqrt(math.Abs(s.toCell.m[0]*s.toCell.m[3]-s.toCell.m[1]*s.toCell.m[2]))
 	k := kernels.Sun{Direction: vector[float32](d), Ambient: float32(sun.Ambient), Shadows: sun.Shadows, Offset: float32(step / 64)}
-	return kernels.LaunchShade(st, gpu.Plane(s.shape.Width, s.shape.Height), s.shape, k, cells, s.heights, s.tops, s.levels, s.light)
+	return kernels.LaunchShade(st, gpu.Plane(s.terrain.Width, s.terrain.Height), s.shape, k, cells, s.heights, s.tops, s.levels, s.light)
 }
 
 func vector[F kernel.Float](v vec) kernel.Vec3[F] { return kernel.V3(F(v.x), F(v.y), F(v.z)) }
@@ -359,29 +359,40 @@ func floats[F kernel.Float](m [4]float64) [4]F {
 	return [4]F{F(m[0]), F(m[1]), F(m[2]), F(m[3])}
 }
 
-// topLevels returns the levels of the pyramid of heights. Level 0 is the cells themselves, and takes no memory.
+// topLevels returns the levels of the pyramid of heights, from the cells to one node.
 func topLevels(width, height int) (levels []kernels.Level, elements int) {
-	levels = []kernels.Level{{Width: width, Height: height}}
-	for width > 1 || height > 1 {
-		width, height = (width+1)/2, (height+1)/2
-		levels = append(levels, kernels.Level{Offset: elements, Stride: width, Width: width, Height: height})
+	for {
+		levels = append(levels, kernels.Level{Offset: elements, Stride: int32(width), Width: int32(width), Height: int32(height)})
 		elements += width * height
+		if width == 1 && height == 1 {
+			return levels, elements
+		}
+		width, height = (width+1)/2, (height+1)/2
 	}
-	return levels, max(elements, 1)
 }
 
-// mipLevels returns the levels of the mosaic, which lie in one image with transparent texels between them: level 0 to the
+// gap is how many transparent texels are beside a level.
+const gap = 2
+
+// mipLevels returns the levels of the mosaic, which lie in one image with transparent texels around them: level 0 to the
 // left, and to the right the others, one below the other.
 func mipLevels(width, height int) (levels []kernels.Level, stride, rows int) {
-	stride = width + 1 + (width+1)/2
-	levels = []kernels.Level{{Stride: stride, Width: width, Height: height}}
-	left, y := width+1, 0
-	for width > 1 || height > 1 {
+	// What is to the right of a row is to the left of the next one.
+	stride = gap + width + gap + (width+1)/2
+	left, y := gap, gap
+	for {
+		levels = append(levels, kernels.Level{Offset: y*stride + left, Stride: int32(stride), Width: int32(width), Height: int32(height), Left: int32(left), Above: int32(y)})
+		rows = max(rows, y+height+gap)
+		if width == 1 && height == 1 {
+			return levels, stride, rows + 1 // the last texel is beside the last row
+		}
+		if len(levels) == 1 {
+			left += width + gap
+		} else {
+			y += height + gap
+		}
 		width, height = (width+1)/2, (height+1)/2
-		levels = append(levels, kernels.Level{Offset: y*stride + left, Stride: stride, Width: width, Height: height})
-		y += height + 1
 	}
-	return levels, stride, max(levels[0].Height, y)
 }
 
 // Close frees the memory on the device. Closing again does nothing.

@@ -23,8 +23,8 @@
 // bench/mosaic measures it. Blocks without data are not computed and not written.
 //
 // Finished tiles are in the work file. When a call fails, is canceled, or when the process is killed, the same call continues from
-// them, with the same result bit for bit. The work file belongs to its sources and options; if they differ, it is begun again. Two calls
-// must not use one work file at a time. The output appears under its name when it is complete. Work file and output together
+// them, with the same result bit for bit. The work file belongs to its sources and options; if they differ, it is begun again. It is
+// locked: a second call that needs it, in this process or another one, gets ErrBusy. The output appears under its name when it is complete. Work file and output together
 // need disk space for the compressed pixels two or three times.
 //
 // # Invariants

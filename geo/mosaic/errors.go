@@ -11,6 +11,8 @@ var (
 	ErrArgument = errors.New("bad argument")
 	// ErrWork is a failure of reading or writing the work file.
 	ErrWork = errors.New("work file failed")
+	// ErrBusy means that another call, or another process, uses the work file.
+	ErrBusy = errors.New("work file in use")
 )
 
 func failf(kind error, format string, args ...any) error {

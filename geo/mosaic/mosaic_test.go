@@ -14,6 +14,9 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -516,6 +519,70 @@ func TestAKilledProcessLeavesItsTiles(t *testing.T) {
 		t.Error("the pixels differ")
 	}
 }
+
+// TestTwoCallsDoNotShareAWorkFile starts calls while one is under way, in this process and in another one.
+func TestTwoCallsDoNotShareAWorkFile(t *testing.T) {
+	o := Options{Order: Nearest, Blend: Feather, TileSize: 64, File: tiff.Options{BlockWidth: 64, BlockHeight: 64}}
+	if folder := os.Getenv(second); folder != "" {
+		err := File(t.Context(), cpu(t), filepath.Join(folder, "mosaic.tif"), grid(t, 2, 1, func(image, x, y, band int) uint8 { return 9 }), o)
+		if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "mosaic.tif.work: another call or process") {
+			t.Fatalf("the other process got %v", err)
+		}
+		return
+	}
+	folder := t.TempDir()
+	name := filepath.Join(folder, "mosaic.tif")
+	sources := grid(t, 2, 1, func(image, x, y, band int) uint8 { return plain(x, y, band) - uint8(9*image) })
+	want := read[uint8](t, run(t, cpu(t), sources, o))
+	dev := cpu(t)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := o
+	first.Progress = func(done, total int) {
+		if done != 3 {
+			return
+		}
+		if err := File(t.Context(), dev, name, sources, o); !errors.Is(err, ErrBusy) {
+			t.Errorf("the second call got %v", err)
+		}
+		cmd := exec.Command(program, "-test.run=TestTwoCallsDoNotShareAWorkFile")
+		cmd.Env = append(os.Environ(), second+"="+folder)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v:\n%s", err, out)
+		}
+	}
+	if err := File(t.Context(), dev, name, sources, first); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(read[uint8](t, open(t, name)), want) {
+		t.Error("the pixels differ")
+	}
+	// Of several calls at a time some are refused, and the result is right after each that is not.
+	var wg sync.WaitGroup
+	var made atomic.Int32
+	for range 8 {
+		wg.Go(func() {
+			switch err := File(t.Context(), dev, name, sources, o); {
+			case err == nil:
+				made.Add(1)
+			case !errors.Is(err, ErrBusy):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if made.Load() == 0 || !bytes.Equal(read[uint8](t, open(t, name)), want) {
+		t.Errorf("%d calls succeeded, and the pixels are not right", made.Load())
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "*")); !slices.Equal(left, []string{name}) {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// second names the folder of the mosaic that another process tries to make.
+const second = "QUERN_TEST_SECOND_MOSAIC"
 
 // TestMemoryDoesNotGrowWithTheMosaic is a small form of bench/mosaic.
 func TestMemoryDoesNotGrowWithTheMosaic(t *testing.T) {

@@ -38,11 +38,11 @@ const (
 	kindTile    = 2
 )
 
-// openWork opens the file, and takes over the tiles of one with the same digest.
+// openWork opens and locks the file, and takes over the tiles of one with the same digest.
 func openWork(name string, digest [32]byte) (*workFile, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := openLocked(name)
 	if err != nil {
-		return nil, failf(ErrWork, "%w", err)
+		return nil, err
 	}
 	w := &workFile{name: name, file: f, blocks: map[uint32]place{}, tiles: map[uint32]bool{}}
 	w.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
@@ -56,6 +56,36 @@ func openWork(name string, digest [32]byte) (*workFile, error) {
 		return nil, errors.Join(failf(ErrWork, "%s: %w", name, err), f.Close())
 	}
 	return w, nil
+}
+
+// errLocked is the error of lock for a file that is locked already.
+var errLocked = errors.New("locked")
+
+// openLocked opens a file that no other call has open. The lock ends when the file is closed, or with the process.
+func openLocked(name string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+		if err != nil {
+			return nil, failf(ErrWork, "%w", err)
+		}
+		switch err := lock(f); {
+		case errors.Is(err, errLocked):
+			return nil, errors.Join(failf(ErrBusy, "%s: another call or process makes the mosaic; wait until it ends, or name another output and work file", name), f.Close())
+		case err != nil:
+			return nil, errors.Join(failf(ErrWork, "%s: the file cannot be locked; put it on a file system with locks: %w", name, err), f.Close())
+		}
+		// The other call may have ended, and removed the file, after this one opened it.
+		opened, err := f.Stat()
+		if err != nil {
+			return nil, errors.Join(failf(ErrWork, "%w", err), f.Close())
+		}
+		if now, err := os.Stat(name); err == nil && os.SameFile(opened, now) {
+			return f, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, failf(ErrWork, "%w", err)
+		}
+	}
 }
 
 // recover reads the records that are complete, and cuts off the rest.
@@ -181,7 +211,11 @@ func (w *workFile) read(index uint32, size int) ([]byte, error) {
 // close closes the file, and removes it if it is not needed any more.
 func (w *workFile) close(remove bool) error {
 	w.dec.Close()
-	err := errors.Join(w.enc.Close(), w.file.Close())
+	err := w.enc.Close()
+	if remove && removeOpen { // while nobody else can have it
+		return errors.Join(err, os.Remove(w.name), w.file.Close())
+	}
+	err = errors.Join(err, w.file.Close())
 	if remove {
 		err = errors.Join(err, os.Remove(w.name))
 	}

@@ -40,7 +40,8 @@
 // # Memory
 //
 // The image and the surface are read in windows. A window of the surface covers a tile and what may hide it, and so depends on the
-// differences of heights: Options.Memory bounds it. NewSurface reads all of the surface once, for its extreme heights.
+// differences of heights: Options.Memory bounds it: tiles are divided until their windows fit. NewSurface reads all of the
+// surface once, for its extreme heights, in parts of 4 million pixels.
 //
 // # Not supported
 //

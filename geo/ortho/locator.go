@@ -9,6 +9,7 @@ import (
 	"quern.dev/geo/internal/projection"
 	"quern.dev/geo/ortho/internal/kernels"
 	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp"
 	"quern.dev/gpu"
 )
 
@@ -107,7 +108,7 @@ func (l *locator) Locate(ctx context.Context, s *gpu.Stream, r tiff.Region, half
 	m := l.of(s)
 	w := l.around(r)
 	if bytes := 4 * int64(w.W) * int64(w.H); bytes > l.memory/2 {
-		return failf(ErrArgument, "the surface between %d x %d pixels of the output and what may hide them has %d x %d pixels; allow more memory, or switch the test off", r.Width, r.Height, w.W, w.H)
+		return failf(warp.ErrTooLarge, "the surface between %d x %d pixels of the output and what may hide them has %d x %d pixels; allow more memory, or switch the test off", r.Width, r.Height, w.W, w.H)
 	}
 	heights, err := room(l.dev, &m.heights, w.W*w.H)
 	if err != nil {

@@ -108,22 +108,50 @@ func (s *Surface) read(ctx context.Context, w kernels.Window, dst []float32) err
 // chunk is how many pixels are read at a time where heights are scanned.
 const chunk = 4 << 20
 
-// extremes returns the least and the greatest height in a window. They are +Inf and -Inf without any. keep, if it is not
-// nil, gets the values of some rows at a time.
-func (s *Surface) extremes(ctx context.Context, w kernels.Window, keep func(rows kernels.Window, values []float32)) (least, most float64, err error) {
-	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
-	rows := max(1, chunk/w.W)
-	if b := s.im.BlockHeight; rows > b {
-		rows -= rows % b
+// parts divides a window into parts of at most chunk pixels that consist of whole blocks of the file, where these are
+// not larger than a chunk.
+func (s *Surface) parts(w kernels.Window) []kernels.Window {
+	columns, rows := min(s.im.BlockWidth, s.im.Width), min(s.im.BlockHeight, s.im.Height)
+	if columns > chunk {
+		columns = chunk
 	}
-	values := make([]float32, w.W*min(rows, w.H))
+	rows = min(rows, max(chunk/columns, 1))
+	if n := chunk / rows; n > columns {
+		columns = n - n%columns
+	}
+	if columns >= w.X+w.W {
+		if n := chunk / (w.X + w.W); n > rows {
+			rows = n - n%rows
+		}
+	}
+	var all []kernels.Window
 	for y := w.Y; y < w.Y+w.H; {
-		n := min(rows-y%rows, w.Y+w.H-y)
-		part := kernels.Window{X: w.X, Y: y, W: w.W, H: n}
-		if err := s.read(ctx, part, values[:w.W*n]); err != nil {
+		h := min(rows-y%rows, w.Y+w.H-y)
+		for x := w.X; x < w.X+w.W; {
+			n := min(columns-x%columns, w.X+w.W-x)
+			all = append(all, kernels.Window{X: x, Y: y, W: n, H: h})
+			x += n
+		}
+		y += h
+	}
+	return all
+}
+
+// extremes returns the least and the greatest height in a window. They are +Inf and -Inf without any. keep, if it is not
+// nil, gets the values of one part at a time.
+func (s *Surface) extremes(ctx context.Context, w kernels.Window, keep func(part kernels.Window, values []float32)) (least, most float64, err error) {
+	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
+	var values []float32
+	for _, part := range s.parts(w) {
+		n := part.W * part.H
+		if cap(values) < n {
+			values = make([]float32, n)
+		}
+		values = values[:n]
+		if err := s.read(ctx, part, values); err != nil {
 			return 0, 0, err
 		}
-		for _, v := range values[:w.W*n] {
+		for _, v := range values {
 			if v < low {
 				low = v
 			}
@@ -134,7 +162,6 @@ func (s *Surface) extremes(ctx context.Context, w kernels.Window, keep func(rows
 		if keep != nil {
 			keep(part, values)
 		}
-		y += n
 	}
 	if low > high {
 		return math.Inf(1), math.Inf(-1), nil
@@ -163,14 +190,15 @@ func (s *Surface) sketch(ctx context.Context, w kernels.Window) (k *sketch, leas
 	k = &sketch{s: s, w: w, step: max(1, (max(w.W, w.H)+sketchSize-1)/sketchSize)}
 	k.across = (w.W + k.step - 1) / k.step
 	k.values = make([]float32, k.across*((w.H+k.step-1)/k.step))
-	least, most, err = s.extremes(ctx, w, func(rows kernels.Window, values []float32) {
-		for y := range rows.H {
-			if (rows.Y-w.Y+y)%k.step != 0 {
+	least, most, err = s.extremes(ctx, w, func(part kernels.Window, values []float32) {
+		left, top := part.X-w.X, part.Y-w.Y
+		for y := range part.H {
+			if (top+y)%k.step != 0 {
 				continue
 			}
-			to := k.values[(rows.Y-w.Y+y)/k.step*k.across:]
-			for x := 0; x < w.W; x += k.step {
-				to[x/k.step] = values[y*w.W+x]
+			to := k.values[(top+y)/k.step*k.across:]
+			for x := (k.step - left%k.step) % k.step; x < part.W; x += k.step {
+				to[(left+x)/k.step] = values[y*part.W+x]
 			}
 		}
 	})

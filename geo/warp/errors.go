@@ -13,6 +13,8 @@ var (
 	ErrNoCRS = errors.New("no coordinate reference system")
 	// ErrOutside is an output that no source reaches.
 	ErrOutside = errors.New("outside of the sources")
+	// ErrTooLarge is what a [Locator] returns for a region that needs too much memory at a time: the warper divides it.
+	ErrTooLarge = errors.New("too large at a time")
 )
 
 func failf(kind error, format string, args ...any) error {

@@ -14,7 +14,8 @@ type Locator interface {
 	// Locate computes, on s, where the points of r.Width x r.Height pixels of the output are in the source. half is 0.5
 	// for the centers of pixels and 0 for their upper left corners. xs and ys get columns and rows, (0, 0) being the
 	// corner of the source's first pixel, or NaN where the source does not show the point. A position must depend on
-	// nothing but the point. The call may return before the computation has ended.
+	// nothing but the point. The call may return before the computation has ended. After an error that matches
+	// ErrTooLarge, the parts of the region are asked for, down to 16 x 16 pixels.
 	Locate(ctx context.Context, s *gpu.Stream, r tiff.Region, half float64, xs, ys *gpu.Buffer[float64]) error
 }
 

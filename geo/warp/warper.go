@@ -361,10 +361,14 @@ func (w *Warper) tile(ctx context.Context, r rectangle, source int, c *canvas) e
 	err := l.warp(ctx, r, source, c)
 	w.lanes <- l
 	var large *largeWindow
-	if !errors.As(err, &large) {
+	window := errors.As(err, &large)
+	if !window && !errors.Is(err, ErrTooLarge) {
 		return err
 	}
 	if r.w <= 16 && r.h <= 16 {
+		if !window {
+			return err
+		}
 		return failf(ErrArgument, "%d x %d pixels of the output take %d bytes of %s; allow more memory, or reduce the source first", r.w, r.h, large.bytes, large.name)
 	}
 	for _, part := range r.parts() {

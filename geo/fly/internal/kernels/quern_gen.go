@@ -18,22 +18,24 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/fly/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "54a3df7757361dff9636611a9cbde5de585ef2132dd4165edbf649e5b8982cd8",
+	Sum:     "d9527b24eb87286a2fc4248bc4db61fa5c85ca86f3de53f8e21eb283ef992753",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 
 type quern_gen_is_stale__run_go_generate__Terrain struct {
-	Width  int
-	Height int
-	Top    int
+	Width  int32
+	Height int32
+	Top    int32
 }
 type quern_gen_is_stale__run_go_generate__Level struct {
 	Offset int
-	Stride int
-	Width  int
-	Height int
+	Stride int32
+	Width  int32
+	Height int32
+	Left   int32
+	Above  int32
 }
 type quern_gen_is_stale__run_go_generate__firstTops func(kernel.Thread, Terrain, Level, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__nextTops func(kernel.Thread, Level, Level, []float32)
@@ -50,20 +52,20 @@ type quern_gen_is_stale__run_go_generate__Camera_float32 struct {
 	Forward kernel.Vec3[float32]
 	Right   kernel.Vec3[float32]
 	Up      kernel.Vec3[float32]
-	Width   int
-	Height  int
-	Samples int
+	Width   int32
+	Height  int32
+	Samples int32
 	Far     float32
-	TexelX  int
-	TexelY  int
+	TexelX  int32
+	TexelY  int32
 	FracX   float32
 	FracY   float32
 	Texels  [4]float32
-	Probes  int
+	Probes  int32
 }
 type quern_gen_is_stale__run_go_generate__Eye_float32 struct {
-	CellX int
-	CellY int
+	CellX int32
+	CellY int32
 	FracX float32
 	FracY float32
 	Z     float32
@@ -76,32 +78,37 @@ type quern_gen_is_stale__run_go_generate__Look struct {
 	Visibility float32
 	Floor      float32
 }
-type quern_gen_is_stale__run_go_generate__render_float32 func(kernel.Thread, Camera[float32], Terrain, Look, []float32, []float32, []Level, []float32, []uint32, []Level, []uint8)
+type quern_gen_is_stale__run_go_generate__Start struct {
+	T     float32
+	Level int32
+}
+type quern_gen_is_stale__run_go_generate__render_float32 func(kernel.Thread, Camera[float32], Terrain, Look, []float32, []float32, []Level, []float32, []uint32, []Level, []Start, []uint32)
 type quern_gen_is_stale__run_go_generate__Camera_float64 struct {
 	Eye     Eye[float64]
 	Forward kernel.Vec3[float64]
 	Right   kernel.Vec3[float64]
 	Up      kernel.Vec3[float64]
-	Width   int
-	Height  int
-	Samples int
+	Width   int32
+	Height  int32
+	Samples int32
 	Far     float64
-	TexelX  int
-	TexelY  int
+	TexelX  int32
+	TexelY  int32
 	FracX   float64
 	FracY   float64
 	Texels  [4]float64
-	Probes  int
+	Probes  int32
 }
 type quern_gen_is_stale__run_go_generate__Eye_float64 struct {
-	CellX int
-	CellY int
+	CellX int32
+	CellY int32
 	FracX float64
 	FracY float64
 	Z     float64
 	Cells [4]float64
 }
-type quern_gen_is_stale__run_go_generate__preview func(kernel.Thread, Camera[float32], Terrain, Look, []float32, []float32, []Level, []float32, kernel.Texture2D[kernel.Vec4[float32]], []Level, []uint8)
+type quern_gen_is_stale__run_go_generate__preview func(kernel.Thread, Camera[float32], Terrain, Look, []float32, []float32, []Level, []float32, kernel.Texture2D[kernel.Vec4[float32]], []Level, []Start, []uint32)
+type quern_gen_is_stale__run_go_generate__beams_float32 func(kernel.Thread, Camera[float32], Terrain, []float32, []Level, []Start)
 
 var _ = (*quern_gen_is_stale__run_go_generate__Terrain)((*Terrain)(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__Level)((*Level)(nil))
@@ -113,16 +120,19 @@ var quern_shade quern_gen_is_stale__run_go_generate__shade = shade
 var _ = (*quern_gen_is_stale__run_go_generate__Camera_float32)((*Camera[float32])(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__Eye_float32)((*Eye[float32])(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__Look)((*Look)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__Start)((*Start)(nil))
 var quern_render_float32 quern_gen_is_stale__run_go_generate__render_float32 = render[float32]
 var _ = (*quern_gen_is_stale__run_go_generate__Camera_float64)((*Camera[float64])(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__Eye_float64)((*Eye[float64])(nil))
 var quern_preview quern_gen_is_stale__run_go_generate__preview = preview
+var quern_beams_float32 quern_gen_is_stale__run_go_generate__beams_float32 = beams[float32]
 
 var quernFirstTops = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstTops", Code: &quernPTX, Host: quernHostFirstTops, Plain: quernPlainFirstTops}}
 
 // LaunchFirstTops runs firstTops on the grid g.
 //
-// firstTops computes level 1 of the pyramid of heights: the highest sample of 2 x 2 cells.
+// firstTops computes level 0 of the pyramid of heights: the highest sample of each cell. Cells without a surface are
+// below all heights.
 func LaunchFirstTops(s *gpu.Stream, g gpu.Grid, g_ Terrain, l_ Level, heights, tops *gpu.Buffer[float32]) error {
 	l, err := quernFirstTops.Begin(s, g)
 	gpu.Arg(l, g_)
@@ -181,8 +191,9 @@ var quernRender_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "rend
 
 // LaunchRender runs render on the grid g.
 //
-// render draws the terrain with weights that are computed in F. out has four bytes per pixel.
-func LaunchRender[F float32 | float64](s *gpu.Stream, g gpu.Grid, c Camera[F], g_ Terrain, look Look, heights, tops *gpu.Buffer[float32], levels *gpu.Buffer[Level], light *gpu.Buffer[float32], texels *gpu.Buffer[uint32], mips *gpu.Buffer[Level], out *gpu.Buffer[uint8]) error {
+// render draws the terrain with weights that are computed in F. A warp has 8 x 4 pixels. out has a pixel per element, red
+// in the lowest byte.
+func LaunchRender[F float32 | float64](s *gpu.Stream, g gpu.Grid, c Camera[F], g_ Terrain, look Look, heights, tops *gpu.Buffer[float32], levels *gpu.Buffer[Level], light *gpu.Buffer[float32], texels *gpu.Buffer[uint32], mips *gpu.Buffer[Level], starts *gpu.Buffer[Start], out *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
 	switch interface{}((*F)(nil)).(type) {
 	case *float32:
@@ -200,6 +211,7 @@ func LaunchRender[F float32 | float64](s *gpu.Stream, g gpu.Grid, c Camera[F], g
 	gpu.SliceArg(l, light)
 	gpu.SliceArg(l, texels)
 	gpu.SliceArg(l, mips)
+	gpu.SliceArg(l, starts)
 	gpu.SliceArg(l, out)
 	return l.EndBegun(err)
 }
@@ -210,7 +222,7 @@ var quernPreview = &gpu.Kernel{Declared: compiled.Declaration{Name: "preview", C
 //
 // preview draws the terrain with colors that the texture units interpolate. The atlas has the levels at the places that
 // mips has, with transparent texels between them.
-func LaunchPreview(s *gpu.Stream, g gpu.Grid, c Camera[float32], g_ Terrain, look Look, heights, tops *gpu.Buffer[float32], levels *gpu.Buffer[Level], light *gpu.Buffer[float32], atlas *gpu.Texture2D[kernel.Vec4[float32]], mips *gpu.Buffer[Level], out *gpu.Buffer[uint8]) error {
+func LaunchPreview(s *gpu.Stream, g gpu.Grid, c Camera[float32], g_ Terrain, look Look, heights, tops *gpu.Buffer[float32], levels *gpu.Buffer[Level], light *gpu.Buffer[float32], atlas *gpu.Texture2D[kernel.Vec4[float32]], mips *gpu.Buffer[Level], starts *gpu.Buffer[Start], out *gpu.Buffer[uint32]) error {
 	l, err := quernPreview.Begin(s, g)
 	gpu.Arg(l, c)
 	gpu.Arg(l, g_)
@@ -221,7 +233,32 @@ func LaunchPreview(s *gpu.Stream, g gpu.Grid, c Camera[float32], g_ Terrain, loo
 	gpu.SliceArg(l, light)
 	gpu.TextureArg(l, atlas)
 	gpu.SliceArg(l, mips)
+	gpu.SliceArg(l, starts)
 	gpu.SliceArg(l, out)
+	return l.EndBegun(err)
+}
+
+var quernBeams_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "beams[float32]", Code: &quernPTX, Host: quernHostBeams_float32, Plain: quernPlainBeams[float32]}}
+var quernBeams_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "beams[float64]", Code: &quernPTX, Host: quernHostBeams_float64, Plain: quernPlainBeams[float64]}}
+
+// LaunchBeams runs beams on the grid g.
+//
+// beams finds for each square of pixels the distance to which its rays may be followed together (Laine and Karras 2010,
+// "beam optimization"): all of them are in a cone around the one in the middle.
+func LaunchBeams[F float32 | float64](s *gpu.Stream, g gpu.Grid, c Camera[F], g_ Terrain, tops *gpu.Buffer[float32], levels *gpu.Buffer[Level], starts *gpu.Buffer[Start]) error {
+	var k *gpu.Kernel
+	switch interface{}((*F)(nil)).(type) {
+	case *float32:
+		k = quernBeams_float32
+	case *float64:
+		k = quernBeams_float64
+	}
+	l, err := k.Begin(s, g)
+	gpu.Arg(l, c)
+	gpu.Arg(l, g_)
+	gpu.SliceArg(l, tops)
+	gpu.SliceArg(l, levels)
+	gpu.SliceArg(l, starts)
 	return l.EndBegun(err)
 }
 
@@ -239,49 +276,49 @@ func quernHostFirstTops(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		base3 := l.Offset + blockX*dimX
+		base3 := int(g.Width) + blockX*dimX
+		base4 := l.Offset + blockX*dimX
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
 			threadY := r.ThreadIdx.Y
 			y := base2 + threadY
-			start := 2 * y
-			start2 := min(2*y+3, g.Height)
-			start3 := l.Offset + y*l.Stride
-			start4 := base3 + y*l.Stride
-			quernRow1FirstTops(r, base, l, y, start, start2, g, heights, tops, start3, width, start4)
+			start := y * int(g.Width)
+			start2 := l.Offset + y*int(l.Stride)
+			start3 := y*int(g.Width) + base
+			start4 := y*int(g.Width) + base + 1
+			start5 := base3 + y*int(g.Width)
+			start6 := base3 + y*int(g.Width) + 1
+			start7 := base4 + y*int(l.Stride)
+			quernRow1FirstTops(r, base, l, y, heights, start, g, tops, start2, width, start3, start4, start5, start6, start7)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FirstTops(r *host.Run, base int, l Level, y, start, start2 int, g Terrain, heights, tops []float32, start3, width, start4 int) {
-	if !(y < l.Height) {
+func quernRow1FirstTops(r *host.Run, base int, l Level, y int, heights []float32, start int, g Terrain, tops []float32, start2, width, start3, start4, start5, start6, start7 int) {
+	if !(y < int(l.Height)) {
 		return
 	}
-	if base >= -1<<61 && base <= 1<<61 && l.Width >= -1<<61 && l.Width <= 1<<61 {
-		count := min(l.Width-base, width)
+	if base >= -1<<61 && base <= 1<<61 && int(l.Width) >= -1<<61 && int(l.Width) <= 1<<61 {
+		count := min(int(l.Width)-base, width)
 		if count <= 0 {
 			return
 		}
-		if start4 >= 0 && count <= len(tops)-start4 {
-			row2 := tops[start4:][:count]
+		if start3 >= 0 && count <= len(heights)-start3 && start4 >= 0 && count <= len(heights)-start4 && start5 >= 0 && count <= len(heights)-start5 && start6 >= 0 && count <= len(heights)-start6 && start7 >= 0 && count <= len(tops)-start7 {
+			row := heights[start3:][:count]
+			row2 := heights[start4:][:count]
+			row3 := heights[start5:][:count]
+			row4 := heights[start6:][:count]
+			row5 := tops[start7:][:count]
 			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				x := base + threadX
-				at3 := 2 * x
-				at4 := min(2*x+3, g.Width)
-//line pyramid.go:16
-				var top float32 = -3e+38
-				for row := start; row < start2; row++ {
-					/*line pyramid.go:17*/ r.CheckHalt()
-					for column := at3; column < at4; column++ {
-						/*line pyramid.go:18*/ r.CheckHalt()
-						h := heights[row*g.Width+column]
-						if h > top {
-							/*line pyramid.go:20*/ top = h
-						}
-					}
+				/*line pyramid.go:19*/ a := row[threadX]
+				b := row2[threadX]
+				c := row3[threadX]
+				d := row4[threadX]
+				/*line pyramid.go:20*/ top := max(max(max(a, b), c), d)
+				if top != top {
+					top = -3e+38
 				}
-				row2[threadX] = top
+				row5[threadX] = top
 			}
 			return
 		}
@@ -289,24 +326,21 @@ func quernRow1FirstTops(r *host.Run, base int, l Level, y, start, start2 int, g 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		at := 2 * x
-		at2 := min(2*x+3, g.Width)
-		/*line pyramid.go:13*/ if x >= l.Width || y >= l.Height {
+		at := start + x
+		below := at + int(g.Width)
+		/*line pyramid.go:14*/ if x >= int(l.Width) || y >= int(l.Height) {
 			continue
 		}
-		var top float32 = -3e+38
-		for row := start; row < start2; row++ {
-			/*line pyramid.go:17*/ r.CheckHalt()
-			for column := at; column < at2; column++ {
-				/*line pyramid.go:18*/ r.CheckHalt()
-				h := heights[row*g.Width+column]
-				if h > top {
-					/*line pyramid.go:20*/ top = h
-				}
-			}
+		/*line pyramid.go:19*/ a := heights[at]
+		/*line pyramid.go:19*/ b := heights[at+1]
+		/*line pyramid.go:19*/ c := heights[below]
+		/*line pyramid.go:19*/ d := heights[below+1]
+		top := max(max(max(a, b), c), d)
+		if top != top {
+			top = -3e+38
 		}
-		tops[start3+x] = top
-	} /*line quern_gen.go:309:1*/
+		tops[start2+x] = top
+	} /*line quern_gen.go:343:1*/
 }
 
 func quernPlainNextTops(r *host.Run) {
@@ -328,9 +362,9 @@ func quernHostNextTops(r *host.Run) {
 			threadY := r.ThreadIdx.Y
 			y := base2 + threadY
 			start := 2 * y
-			start2 := min(2*y+2, from.Height)
-			start3 := to.Offset + y*to.Stride
-			start4 := base3 + y*to.Stride
+			start2 := min(2*y+2, int(from.Height))
+			start3 := to.Offset + y*int(to.Stride)
+			start4 := base3 + y*int(to.Stride)
 			quernRow1NextTops(r, base, to, y, start, start2, from, tops, start3, width, start4)
 		}
 	}
@@ -338,11 +372,11 @@ func quernHostNextTops(r *host.Run) {
 
 //go:noinline
 func quernRow1NextTops(r *host.Run, base int, to Level, y, start, start2 int, from Level, tops []float32, start3, width, start4 int) {
-	if !(y < to.Height) {
+	if !(y < int(to.Height)) {
 		return
 	}
-	if base >= -1<<61 && base <= 1<<61 && to.Width >= -1<<61 && to.Width <= 1<<61 {
-		count := min(to.Width-base, width)
+	if base >= -1<<61 && base <= 1<<61 && int(to.Width) >= -1<<61 && int(to.Width) <= 1<<61 {
+		count := min(int(to.Width)-base, width)
 		if count <= 0 {
 			return
 		}
@@ -352,14 +386,14 @@ func quernRow1NextTops(r *host.Run, base int, to Level, y, start, start2 int, fr
 				r.ThreadIdx.X = threadX
 				x := base + threadX
 				at3 := 2 * x
-				at4 := min(2*x+2, from.Width)
+				at4 := min(2*x+2, int(from.Width))
 //line pyramid.go:35
 				var top float32 = -3e+38
 				for row := start; row < start2; row++ {
 					/*line pyramid.go:36*/ r.CheckHalt()
 					for column := at3; column < at4; column++ {
 						/*line pyramid.go:37*/ r.CheckHalt()
-						top = max(top, tops[from.Offset+row*from.Stride+column])
+						top = max(top, tops[from.Offset+row*int(from.Stride)+column])
 					}
 				}
 				row2[threadX] = top
@@ -371,8 +405,8 @@ func quernRow1NextTops(r *host.Run, base int, to Level, y, start, start2 int, fr
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		at := 2 * x
-		at2 := min(2*x+2, from.Width)
-		/*line pyramid.go:32*/ if x >= to.Width || y >= to.Height {
+		at2 := min(2*x+2, int(from.Width))
+		/*line pyramid.go:32*/ if x >= int(to.Width) || y >= int(to.Height) {
 			continue
 		}
 		var top float32 = -3e+38
@@ -380,11 +414,11 @@ func quernRow1NextTops(r *host.Run, base int, to Level, y, start, start2 int, fr
 			/*line pyramid.go:36*/ r.CheckHalt()
 			for column := at; column < at2; column++ {
 				/*line pyramid.go:37*/ r.CheckHalt()
-				top = max(top, tops[from.Offset+row*from.Stride+column])
+				top = max(top, tops[from.Offset+row*int(from.Stride)+column])
 			}
 		}
 		tops[start3+x] = top
-	} /*line quern_gen.go:387:1*/
+	} /*line quern_gen.go:421:1*/
 }
 
 func quernPlainHalve(r *host.Run) {
@@ -406,9 +440,9 @@ func quernHostHalve(r *host.Run) {
 			threadY := r.ThreadIdx.Y
 			y := base2 + threadY
 			start := 2 * y
-			start2 := min(2*y+2, from.Height)
-			start3 := to.Offset + y*to.Stride
-			start4 := base3 + y*to.Stride
+			start2 := min(2*y+2, int(from.Height))
+			start3 := to.Offset + y*int(to.Stride)
+			start4 := base3 + y*int(to.Stride)
 			quernRow1Halve(r, base, to, y, start, start2, from, texels, start3, width, start4)
 		}
 	}
@@ -416,11 +450,11 @@ func quernHostHalve(r *host.Run) {
 
 //go:noinline
 func quernRow1Halve(r *host.Run, base int, to Level, y, start, start2 int, from Level, texels []uint32, start3, width, start4 int) {
-	if !(y < to.Height) {
+	if !(y < int(to.Height)) {
 		return
 	}
-	if base >= -1<<61 && base <= 1<<61 && to.Width >= -1<<61 && to.Width <= 1<<61 {
-		count := min(to.Width-base, width)
+	if base >= -1<<61 && base <= 1<<61 && int(to.Width) >= -1<<61 && int(to.Width) <= 1<<61 {
+		count := min(int(to.Width)-base, width)
 		if count <= 0 {
 			return
 		}
@@ -430,14 +464,14 @@ func quernRow1Halve(r *host.Run, base int, to Level, y, start, start2 int, from 
 				r.ThreadIdx.X = threadX
 				x := base + threadX
 				at3 := 2 * x
-				at4 := min(2*x+2, from.Width)
+				at4 := min(2*x+2, int(from.Width))
 				/*line pyramid.go:53*/ sum := [4]uint32{}
 				var n uint32
 				for row := start; row < start2; row++ {
 					/*line pyramid.go:55*/ r.CheckHalt()
 					for column := at3; column < at4; column++ {
 						/*line pyramid.go:56*/ r.CheckHalt()
-						c := texels[from.Offset+row*from.Stride+column]
+						c := texels[from.Offset+row*int(from.Stride)+column]
 						for i := 0; i < 4; i++ {
 							sum[i] += c >> (8 * i) & 255
 						}
@@ -457,8 +491,8 @@ func quernRow1Halve(r *host.Run, base int, to Level, y, start, start2 int, from 
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		at := 2 * x
-		at2 := min(2*x+2, from.Width)
-		/*line pyramid.go:50*/ if x >= to.Width || y >= to.Height {
+		at2 := min(2*x+2, int(from.Width))
+		/*line pyramid.go:50*/ if x >= int(to.Width) || y >= int(to.Height) {
 			continue
 		}
 		sum := [4]uint32{}
@@ -467,7 +501,7 @@ func quernRow1Halve(r *host.Run, base int, to Level, y, start, start2 int, from 
 			/*line pyramid.go:55*/ r.CheckHalt()
 			for column := at; column < at2; column++ {
 				/*line pyramid.go:56*/ r.CheckHalt()
-				c := texels[from.Offset+row*from.Stride+column]
+				c := texels[from.Offset+row*int(from.Stride)+column]
 				for i := 0; i < 4; i++ {
 					sum[i] += c >> (8 * i) & 255
 				}
@@ -479,7 +513,7 @@ func quernRow1Halve(r *host.Run, base int, to Level, y, start, start2 int, from 
 			result |= (sum[i2] + n/2) / n << (8 * i2)
 		}
 		texels[start3+x] = result
-	} /*line quern_gen.go:482:1*/
+	} /*line quern_gen.go:516:1*/
 }
 
 func quernPlainShade(r *host.Run) {
@@ -491,21 +525,18 @@ func quernHostShade(r *host.Run) {
 	g, sun, cells, heights, tops, levels, light := host.Value[Terrain](r, 0), host.Value[Sun](r, 1), host.Value[[4]float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	t13 := cells[0]
-	t15 := cells[2]
-	t19 := cells[1]
-	t21 := cells[3]
-	t29 := sun.Direction
+	t15 := cells[0]
+	t17 := cells[2]
+	t21 := cells[1]
+	t23 := cells[3]
+	t31 := sun.Direction
 	value := max(sun.Direction.Z, 0.05)
-	t332 := sun.Direction
-	t42 := t332.X
-	t6 := t332.Y
-	t14 := t332.X
-	t16 := t332.Y
-	t56 := t332.Z
-	t59 := t332.Z
-	t39 := 1 - sun.Ambient
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	t35 := sun.Direction
+	t36 := Start{}
+	t232 := t35.Z
+	t26 := t35.Z
+	t42 := 1 - sun.Ambient
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
@@ -513,1244 +544,1600 @@ func quernHostShade(r *host.Run) {
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
 			threadY := r.ThreadIdx.Y
 			y := base2 + threadY
-			t9 := y > 0
-			quernRow1Shade(r, g, base, y, light, heights, t9, t13, t15, t19, t21, t29, value, sun, cells, t42, t6, t14, t16, t332, levels, t56, t59, tops, t39, width)
+			t11 := y > 0
+			quernRow1Shade(r, g, base, y, light, heights, t11, t15, t17, t21, t23, t31, value, sun, cells, t35, t36, levels, t232, t26, tops, t42, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Shade(r *host.Run, g Terrain, base, y int, light, heights []float32, t9 bool, t13, t15, t19, t21 float32, t29 kernel.Vec3[float32], value float32, sun Sun, cells [4]float32, t42, t6, t14, t16 float32, t332 kernel.Vec3[float32], levels []Level, t56, t59 float32, tops []float32, t39 float32, width int) {
-	for threadX := range width {
+func quernRow1Shade(r *host.Run, g Terrain, base, y int, light, heights []float32, t11 bool, t15, t17, t21, t23 float32, t31 kernel.Vec3[float32], value float32, sun Sun, cells [4]float32, t35 kernel.Vec3[float32], t36 Start, levels []Level, t232, t26 float32, tops []float32, t42 float32, width2 int) {
+	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		t3 := x > 0
+		t5 := x > 0
 		/*line pyramid.go:82*/ g2 := g
-		/*line pyramid.go:84*/ if x >= g2.Width || y >= g2.Height {
+		/*line pyramid.go:84*/ width := int(g2.Width)
+		height := int(g2.Height)
+		/*line pyramid.go:85*/ if x >= width || y >= height {
 			continue
 		}
-		at := y*g2.Width + x
+		at := y*width + x
 		light[at] = 1
 		h := heights[at]
 		if h != h {
 			continue
 		}
-		t4 := x+1 < g2.Width
-		/*line pyramid.go:93*/ gu := difference(heights, at, 1, t3, t4)
-		t8 := g2.Width
-		t10 := y+1 < g2.Height
-		/*line pyramid.go:94*/ gv := difference(heights, at, t8, t9, t10)
-		result0 := dot2[float32](gu, t13, gv, t15)
-		t17 := -result0
-		/*line pyramid.go:95*/ result02 := dot2[float32](gu, t19, gv, t21)
-		t23 := -result02
-		/*line pyramid.go:95*/ result03 := kernel.V3[float32](t17, t23, 1)
-		/*line pyramid.go:95*/ n, _ := unit[float32](result03)
-		result04 := dot3[float32](n, t29)
+		t6 := x+1 < width
+		/*line pyramid.go:94*/ gu := difference(heights, at, 1, t5, t6)
+		t12 := y+1 < height
+		/*line pyramid.go:95*/ gv := difference(heights, at, width, t11, t12)
+		result0 := dot2[float32](gu, t15, gv, t17)
+		t19 := -result0
+		/*line pyramid.go:96*/ result02 := dot2[float32](gu, t21, gv, t23)
+		t25 := -result02
+		/*line pyramid.go:96*/ result03 := kernel.V3[float32](t19, t25, 1)
+		/*line pyramid.go:96*/ n, _ := unit[float32](result03)
+		result04 := dot3[float32](n, t31)
 		direct := max(result04/value, 0)
-		/*line pyramid.go:97*/ if sun.Shadows && direct > 0 {
-			eye := Eye[float32]{CellX: x, CellY: y, Z: h + sun.Offset, Cells: cells}
-			t31 := &g2
-			t32 := &eye
+		/*line pyramid.go:98*/ if sun.Shadows && direct > 0 {
+			eye := Eye[float32]{CellX: int32(x), CellY: int32(y), Z: h + sun.Offset, Cells: cells}
+			t33 := &g2
+			t34 := &eye
 			var ok bool
 		block:
 			switch {
 			default:
-				/*line march.go:103:500*/ hit := Hit[float32]{}
-				t1 := t32.CellX
-				t2 := t32.FracX
-				t33 := t32.Cells[0]
-				t5 := t32.Cells[1]
-				/*line march.go:104*/ result05 := dot2[float32](t33, t42, t5, t6)
-				t92 := t31.Width - 1
-				/*line march.go:104*/ result06 := newAxis[float32](t1, t2, result05, t92)
-				x2 := result06
-				/*line march.go:105*/ t11 := t32.CellY
-				t12 := t32.FracY
-				t132 := t32.Cells[2]
-				t152 := t32.Cells[3]
-				/*line march.go:105*/ result07 := dot2[float32](t132, t14, t152, t16)
-				t192 := t31.Height - 1
-				/*line march.go:105*/ result08 := newAxis[float32](t11, t12, result07, t192)
-				y2 := result08
-				/*line march.go:106*/ t := max(max(x2.from, y2.from), 0)
-				end := min(min(x2.to, y2.to), 1e+30)
-				/*line march.go:107*/ if !(t < end) {
+				/*line march.go:154*/ hit := Hit[float32]{}
+				x2, y2 := axes[float32](t33, t34, t35)
+				x3 := x2
+				y3 := y2
+				/*line march.go:156*/ t := max(max(x3.from, y3.from), float32(t36.T))
+				end := min(min(x3.to, y3.to), 1e+30)
+				/*line march.go:157*/ if !(t < end) {
 					ok = false
 				} else {
-					t25 := x2.cells - 1
-					/*line march.go:110*/ ix := quernFunc1Shade[float32](&x2, t, 0, t25)
-					t292 := y2.cells - 1
-					/*line march.go:110*/ iy := quernFunc1Shade[float32](&y2, t, 0, t292)
-					/*line march.go:112*/ for level := t31.Top; ; {
-						/*line march.go:112*/ r.CheckHalt()
-						nx := ix >> level
-						/*line march.go:113*/ ny := iy >> level
-						lineX := (nx + x2.ahead) << level
-						/*line march.go:114*/ lineY := (ny + y2.ahead) << level
-						outX := x2.at(lineX)
-						/*line march.go:115*/ outY := y2.at(lineY)
-						out := max(min(min(outX, outY), end), t)
-						if level == 0 {
-							t45 := &x2
-							t46 := &y2
-							t52 := &hit
-							/*line march.go:118*/ result09 := patch[float32](t31, t32, t332, t45, t46, ix, iy, t, out, heights, t52)
-							if result09 {
-								/*line march.go:119*/ ok = true
-								break block
-							}
-						} else {
-							/*line march.go:122*/ l := levels[level]
-							result010 := mul[float32](t, t56)
-							/*line march.go:123*/ result011 := mul[float32](out, t59)
-							low := t32.Z + min(result010, result011)
-							/*line march.go:123*/ if low <= float32(tops[l.Offset+ny*l.Stride+nx]) {
+					ix := quernFunc1Shade[float32](&x3, t)
+					/*line march.go:160*/ iy := quernFunc1Shade[float32](&y3, t)
+					level := uint32(t36.Level)
+					for tried := false; ; {
+						/*line march.go:162*/ r.CheckHalt()
+						var out float32
+						miss := false
+						for leaf := false; !miss && !leaf; {
+							/*line march.go:165*/ r.CheckHalt()
+							t16 := &x3
+							t172 := &y3
+							/*line march.go:166*/ n2 := nodeAt[float32](t16, t172, ix, iy, level)
+							out = max(min(min(n2.outX, n2.outY), end), t)
+							l := levels[level]
+							result05 := mul[float32](t, t232)
+							/*line march.go:169*/ result06 := mul[float32](out, t26)
+							low := t34.Z + min(result05, result06)
+							/*line march.go:170*/ if tried || low > float32(tops[l.Offset+int(n2.y)*int(l.Stride)+int(n2.x)]) {
+								tried = false
+								t28 := &x3
+								t29 := &y3
+								/*line march.go:172*/ ix, iy = quernFunc2Shade[float32](t28, t29, n2, level, out)
+								miss = out >= end || uint32(ix) >= uint32(x3.cells) || uint32(iy) >= uint32(y3.cells)
+								t = out
+								t39 := uint32(t33.Top)
+								/*line march.go:175*/ level = above[float32](n2, ix, iy, level, t39)
+							} else if level > 0 {
 								level--
-								continue
+							} else {
+								leaf = true
 							}
 						}
-						if out >= end {
+						if miss {
 							ok = false
 							break block
 						}
-						/*line march.go:131*/ if outX <= outY {
-							ix = lineX - 1 + x2.ahead
-							t63 := ny << level
-							/*line march.go:133*/ t64 := (ny+1)<<level - 1
-							/*line march.go:133*/ iy = quernFunc1Shade[float32](&y2, out, t63, t64)
-						} else {
-							iy = lineY - 1 + y2.ahead
-							t67 := nx << level
-							/*line march.go:136*/ t68 := (nx+1)<<level - 1
-							/*line march.go:136*/ ix = quernFunc1Shade[float32](&x2, out, t67, t68)
-						}
-						if uint(ix) >= uint(x2.cells) || uint(iy) >= uint(y2.cells) {
-							ok = false
+						/*line march.go:185*/ t45 := &x3
+						t46 := &y3
+						t52 := &hit
+						/*line march.go:185*/ result07 := patch[float32](t33, t34, t35, t45, t46, ix, iy, t, out, heights, t52)
+						if result07 {
+							/*line march.go:186*/ ok = true
 							break block
 						}
-						/*line march.go:141*/ t = out
-						if level < t31.Top && (ix>>(level+1) != nx>>1 || iy>>(level+1) != ny>>1) {
-							level++
-						}
+						/*line march.go:188*/ tried = true
 					}
 				}
 			}
-			/*line pyramid.go:99*/ if ok {
+			/*line pyramid.go:100*/ if ok {
 				direct = 0
 			}
 		}
-		result012 := mul[float32](t39, direct)
-		/*line pyramid.go:103*/ light[at] = min(sun.Ambient+result012, 1.25)
-	} /*line quern_gen.go:645:1*/
+		result08 := mul[float32](t42, direct)
+		/*line pyramid.go:104*/ light[at] = min(sun.Ambient+result08, 1.25)
+	} /*line quern_gen.go:654:1*/
 }
 
 // quernFunc1Shade is kernels.axis.cell.
-func quernFunc1Shade[T float32 | float64](a *axis[T], t T, low, high int) int {
-	/*line march.go:98*/ t1 := t
-	/*line march.go:98*/ t2 := a.speed
-	/*line march.go:98*/ result0 := mul[T](t1, t2)
-	/*line march.go:98*/ t4 := result0 + a.frac
-	/*line march.go:98*/ result02 := quernFunc2Shade[T](t4)
-	/*line march.go:98*/ return min(max(a.origin+result02, low), high) /*line quern_gen.go:655:1*/
+func quernFunc1Shade[T float32 | float64](a *axis[T], t T) int32 {
+	/*line march.go:110*/ t1 := t
+	/*line march.go:110*/ t2 := a.speed
+	/*line march.go:110*/ result0 := mul[T](t1, t2)
+	/*line march.go:110*/ t4 := result0 + a.frac
+	/*line march.go:110*/ result02 := quernFunc3Shade[T](t4)
+	/*line march.go:110*/ return min(max(a.origin+result02, 0), a.cells-1) /*line quern_gen.go:664:1*/
 }
 
-// quernFunc2Shade is kernels.floor.
-func quernFunc2Shade[T float32 | float64](x T) int {
-	/*line march.go:66*/ return host.Int64[int](math.Floor(float64(x))) /*line quern_gen.go:660:1*/
+// quernFunc2Shade is kernels.beyond.
+func quernFunc2Shade[T float32 | float64](x, y *axis[T], n node[T], level uint32, out T) (int32, int32) {
+//line march.go:132
+	var ix int32
+	var iy int32
+	/*line march.go:133*/ first := n.outX <= n.outY
+	t1 := first
+	/*line march.go:134*/ t2 := y.origin
+	/*line march.go:134*/ t3 := x.origin
+	/*line march.go:134*/ result0 := pick[int32](t1, t2, t3)
+	t5 := result0
+	t6 := first
+	t7 := n.y
+	t8 := n.x
+	/*line march.go:134*/ result02 := pick[int32](t6, t7, t8)
+	t10 := result02
+	origin := t5
+	along := t10
+	/*line march.go:135*/ t11 := first
+	/*line march.go:135*/ t12 := y.speed
+	/*line march.go:135*/ t13 := x.speed
+	/*line march.go:135*/ result03 := pick[T](t11, t12, t13)
+	t15 := result03
+	t16 := first
+	/*line march.go:135*/ t17 := y.frac
+	/*line march.go:135*/ t18 := x.frac
+	/*line march.go:135*/ result04 := pick[T](t16, t17, t18)
+	t20 := result04
+	speed := t15
+	frac := t20
+	/*line march.go:137*/ t21 := out
+	t22 := speed
+	/*line march.go:137*/ result05 := mul[T](t21, t22)
+	t24 := result05 + frac
+	/*line march.go:137*/ result06 := quernFunc3Shade[T](t24)
+	cell := min(max(origin+result06, along<<level), (along+1)<<level-1)
+	/*line march.go:138*/ t26 := (n.x+x.ahead)<<level - 1 + x.ahead
+	/*line march.go:138*/ t27 := (n.y+y.ahead)<<level - 1 + y.ahead
+	ix = t26
+	iy = t27
+	/*line march.go:139*/ t28 := first
+	t29 := ix
+	t30 := cell
+	/*line march.go:139*/ result07 := pick[int32](t28, t29, t30)
+	t32 := result07
+	t33 := first
+	t34 := cell
+	t35 := iy
+	/*line march.go:139*/ result08 := pick[int32](t33, t34, t35)
+	return t32, result08 /*line quern_gen.go:716:1*/
+}
+
+// quernFunc3Shade is kernels.floor.
+func quernFunc3Shade[T float32 | float64](x T) int32 {
+	/*line march.go:70*/ n := host.Narrow[int32](x)
+	t1 := T(n) > x
+	/*line march.go:71*/ result0 := pick[int32](t1, 1, 0)
+	return n - result0 /*line quern_gen.go:724:1*/
 }
 
 func quernPlainRender[T float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[Camera[T]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Slice[uint32](r, 7), host.Slice[Level](r, 8), host.Slice[uint8](r, 9)
-	host.Plain(r, func(t kernel.Thread) { render[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[Camera[T]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Slice[uint32](r, 7), host.Slice[Level](r, 8), host.Slice[Start](r, 9), host.Slice[uint32](r, 10)
+	host.Plain(r, func(t kernel.Thread) { render[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostRender_float32(r *host.Run) {
-	c, g, look, heights, tops, levels, light, texels, mips, out := host.Value[Camera[float32]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Slice[uint32](r, 7), host.Slice[Level](r, 8), host.Slice[uint8](r, 9)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	c4 := float32(0.0001)
+	c, g, look, heights, tops, levels, light, texels, mips, starts, out := host.Value[Camera[float32]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Slice[uint32](r, 7), host.Slice[Level](r, 8), host.Slice[Start](r, 9), host.Slice[uint32](r, 10)
+	last := int32(len(mips)) - 1
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockX * dimX
-		base2 := blockY * dimY
-		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
-			threadY := r.ThreadIdx.Y
+		base := blockX * 8
+		base2 := blockY * 16
+		for threadY := range 16 {
+			r.ThreadIdx.Y = threadY
 			y := base2 + threadY
-			quernRow1Render_float32(r, &c, g, look, base, y, heights, levels, tops, c4, mips, texels, light, out, width2)
+			start2 := y / 8
+			y2 := int32(y)
+			quernRow1Render_float32(r, &c, g, look, base, y, starts, start2, y2, levels, tops, heights, last, mips, texels, light, out, width2)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Look, base, y int, heights []float32, levels []Level, tops []float32, c4 float32, mips []Level, texels []uint32, light []float32, out []uint8, width2 int) {
+func quernRow1Render_float32(r *host.Run, c *Camera[float32], g Terrain, look Look, base, y int, starts []Start, start2 int, y2 int32, levels []Level, tops, heights []float32, last int32, mips []Level, texels []uint32, light []float32, out []uint32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line render.go:33*/ c2 := *c
+		x2 := int32(x)
+		/*line render.go:37*/ c2 := *c
 		g2 := g
 		look2 := look
-		/*line :35:500*/ if x >= c2.Width || y >= c2.Height {
+		/*line render.go:39*/ if x >= int(c2.Width) || y >= int(c2.Height) {
 			continue
 		}
-		/*line render.go:38*/ c3 := &c2
-		g3 := &g2
-		look3 := &look2
-		/*line render.go:66*/ sum := kernel.Vec3[float32]{}
-		t1 := c3.Samples
-		/*line :68:500*/ for j := 0; j < t1; j++ {
-			/*line render.go:67*/ r.CheckHalt()
-			t2 := c3.Samples
-			for i := 0; i < t2; i++ {
-				/*line render.go:68*/ r.CheckHalt()
-				t3 := float32(c3.Width)
-				/*line render.go:69*/ result0 := mul[float32](0.5, t3)
-				sx := float32(x) + (float32(i)+0.5)/float32(c3.Samples) - result0
-				/*line render.go:70*/ t5 := float32(c3.Height)
-				/*line render.go:70*/ result02 := mul[float32](0.5, t5)
-				sy := result02 - float32(y) - (float32(j)+0.5)/float32(c3.Samples)
-				var result kernel.Vec3[float32]
-				/*line :73:500*/ switch {
-//line render.go:74
-				default:
-					/*line render.go:86*/ t22 := c3.Right.X
-					t4 := c3.Up.X
-					/*line render.go:86*/ result03 := dot2[float32](sx, t22, sy, t4)
-					t6 := c3.Forward.X + result03
-					/*line render.go:87*/ t8 := c3.Right.Y
-					t10 := c3.Up.Y
-					/*line render.go:87*/ result04 := dot2[float32](sx, t8, sy, t10)
-					t12 := c3.Forward.Y + result04
-					/*line render.go:88*/ t14 := c3.Right.Z
-					t16 := c3.Up.Z
-					/*line render.go:88*/ result05 := dot2[float32](sx, t14, sy, t16)
-					t18 := c3.Forward.Z + result05
-					/*line render.go:85*/ raw := kernel.V3[float32](t6, t12, t18)
-					/*line render.go:89*/ d, length := unit[float32](raw)
-					t25 := &c3.Eye
-					t27 := c3.Far
-					var hit Hit[float32]
-					var ok bool
-				block2:
-					switch {
-					default:
-						/*line march.go:103:500*/ hit2 := Hit[float32]{}
-						t13 := t25.CellX
-						t23 := t25.FracX
-						t32 := t25.Cells[0]
-						t42 := d.X
-						t52 := t25.Cells[1]
-						t62 := d.Y
-						/*line march.go:104*/ result06 := dot2[float32](t32, t42, t52, t62)
-						t9 := g3.Width - 1
-						/*line march.go:104*/ result07 := newAxis[float32](t13, t23, result06, t9)
-						x2 := result07
-						/*line march.go:105*/ t11 := t25.CellY
-						t122 := t25.FracY
-						t132 := t25.Cells[2]
-						t142 := d.X
-						t15 := t25.Cells[3]
-						t162 := d.Y
-						/*line march.go:105*/ result08 := dot2[float32](t132, t142, t15, t162)
-						t19 := g3.Height - 1
-						/*line march.go:105*/ result09 := newAxis[float32](t11, t122, result08, t19)
-						y2 := result09
-						/*line march.go:106*/ t := max(max(x2.from, y2.from), 0)
-						end := min(min(x2.to, y2.to), t27)
-						/*line march.go:107*/ if !(t < end) {
-							hit = hit2
-							ok = false
-						} else {
-							/*line march.go:110*/ t252 := x2.cells - 1
-							/*line march.go:110*/ ix := quernFunc1Shade[float32](&x2, t, 0, t252)
-							t29 := y2.cells - 1
-							/*line march.go:110*/ iy := quernFunc1Shade[float32](&y2, t, 0, t29)
-							/*line march.go:112*/ for level := g3.Top; ; {
-								/*line march.go:112*/ r.CheckHalt()
-								nx := ix >> level
-								/*line march.go:113*/ ny := iy >> level
-								lineX := (nx + x2.ahead) << level
-								/*line march.go:114*/ lineY := (ny + y2.ahead) << level
-								outX := x2.at(lineX)
-								/*line march.go:115*/ outY := y2.at(lineY)
-								out2 := max(min(min(outX, outY), end), t)
-								if level == 0 {
-									t45 := &x2
-									t46 := &y2
-									t522 := &hit2
-									/*line march.go:118*/ result010 := patch[float32](g3, t25, d, t45, t46, ix, iy, t, out2, heights, t522)
-									if result010 {
-										/*line march.go:119*/ hit = hit2
-										ok = true
-										break block2
-									}
-								} else {
-									/*line march.go:122*/ l := levels[level]
-									t56 := d.Z
-									/*line march.go:123*/ result011 := mul[float32](t, t56)
-									t59 := d.Z
-									/*line march.go:123*/ result012 := mul[float32](out2, t59)
-									low := t25.Z + min(result011, result012)
-									/*line march.go:123*/ if low <= float32(tops[l.Offset+ny*l.Stride+nx]) {
-										level--
-										continue
-									}
-								}
-								if out2 >= end {
-									hit = hit2
-									ok = false
-									break block2
-								}
-								/*line march.go:131*/ if outX <= outY {
-									ix = lineX - 1 + x2.ahead
-									t63 := ny << level
-									/*line march.go:133*/ t64 := (ny+1)<<level - 1
-									/*line march.go:133*/ iy = quernFunc1Shade[float32](&y2, out2, t63, t64)
-								} else {
-									iy = lineY - 1 + y2.ahead
-									t67 := nx << level
-									/*line march.go:136*/ t68 := (nx+1)<<level - 1
-									/*line march.go:136*/ ix = quernFunc1Shade[float32](&x2, out2, t67, t68)
-								}
-								if uint(ix) >= uint(x2.cells) || uint(iy) >= uint(y2.cells) {
-									hit = hit2
-									ok = false
-									break block2
-								}
-								/*line march.go:141*/ t = out2
-								if level < g3.Top && (ix>>(level+1) != nx>>1 || iy>>(level+1) != ny>>1) {
-									level++
-								}
-							}
-						}
-					}
-					/*line render.go:90:500*/ hit3 := hit
-					/*line render.go:91*/ if !ok {
-						t34 := float32(d.Z)
-						t35 := float32(c3.Eye.Z)
-						/*line render.go:92*/ result = background(look3, t34, t35)
-						break
-					}
-					/*line render.go:94*/ hit4 := &hit3
-					/*line render.go:112*/ t17 := -hit4.SX
-					t24 := -hit4.SY
-					/*line render.go:112*/ n := kernel.V3[float32](t17, t24, 1)
-					facing := dot3[float32](raw, n)
-					if facing > -c4*length {
-						facing = -c4 * length
-					}
-					/*line :117:500*/ t82 := float32(c3.Samples)
-					/*line render.go:117*/ result013 := mul[float32](length, t82)
-					scale := hit4.T / result013
-					/*line render.go:118*/ t112 := c3.Right
-					t143 := c3.Right
-					/*line render.go:118*/ result014 := dot3[float32](t143, n)
-					t172 := result014 / facing
-					/*line render.go:118*/ ax, ay := footprint[float32](c3, t112, raw, scale, t172)
-					t21 := c3.Up
-					t242 := c3.Up
-					/*line render.go:119*/ result015 := dot3[float32](t242, n)
-					t272 := result015 / facing
-					/*line render.go:119*/ bx, by := footprint[float32](c3, t21, raw, scale, t272)
-					result016 := dot2[float32](ax, ax, ay, ay)
-					a := float32(math.Sqrt(float64(result016 - 0)))
-					/*line render.go:120*/ result017 := dot2[float32](bx, bx, by, by)
-					b := float32(math.Sqrt(float64(result017 - 0)))
-					/*line render.go:121*/ if a < b {
-						t452 := a
-						ax = bx
-						ay = by
-						a = b
-						b = t452
-					}
-					/*line render.go:124*/ probes := 1
-					var t462 float32
-					var result018 float32
-					var t49 bool
-					/*line render.go:125*/ for {
-						/*line render.go:125*/ r.CheckHalt()
-						t49 = probes < c3.Probes
-						if t49 {
-							t462 = float32(probes)
-							/*line render.go:125*/ result018 = mul[float32](t462, b)
-							t49 = result018 < a
-						}
-						/*line :128:500*/ if !t49 {
-							break
-						}
-						/*line render.go:126*/ probes++
-					}
-					/*line :128:500*/ level2 := 0
-					var part float32
-					/*line render.go:129*/ for width := max(b, a/float32(probes)); width > 1; {
-						/*line render.go:129*/ r.CheckHalt()
-						if level2+1 >= len(mips) {
-							part = 0
-							break
-						}
-						/*line :134:500*/ if width <= 2 {
-							part = width - 1
-							break
-						}
-						level2++
-						/*line render.go:129*/ width = mul[float32](width, 0.5)
-					}
-					/*line render.go:140*/ t523 := hit4.T
-					t53 := d.X
-					/*line render.go:140*/ px := mul[float32](t523, t53)
-					t562 := hit4.T
-					t57 := d.Y
-					/*line render.go:140*/ py := mul[float32](t562, t57)
-					t60 := c3.Texels[0]
-					t622 := c3.Texels[1]
-					/*line render.go:141*/ x3 := dot2[float32](t60, px, t622, py)
-					t66 := c3.Texels[2]
-					t682 := c3.Texels[3]
-					/*line render.go:141*/ y3 := dot2[float32](t66, px, t682, py)
-					sum2 := kernel.Vec4[float32]{}
-					for i2 := 0; i2 < probes; i2++ {
-						/*line render.go:143*/ r.CheckHalt()
-						shift := (float32(i2)+0.5)/float32(probes) - 0.5
-						result019 := mul[float32](shift, ax)
-						sx2 := x3 + result019
-						/*line render.go:145*/ result020 := mul[float32](shift, ay)
-						sy2 := y3 + result020
-						/*line render.go:39*/ t110 := &c2
-						/*line render.go:39*/ t26 := mips[level2]
-						/*line render.go:39*/ s := quernFunc2Render[float32](t110, t26, level2, sx2, sy2, texels)
-						/*line render.go:147*/ if part > 0 {
-							level3 := level2 + 1
-							/*line render.go:39*/ t111 := &c2
-							/*line render.go:39*/ t28 := mips[level3]
-							/*line render.go:39*/ result2 := quernFunc2Render[float32](t111, t28, level3, sx2, sy2, texels)
-							/*line render.go:148*/ t83 := float32(part)
-							/*line render.go:148*/ s = mix(s, result2, t83)
-						}
-						sum2 = kernel.Vec4[float32]{X: sum2.X + s.X, Y: sum2.Y + s.Y, Z: sum2.Z + s.Z, W: sum2.W + s.W}
-					}
-					k := float32(probes)
-					result3 := kernel.Vec4[float32]{X: sum2.X / k, Y: sum2.Y / k, Z: sum2.Z / k, W: sum2.W / k}
-					/*line render.go:96*/ rest := 1 - result3.W/255
-					at := hit3.Y*g3.Width + hit3.X
-					u := float32(hit3.U)
-					v := float32(hit3.V)
-					/*line render.go:99*/ t40 := light[at+1] - light[at]
-					/*line render.go:99*/ result021 := mul[float32](u, t40)
-					/*line render.go:99*/ upper := light[at] + result021
-					t43 := light[at+g3.Width+1] - light[at+g3.Width]
-					/*line render.go:100*/ result022 := mul[float32](u, t43)
-					/*line render.go:100*/ lower := light[at+g3.Width] + result022
-					t463 := lower - upper
-					/*line render.go:101*/ result023 := mul[float32](v, t463)
-					lit := upper + result023
-					t50 := look3.Ground.X
-					/*line render.go:103*/ result024 := mul[float32](rest, t50)
-					t524 := result3.X + result024
-					/*line render.go:103*/ result025 := mul[float32](lit, t524)
-					t572 := look3.Ground.Y
-					/*line render.go:104*/ result026 := mul[float32](rest, t572)
-					t592 := result3.Y + result026
-					/*line render.go:104*/ result027 := mul[float32](lit, t592)
-					t642 := look3.Ground.Z
-					/*line render.go:105*/ result028 := mul[float32](rest, t642)
-					t662 := result3.Z + result028
-					/*line render.go:105*/ result029 := mul[float32](lit, t662)
-					/*line render.go:102*/ surface := kernel.V3[float32](result025, result027, result029)
-					/*line render.go:106*/ t72 := float32(hit3.T)
-					/*line render.go:106*/ result = hazy(look3, surface, t72)
-				}
-				/*line render.go:72*/ t7 := sum.X + result.X
-				t84 := sum.Y + result.Y
-				t92 := sum.Z + result.Z
-				sum.X = t7
-				sum.Y = t84
-				sum.Z = t92
-			}
-		}
-		/*line render.go:75*/ n2 := float32(c3.Samples * c3.Samples)
-		at2 := 4 * (y*c3.Width + x)
-		_ = out[at2]
-		t133 := at2 + 1
-		/*line render.go:77*/ _ = out[t133]
-		t152 := at2 + 2
-		/*line render.go:77*/ _ = out[t152]
-		t173 := at2 + 3
-		/*line render.go:77*/ _ = out[t173]
-		t182 := sum.X / n2
-		/*line render.go:77*/ result030 := quernFunc3Render(t182)
-		t212 := sum.Y / n2
-		/*line render.go:77*/ result031 := quernFunc3Render(t212)
-		t243 := sum.Z / n2
-		/*line render.go:77*/ result032 := quernFunc3Render(t243)
-		/*line render.go:77*/ out[at2] = result030
-		/*line render.go:77*/ out[t133] = result031
-		/*line render.go:77*/ out[t152] = result032
-		/*line render.go:77*/ out[t173] = 255
-	} /*line quern_gen.go:990:1*/
-}
-
-// quernFunc2Render is kernels.bilinear.
-func quernFunc2Render[T float32 | float64](c *Camera[T], l Level, level int, x, y T, texels []uint32) kernel.Vec4[float32] {
-	/*line render.go:174*/ t1 := c.TexelX
-	t2 := level
-	/*line render.go:174*/ t3 := c.FracX + x
-	/*line render.go:174*/ result0, result1 := quernFunc5Render[T](t1, t2, t3)
-	column := result0
-	u := result1
-	/*line render.go:175*/ t6 := c.TexelY
-	t7 := level
-	/*line render.go:175*/ t8 := c.FracY + y
-	/*line render.go:175*/ result02, result12 := quernFunc5Render[T](t6, t7, t8)
-	row := result02
-	v := result12
-	/*line render.go:176*/ t11 := l
-	t12 := column
-	t13 := row
-	t14 := texels
-	/*line render.go:176*/ result03 := texel(t11, t12, t13, t14)
-	t16 := result03
-	t17 := l
-	t18 := column + 1
-	t19 := row
-	t20 := texels
-	/*line render.go:176*/ result04 := texel(t17, t18, t19, t20)
-	t22 := result04
-	t23 := u
-	/*line render.go:176*/ result05 := mixF[T](t16, t22, t23)
-	top := result05
-	/*line render.go:177*/ t25 := l
-	t26 := column
-	t27 := row + 1
-	t28 := texels
-	/*line render.go:177*/ result06 := texel(t25, t26, t27, t28)
-	t30 := result06
-	t31 := l
-	t32 := column + 1
-	t33 := row + 1
-	t34 := texels
-	/*line render.go:177*/ result07 := texel(t31, t32, t33, t34)
-	t36 := result07
-	t37 := u
-	/*line render.go:177*/ result08 := mixF[T](t30, t36, t37)
-	bottom := result08
-	/*line render.go:178*/ t39 := top
-	t40 := bottom
-	t41 := v
-	/*line render.go:178*/ result09 := mixF[T](t39, t40, t41)
-	return result09 /*line quern_gen.go:1041:1*/
-}
-
-// quernFunc3Render is kernels.toByte.
-func quernFunc3Render(x float32) uint8 {
-	/*line render.go:81*/ t1 := x
-	result0 := min(max(t1, 0), 255)
-	return uint8(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1048:1*/
-}
-
-// quernFunc5Render is kernels.place.
-func quernFunc5Render[T float32 | float64](origin, level int, x T) (int, T) {
-	c := int(1)
-	/*line render.go:165*/ size := c << level
-	whole := origin >> level
-	p := (T(origin-whole<<level)+x)/T(size) - 0.5
-	t1 := p
-	/*line render.go:168*/ result0 := quernFunc2Shade[T](t1)
-	n := result0
-	/*line render.go:169*/ t3 := whole + n
-	return t3, p - T(n) /*line quern_gen.go:1061:1*/
-}
-
-func quernHostRender_float64(r *host.Run) {
-	c, g, look, heights, tops, levels, light, texels, mips, out := host.Value[Camera[float64]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Slice[uint32](r, 7), host.Slice[Level](r, 8), host.Slice[uint8](r, 9)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	c4 := float64(0.0001)
-	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		base := blockX * dimX
-		base2 := blockY * dimY
-		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
-			threadY := r.ThreadIdx.Y
-			y := base2 + threadY
-			quernRow1Render_float64(r, &c, g, look, base, y, heights, levels, tops, c4, mips, texels, light, out, width2)
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Look, base, y int, heights []float32, levels []Level, tops []float32, c4 float64, mips []Level, texels []uint32, light []float32, out []uint8, width2 int) {
-	for threadX := range width2 {
-		r.ThreadIdx.X = threadX
-		x := base + threadX
-		/*line render.go:33*/ c2 := *c
-		g2 := g
-		look2 := look
-		/*line :35:500*/ if x >= c2.Width || y >= c2.Height {
-			continue
-		}
-		/*line render.go:38*/ c3 := &c2
-		g3 := &g2
-		look3 := &look2
-		/*line render.go:66*/ sum := kernel.Vec3[float32]{}
-		t1 := c3.Samples
-		/*line :68:500*/ for j := 0; j < t1; j++ {
-			/*line render.go:67*/ r.CheckHalt()
-			t2 := c3.Samples
-			for i := 0; i < t2; i++ {
-				/*line render.go:68*/ r.CheckHalt()
-				t3 := float64(c3.Width)
-				/*line render.go:69*/ result0 := mul[float64](0.5, t3)
-				sx := float64(x) + (float64(i)+0.5)/float64(c3.Samples) - result0
-				/*line render.go:70*/ t5 := float64(c3.Height)
-				/*line render.go:70*/ result02 := mul[float64](0.5, t5)
-				sy := result02 - float64(y) - (float64(j)+0.5)/float64(c3.Samples)
-				var result kernel.Vec3[float32]
-				/*line :73:500*/ switch {
-//line render.go:74
-				default:
-					/*line render.go:86*/ t22 := c3.Right.X
-					t4 := c3.Up.X
-					/*line render.go:86*/ result03 := dot2[float64](sx, t22, sy, t4)
-					t6 := c3.Forward.X + result03
-					/*line render.go:87*/ t8 := c3.Right.Y
-					t10 := c3.Up.Y
-					/*line render.go:87*/ result04 := dot2[float64](sx, t8, sy, t10)
-					t12 := c3.Forward.Y + result04
-					/*line render.go:88*/ t14 := c3.Right.Z
-					t16 := c3.Up.Z
-					/*line render.go:88*/ result05 := dot2[float64](sx, t14, sy, t16)
-					t18 := c3.Forward.Z + result05
-					/*line render.go:85*/ raw := kernel.V3[float64](t6, t12, t18)
-					/*line render.go:89*/ d, length := unit[float64](raw)
-					t25 := &c3.Eye
-					t27 := c3.Far
-					var hit Hit[float64]
-					var ok bool
-				block2:
-					switch {
-					default:
-						/*line march.go:103:500*/ hit2 := Hit[float64]{}
-						t13 := t25.CellX
-						t23 := t25.FracX
-						t32 := t25.Cells[0]
-						t42 := d.X
-						t52 := t25.Cells[1]
-						t62 := d.Y
-						/*line march.go:104*/ result06 := dot2[float64](t32, t42, t52, t62)
-						t9 := g3.Width - 1
-						/*line march.go:104*/ result07 := newAxis[float64](t13, t23, result06, t9)
-						x2 := result07
-						/*line march.go:105*/ t11 := t25.CellY
-						t122 := t25.FracY
-						t132 := t25.Cells[2]
-						t142 := d.X
-						t15 := t25.Cells[3]
-						t162 := d.Y
-						/*line march.go:105*/ result08 := dot2[float64](t132, t142, t15, t162)
-						t19 := g3.Height - 1
-						/*line march.go:105*/ result09 := newAxis[float64](t11, t122, result08, t19)
-						y2 := result09
-						/*line march.go:106*/ t := max(max(x2.from, y2.from), 0)
-						end := min(min(x2.to, y2.to), t27)
-						/*line march.go:107*/ if !(t < end) {
-							hit = hit2
-							ok = false
-						} else {
-							/*line march.go:110*/ t252 := x2.cells - 1
-							/*line march.go:110*/ ix := quernFunc1Shade[float64](&x2, t, 0, t252)
-							t29 := y2.cells - 1
-							/*line march.go:110*/ iy := quernFunc1Shade[float64](&y2, t, 0, t29)
-							/*line march.go:112*/ for level := g3.Top; ; {
-								/*line march.go:112*/ r.CheckHalt()
-								nx := ix >> level
-								/*line march.go:113*/ ny := iy >> level
-								lineX := (nx + x2.ahead) << level
-								/*line march.go:114*/ lineY := (ny + y2.ahead) << level
-								outX := x2.at(lineX)
-								/*line march.go:115*/ outY := y2.at(lineY)
-								out2 := max(min(min(outX, outY), end), t)
-								if level == 0 {
-									t45 := &x2
-									t46 := &y2
-									t522 := &hit2
-									/*line march.go:118*/ result010 := patch[float64](g3, t25, d, t45, t46, ix, iy, t, out2, heights, t522)
-									if result010 {
-										/*line march.go:119*/ hit = hit2
-										ok = true
-										break block2
-									}
-								} else {
-									/*line march.go:122*/ l := levels[level]
-									t56 := d.Z
-									/*line march.go:123*/ result011 := mul[float64](t, t56)
-									t59 := d.Z
-									/*line march.go:123*/ result012 := mul[float64](out2, t59)
-									low := t25.Z + min(result011, result012)
-									/*line march.go:123*/ if low <= float64(tops[l.Offset+ny*l.Stride+nx]) {
-										level--
-										continue
-									}
-								}
-								if out2 >= end {
-									hit = hit2
-									ok = false
-									break block2
-								}
-								/*line march.go:131*/ if outX <= outY {
-									ix = lineX - 1 + x2.ahead
-									t63 := ny << level
-									/*line march.go:133*/ t64 := (ny+1)<<level - 1
-									/*line march.go:133*/ iy = quernFunc1Shade[float64](&y2, out2, t63, t64)
-								} else {
-									iy = lineY - 1 + y2.ahead
-									t67 := nx << level
-									/*line march.go:136*/ t68 := (nx+1)<<level - 1
-									/*line march.go:136*/ ix = quernFunc1Shade[float64](&x2, out2, t67, t68)
-								}
-								if uint(ix) >= uint(x2.cells) || uint(iy) >= uint(y2.cells) {
-									hit = hit2
-									ok = false
-									break block2
-								}
-								/*line march.go:141*/ t = out2
-								if level < g3.Top && (ix>>(level+1) != nx>>1 || iy>>(level+1) != ny>>1) {
-									level++
-								}
-							}
-						}
-					}
-					/*line render.go:90:500*/ hit3 := hit
-					/*line render.go:91*/ if !ok {
-						t34 := float32(d.Z)
-						t35 := float32(c3.Eye.Z)
-						/*line render.go:92*/ result = background(look3, t34, t35)
-						break
-					}
-					/*line render.go:94*/ hit4 := &hit3
-					/*line render.go:112*/ t17 := -hit4.SX
-					t24 := -hit4.SY
-					/*line render.go:112*/ n := kernel.V3[float64](t17, t24, 1)
-					facing := dot3[float64](raw, n)
-					if facing > -c4*length {
-						facing = -c4 * length
-					}
-					/*line :117:500*/ t82 := float64(c3.Samples)
-					/*line render.go:117*/ result013 := mul[float64](length, t82)
-					scale := hit4.T / result013
-					/*line render.go:118*/ t112 := c3.Right
-					t143 := c3.Right
-					/*line render.go:118*/ result014 := dot3[float64](t143, n)
-					t172 := result014 / facing
-					/*line render.go:118*/ ax, ay := footprint[float64](c3, t112, raw, scale, t172)
-					t21 := c3.Up
-					t242 := c3.Up
-					/*line render.go:119*/ result015 := dot3[float64](t242, n)
-					t272 := result015 / facing
-					/*line render.go:119*/ bx, by := footprint[float64](c3, t21, raw, scale, t272)
-					result016 := dot2[float64](ax, ax, ay, ay)
-					a := math.Sqrt(result016 - 0)
-					/*line render.go:120*/ result017 := dot2[float64](bx, bx, by, by)
-					b := math.Sqrt(result017 - 0)
-					/*line render.go:121*/ if a < b {
-						t452 := a
-						ax = bx
-						ay = by
-						a = b
-						b = t452
-					}
-					/*line render.go:124*/ probes := 1
-					var t462 float64
-					var result018 float64
-					var t49 bool
-					/*line render.go:125*/ for {
-						/*line render.go:125*/ r.CheckHalt()
-						t49 = probes < c3.Probes
-						if t49 {
-							t462 = float64(probes)
-							/*line render.go:125*/ result018 = mul[float64](t462, b)
-							t49 = result018 < a
-						}
-						/*line :128:500*/ if !t49 {
-							break
-						}
-						/*line render.go:126*/ probes++
-					}
-					/*line :128:500*/ level2 := 0
-					var part float64
-					/*line render.go:129*/ for width := max(b, a/float64(probes)); width > 1; {
-						/*line render.go:129*/ r.CheckHalt()
-						if level2+1 >= len(mips) {
-							part = 0
-							break
-						}
-						/*line :134:500*/ if width <= 2 {
-							part = width - 1
-							break
-						}
-						level2++
-						/*line render.go:129*/ width = mul[float64](width, 0.5)
-					}
-					/*line render.go:140*/ t523 := hit4.T
-					t53 := d.X
-					/*line render.go:140*/ px := mul[float64](t523, t53)
-					t562 := hit4.T
-					t57 := d.Y
-					/*line render.go:140*/ py := mul[float64](t562, t57)
-					t60 := c3.Texels[0]
-					t622 := c3.Texels[1]
-					/*line render.go:141*/ x3 := dot2[float64](t60, px, t622, py)
-					t66 := c3.Texels[2]
-					t682 := c3.Texels[3]
-					/*line render.go:141*/ y3 := dot2[float64](t66, px, t682, py)
-					sum2 := kernel.Vec4[float32]{}
-					for i2 := 0; i2 < probes; i2++ {
-						/*line render.go:143*/ r.CheckHalt()
-						shift := (float64(i2)+0.5)/float64(probes) - 0.5
-						result019 := mul[float64](shift, ax)
-						sx2 := x3 + result019
-						/*line render.go:145*/ result020 := mul[float64](shift, ay)
-						sy2 := y3 + result020
-						/*line render.go:39*/ t110 := &c2
-						/*line render.go:39*/ t26 := mips[level2]
-						/*line render.go:39*/ s := quernFunc2Render[float64](t110, t26, level2, sx2, sy2, texels)
-						/*line render.go:147*/ if part > 0 {
-							level3 := level2 + 1
-							/*line render.go:39*/ t111 := &c2
-							/*line render.go:39*/ t28 := mips[level3]
-							/*line render.go:39*/ result2 := quernFunc2Render[float64](t111, t28, level3, sx2, sy2, texels)
-							/*line render.go:148*/ t83 := float32(part)
-							/*line render.go:148*/ s = mix(s, result2, t83)
-						}
-						sum2 = kernel.Vec4[float32]{X: sum2.X + s.X, Y: sum2.Y + s.Y, Z: sum2.Z + s.Z, W: sum2.W + s.W}
-					}
-					k := float32(probes)
-					result3 := kernel.Vec4[float32]{X: sum2.X / k, Y: sum2.Y / k, Z: sum2.Z / k, W: sum2.W / k}
-					/*line render.go:96*/ rest := 1 - result3.W/255
-					at := hit3.Y*g3.Width + hit3.X
-					u := float32(hit3.U)
-					v := float32(hit3.V)
-					/*line render.go:99*/ t40 := light[at+1] - light[at]
-					/*line render.go:99*/ result021 := mul[float32](u, t40)
-					/*line render.go:99*/ upper := light[at] + result021
-					t43 := light[at+g3.Width+1] - light[at+g3.Width]
-					/*line render.go:100*/ result022 := mul[float32](u, t43)
-					/*line render.go:100*/ lower := light[at+g3.Width] + result022
-					t463 := lower - upper
-					/*line render.go:101*/ result023 := mul[float32](v, t463)
-					lit := upper + result023
-					t50 := look3.Ground.X
-					/*line render.go:103*/ result024 := mul[float32](rest, t50)
-					t524 := result3.X + result024
-					/*line render.go:103*/ result025 := mul[float32](lit, t524)
-					t572 := look3.Ground.Y
-					/*line render.go:104*/ result026 := mul[float32](rest, t572)
-					t592 := result3.Y + result026
-					/*line render.go:104*/ result027 := mul[float32](lit, t592)
-					t642 := look3.Ground.Z
-					/*line render.go:105*/ result028 := mul[float32](rest, t642)
-					t662 := result3.Z + result028
-					/*line render.go:105*/ result029 := mul[float32](lit, t662)
-					/*line render.go:102*/ surface := kernel.V3[float32](result025, result027, result029)
-					/*line render.go:106*/ t72 := float32(hit3.T)
-					/*line render.go:106*/ result = hazy(look3, surface, t72)
-				}
-				/*line render.go:72*/ t7 := sum.X + result.X
-				t84 := sum.Y + result.Y
-				t92 := sum.Z + result.Z
-				sum.X = t7
-				sum.Y = t84
-				sum.Z = t92
-			}
-		}
-		/*line render.go:75*/ n2 := float32(c3.Samples * c3.Samples)
-		at2 := 4 * (y*c3.Width + x)
-		_ = out[at2]
-		t133 := at2 + 1
-		/*line render.go:77*/ _ = out[t133]
-		t152 := at2 + 2
-		/*line render.go:77*/ _ = out[t152]
-		t173 := at2 + 3
-		/*line render.go:77*/ _ = out[t173]
-		t182 := sum.X / n2
-		/*line render.go:77*/ result030 := quernFunc3Render(t182)
-		t212 := sum.Y / n2
-		/*line render.go:77*/ result031 := quernFunc3Render(t212)
-		t243 := sum.Z / n2
-		/*line render.go:77*/ result032 := quernFunc3Render(t243)
-		/*line render.go:77*/ out[at2] = result030
-		/*line render.go:77*/ out[t133] = result031
-		/*line render.go:77*/ out[t152] = result032
-		/*line render.go:77*/ out[t173] = 255
-	} /*line quern_gen.go:1386:1*/
-}
-
-func quernPlainPreview(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[Camera[float32]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Value[kernel.Texture2D[kernel.Vec4[float32]]](r, 7), host.Slice[Level](r, 8), host.Slice[uint8](r, 9)
-	host.Plain(r, func(t kernel.Thread) { quern_preview(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
-}
-
-func quernHostPreview(r *host.Run) {
-	c, g, look, heights, tops, levels, light, atlas, mips, out := host.Value[Camera[float32]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Value[kernel.Texture2D[kernel.Vec4[float32]]](r, 7), host.Slice[Level](r, 8), host.Slice[uint8](r, 9)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	c4 := float32(0.0001)
-	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		blockY := r.BlockIdx.Y
-		base := blockX * dimX
-		base2 := blockY * dimY
-		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
-			threadY := r.ThreadIdx.Y
-			y := base2 + threadY
-			quernRow1Preview(r, &c, g, look, base, y, heights, levels, tops, c4, mips, atlas, light, out, width2)
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, base, y int, heights []float32, levels []Level, tops []float32, c4 float32, mips []Level, atlas kernel.Texture2D[kernel.Vec4[float32]], light []float32, out []uint8, width2 int) {
-	for threadX := range width2 {
-		r.ThreadIdx.X = threadX
-		x := base + threadX
-		/*line render.go:47*/ c2 := *c
-		g2 := g
-		look2 := look
-		/*line render.go:49*/ if x >= c2.Width || y >= c2.Height {
-			continue
-		}
+		t1 := c2.Width
+		/*line render.go:42*/ result0 := tiles(t1)
+		/*line render.go:42*/ start := starts[start2*result0+x/8]
 		c3 := &c2
 		g3 := &g2
 		look3 := &look2
-		/*line render.go:66*/ sum := kernel.Vec3[float32]{}
-		t1 := c3.Samples
-		/*line :68:500*/ for j := 0; j < t1; j++ {
-			/*line render.go:67*/ r.CheckHalt()
+		/*line render.go:144*/ sum := kernel.Vec3[float32]{}
+		step := 1 / float32(c3.Samples)
+		t12 := c3.Samples
+		for j := int32(0); j < t12; j++ {
+			/*line render.go:146*/ r.CheckHalt()
 			t2 := c3.Samples
-			for i := 0; i < t2; i++ {
-				/*line render.go:68*/ r.CheckHalt()
-				t3 := float32(c3.Width)
-				/*line render.go:69*/ result0 := mul[float32](0.5, t3)
-				sx := float32(x) + (float32(i)+0.5)/float32(c3.Samples) - result0
-				/*line render.go:70*/ t5 := float32(c3.Height)
-				/*line render.go:70*/ result02 := mul[float32](0.5, t5)
-				sy := result02 - float32(y) - (float32(j)+0.5)/float32(c3.Samples)
+			for i := int32(0); i < t2; i++ {
+				/*line render.go:147*/ r.CheckHalt()
+				t3 := float32(i) + 0.5
+				/*line render.go:148*/ result02 := mul[float32](t3, step)
+				t6 := float32(c3.Width)
+				/*line render.go:148*/ result03 := mul[float32](0.5, t6)
+				sx := float32(x2) + result02 - result03
+				/*line render.go:149*/ t8 := float32(c3.Height)
+				/*line render.go:149*/ result04 := mul[float32](0.5, t8)
+				t10 := float32(j) + 0.5
+				/*line render.go:149*/ result05 := mul[float32](t10, step)
+				sy := result04 - float32(y2) - result05
 				var result kernel.Vec3[float32]
-				/*line :73:500*/ switch {
-//line render.go:74
+				switch {
 				default:
-					/*line render.go:86*/ t22 := c3.Right.X
-					t4 := c3.Up.X
-					/*line render.go:86*/ result03 := dot2[float32](sx, t22, sy, t4)
-					t6 := c3.Forward.X + result03
-					/*line render.go:87*/ t8 := c3.Right.Y
-					t10 := c3.Up.Y
-					/*line render.go:87*/ result04 := dot2[float32](sx, t8, sy, t10)
-					t12 := c3.Forward.Y + result04
-					/*line render.go:88*/ t14 := c3.Right.Z
-					t16 := c3.Up.Z
-					/*line render.go:88*/ result05 := dot2[float32](sx, t14, sy, t16)
-					t18 := c3.Forward.Z + result05
-					/*line render.go:85*/ raw := kernel.V3[float32](t6, t12, t18)
-					/*line render.go:89*/ d, length := unit[float32](raw)
-					t25 := &c3.Eye
-					t27 := c3.Far
+					/*line render.go:163*/ raw := direction[float32](c3, sx, sy)
+					d, length := unit[float32](raw)
+					t102 := &c3.Eye
+					t13 := c3.Far
 					var hit Hit[float32]
 					var ok bool
 				block2:
-					switch {
+					/*line :170:500*/ switch {
 					default:
-						/*line march.go:103:500*/ hit2 := Hit[float32]{}
-						t13 := t25.CellX
-						t23 := t25.FracX
-						t32 := t25.Cells[0]
-						t42 := d.X
-						t52 := t25.Cells[1]
-						t62 := d.Y
-						/*line march.go:104*/ result06 := dot2[float32](t32, t42, t52, t62)
-						t9 := g3.Width - 1
-						/*line march.go:104*/ result07 := newAxis[float32](t13, t23, result06, t9)
-						x2 := result07
-						/*line march.go:105*/ t11 := t25.CellY
-						t122 := t25.FracY
-						t132 := t25.Cells[2]
-						t142 := d.X
-						t15 := t25.Cells[3]
-						t162 := d.Y
-						/*line march.go:105*/ result08 := dot2[float32](t132, t142, t15, t162)
-						t19 := g3.Height - 1
-						/*line march.go:105*/ result09 := newAxis[float32](t11, t122, result08, t19)
-						y2 := result09
-						/*line march.go:106*/ t := max(max(x2.from, y2.from), 0)
-						end := min(min(x2.to, y2.to), t27)
-						/*line march.go:107*/ if !(t < end) {
+						/*line march.go:154*/ hit2 := Hit[float32]{}
+						x3, y3 := axes[float32](g3, t102, d)
+						x4 := x3
+						y4 := y3
+						/*line march.go:156*/ t := max(max(x4.from, y4.from), float32(start.T))
+						end := min(min(x4.to, y4.to), t13)
+						/*line march.go:157*/ if !(t < end) {
 							hit = hit2
 							ok = false
 						} else {
-							/*line march.go:110*/ t252 := x2.cells - 1
-							/*line march.go:110*/ ix := quernFunc1Shade[float32](&x2, t, 0, t252)
-							t29 := y2.cells - 1
-							/*line march.go:110*/ iy := quernFunc1Shade[float32](&y2, t, 0, t29)
-							/*line march.go:112*/ for level := g3.Top; ; {
-								/*line march.go:112*/ r.CheckHalt()
-								nx := ix >> level
-								/*line march.go:113*/ ny := iy >> level
-								lineX := (nx + x2.ahead) << level
-								/*line march.go:114*/ lineY := (ny + y2.ahead) << level
-								outX := x2.at(lineX)
-								/*line march.go:115*/ outY := y2.at(lineY)
-								out2 := max(min(min(outX, outY), end), t)
-								if level == 0 {
-									t45 := &x2
-									t46 := &y2
-									t522 := &hit2
-									/*line march.go:118*/ result010 := patch[float32](g3, t25, d, t45, t46, ix, iy, t, out2, heights, t522)
-									if result010 {
-										/*line march.go:119*/ hit = hit2
-										ok = true
-										break block2
-									}
-								} else {
-									/*line march.go:122*/ l := levels[level]
-									t56 := d.Z
-									/*line march.go:123*/ result011 := mul[float32](t, t56)
-									t59 := d.Z
-									/*line march.go:123*/ result012 := mul[float32](out2, t59)
-									low := t25.Z + min(result011, result012)
-									/*line march.go:123*/ if low <= float32(tops[l.Offset+ny*l.Stride+nx]) {
+							/*line march.go:160*/ ix := quernFunc1Shade[float32](&x4, t)
+							/*line march.go:160*/ iy := quernFunc1Shade[float32](&y4, t)
+							level := uint32(start.Level)
+							for tried := false; ; {
+								/*line march.go:162*/ r.CheckHalt()
+								var out2 float32
+								miss := false
+								for leaf := false; !miss && !leaf; {
+									/*line march.go:165*/ r.CheckHalt()
+									t16 := &x4
+									t17 := &y4
+									/*line march.go:166*/ n := nodeAt[float32](t16, t17, ix, iy, level)
+									out2 = max(min(min(n.outX, n.outY), end), t)
+									l := levels[level]
+									t23 := d.Z
+									/*line march.go:169*/ result06 := mul[float32](t, t23)
+									t26 := d.Z
+									/*line march.go:169*/ result07 := mul[float32](out2, t26)
+									low := t102.Z + min(result06, result07)
+									/*line march.go:170*/ if tried || low > float32(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)]) {
+										tried = false
+										t28 := &x4
+										t29 := &y4
+										/*line march.go:172*/ ix, iy = quernFunc2Shade[float32](t28, t29, n, level, out2)
+										miss = out2 >= end || uint32(ix) >= uint32(x4.cells) || uint32(iy) >= uint32(y4.cells)
+										t = out2
+										t39 := uint32(g3.Top)
+										/*line march.go:175*/ level = above[float32](n, ix, iy, level, t39)
+									} else if level > 0 {
 										level--
-										continue
+									} else {
+										leaf = true
 									}
 								}
-								if out2 >= end {
+								if miss {
 									hit = hit2
 									ok = false
 									break block2
 								}
-								/*line march.go:131*/ if outX <= outY {
-									ix = lineX - 1 + x2.ahead
-									t63 := ny << level
-									/*line march.go:133*/ t64 := (ny+1)<<level - 1
-									/*line march.go:133*/ iy = quernFunc1Shade[float32](&y2, out2, t63, t64)
-								} else {
-									iy = lineY - 1 + y2.ahead
-									t67 := nx << level
-									/*line march.go:136*/ t68 := (nx+1)<<level - 1
-									/*line march.go:136*/ ix = quernFunc1Shade[float32](&x2, out2, t67, t68)
-								}
-								if uint(ix) >= uint(x2.cells) || uint(iy) >= uint(y2.cells) {
-									hit = hit2
-									ok = false
+								/*line march.go:185*/ t45 := &x4
+								t46 := &y4
+								t52 := &hit2
+								/*line march.go:185*/ result08 := patch[float32](g3, t102, d, t45, t46, ix, iy, t, out2, heights, t52)
+								if result08 {
+									/*line march.go:186*/ hit = hit2
+									ok = true
 									break block2
 								}
-								/*line march.go:141*/ t = out2
-								if level < g3.Top && (ix>>(level+1) != nx>>1 || iy>>(level+1) != ny>>1) {
-									level++
-								}
+								/*line march.go:188*/ tried = true
 							}
 						}
 					}
-					/*line render.go:90:500*/ hit3 := hit
-					/*line render.go:91*/ if !ok {
-						t34 := float32(d.Z)
-						t35 := float32(c3.Eye.Z)
-						/*line render.go:92*/ result = background(look3, t34, t35)
+					/*line render.go:165:500*/ hit3 := hit
+					/*line render.go:166*/ if !ok {
+						t20 := float32(d.Z)
+						t21 := float32(c3.Eye.Z)
+						/*line render.go:167*/ result = background(look3, t20, t21)
 						break
 					}
-					/*line render.go:94*/ hit4 := &hit3
-					/*line render.go:112*/ t17 := -hit4.SX
-					t24 := -hit4.SY
-					/*line render.go:112*/ n := kernel.V3[float32](t17, t24, 1)
-					facing := dot3[float32](raw, n)
-					if facing > -c4*length {
-						facing = -c4 * length
-					}
-					/*line :117:500*/ t82 := float32(c3.Samples)
-					/*line render.go:117*/ result013 := mul[float32](length, t82)
-					scale := hit4.T / result013
-					/*line render.go:118*/ t112 := c3.Right
-					t143 := c3.Right
-					/*line render.go:118*/ result014 := dot3[float32](t143, n)
-					t172 := result014 / facing
-					/*line render.go:118*/ ax, ay := footprint[float32](c3, t112, raw, scale, t172)
-					t21 := c3.Up
-					t242 := c3.Up
-					/*line render.go:119*/ result015 := dot3[float32](t242, n)
-					t272 := result015 / facing
-					/*line render.go:119*/ bx, by := footprint[float32](c3, t21, raw, scale, t272)
-					result016 := dot2[float32](ax, ax, ay, ay)
-					a := float32(math.Sqrt(float64(result016 - 0)))
-					/*line render.go:120*/ result017 := dot2[float32](bx, bx, by, by)
-					b := float32(math.Sqrt(float64(result017 - 0)))
-					/*line render.go:121*/ if a < b {
-						t452 := a
-						ax = bx
-						ay = by
-						a = b
-						b = t452
-					}
-					/*line render.go:124*/ probes := 1
-					var t462 float32
-					var result018 float32
-					var t49 bool
-					/*line render.go:125*/ for {
-						/*line render.go:125*/ r.CheckHalt()
-						t49 = probes < c3.Probes
-						if t49 {
-							t462 = float32(probes)
-							/*line render.go:125*/ result018 = mul[float32](t462, b)
-							t49 = result018 < a
+					/*line render.go:169*/ hit4 := &hit3
+					/*line render.go:188*/ t14 := -hit4.SX
+					t22 := -hit4.SY
+					/*line render.go:188*/ n2 := kernel.V3[float32](t14, t22, 1)
+					result09 := dot3[float32](raw, n2)
+					facing := min(result09, -0.0001*length)
+					/*line render.go:190*/ inverse := 1 / facing
+					t7 := hit4.T
+					/*line render.go:191*/ result010 := mul[float32](t7, step)
+					scale := result010 / length
+					/*line render.go:192*/ t11 := c3.Right
+					t142 := c3.Right
+					/*line render.go:192*/ result011 := dot3[float32](t142, n2)
+					/*line render.go:192*/ result012 := mul[float32](result011, inverse)
+					/*line render.go:192*/ ax, ay := footprint[float32](c3, t11, raw, scale, result012)
+					t24 := c3.Up
+					t27 := c3.Up
+					/*line render.go:193*/ result013 := dot3[float32](t27, n2)
+					/*line render.go:193*/ result014 := mul[float32](result013, inverse)
+					/*line render.go:193*/ bx, by := footprint[float32](c3, t24, raw, scale, result014)
+					a := dot2[float32](ax, ax, ay, ay)
+					/*line render.go:194*/ b := dot2[float32](bx, bx, by, by)
+					t48 := a < b
+					/*line render.go:195*/ ax = pick[float32](t48, bx, ax)
+					t53 := a < b
+					/*line render.go:195*/ ay = pick[float32](t53, by, ay)
+					t58 := float32(math.Sqrt(float64(max(a, b) - 0)))
+					b = float32(math.Sqrt(float64(min(a, b) - 0)))
+					a = t58
+//line render.go:197
+					var probes int32 = 1
+					var t60 float32
+					var result015 float32
+					var t63 bool
+					/*line render.go:198*/ for {
+						/*line render.go:198*/ r.CheckHalt()
+						t63 = probes < c3.Probes
+						if t63 {
+							t60 = float32(probes)
+							/*line render.go:198*/ result015 = mul[float32](t60, b)
+							t63 = result015 < a
 						}
-						/*line :128:500*/ if !t49 {
+						if !t63 {
 							break
 						}
-						/*line render.go:126*/ probes++
+						/*line render.go:199*/ probes++
 					}
-					/*line :128:500*/ level2 := 0
+					var level2 int32
 					var part float32
-					/*line render.go:129*/ for width := max(b, a/float32(probes)); width > 1; {
-						/*line render.go:129*/ r.CheckHalt()
-						if level2+1 >= len(mips) {
-							part = 0
-							break
-						}
-						/*line :134:500*/ if width <= 2 {
-							part = width - 1
-							break
-						}
+					var size float32 = 1
+					/*line render.go:203*/ width := max(b, a/float32(probes))
+					for width > 2 && level2 < last {
+						/*line render.go:204*/ r.CheckHalt()
 						level2++
-						/*line render.go:129*/ width = mul[float32](width, 0.5)
+						width = mul[float32](width, 0.5)
+						/*line render.go:206*/ size = mul[float32](size, 0.5)
 					}
-					/*line render.go:140*/ t523 := hit4.T
-					t53 := d.X
-					/*line render.go:140*/ px := mul[float32](t523, t53)
-					t562 := hit4.T
-					t57 := d.Y
-					/*line render.go:140*/ py := mul[float32](t562, t57)
-					t60 := c3.Texels[0]
-					t622 := c3.Texels[1]
-					/*line render.go:141*/ x3 := dot2[float32](t60, px, t622, py)
-					t66 := c3.Texels[2]
-					t682 := c3.Texels[3]
-					/*line render.go:141*/ y3 := dot2[float32](t66, px, t682, py)
-					sum2 := kernel.Vec4[float32]{}
-					for i2 := 0; i2 < probes; i2++ {
-						/*line render.go:143*/ r.CheckHalt()
-						shift := (float32(i2)+0.5)/float32(probes) - 0.5
-						result019 := mul[float32](shift, ax)
-						sx2 := x3 + result019
-						/*line render.go:145*/ result020 := mul[float32](shift, ay)
-						sy2 := y3 + result020
-						var result2 kernel.Vec4[float32]
-						switch {
-						default:
-							/*line :53:500*/ l2 := mips[level2]
-							t110 := c2.TexelX
-							t33 := c2.FracX + sx2
-							/*line render.go:54*/ column, u := quernFunc5Render[float32](t110, level2, t33)
-							t65 := c2.TexelY
-							t83 := c2.FracY + sy2
-							/*line render.go:55*/ row, v := quernFunc5Render[float32](t65, level2, t83)
-							/*line :56:500*/ if column < -1 || row < -1 || column >= l2.Width || row >= l2.Height {
-								result2 = kernel.Vec4[float32]{}
-								break
-							}
-							/*line render.go:59*/ left := host.Rem(l2.Offset, l2.Stride)
-							/*line render.go:59*/ top := host.Div(l2.Offset, l2.Stride)
-							t133 := float32(left+column) + 0.5 + u
-							t144 := float32(top+row) + 0.5 + v
-							/*line render.go:60*/ result3 := atlas.Sample(t133, t144)
-							/*line render.go:60*/ result2 = result3.Scale(255)
-						}
-						/*line render.go:146*/ s := result2
-						if part > 0 {
-							level3 := level2 + 1
-							var result4 kernel.Vec4[float32]
-							switch {
-							default:
-								/*line :53:500*/ l3 := mips[level3]
-								t111 := c2.TexelX
-								t36 := c2.FracX + sx2
-								/*line render.go:54*/ column2, u2 := quernFunc5Render[float32](t111, level3, t36)
-								t69 := c2.TexelY
-								t84 := c2.FracY + sy2
-								/*line render.go:55*/ row2, v2 := quernFunc5Render[float32](t69, level3, t84)
-								/*line :56:500*/ if column2 < -1 || row2 < -1 || column2 >= l3.Width || row2 >= l3.Height {
-									result4 = kernel.Vec4[float32]{}
-									break
-								}
-								/*line render.go:59*/ left2 := host.Rem(l3.Offset, l3.Stride)
-								/*line render.go:59*/ top2 := host.Div(l3.Offset, l3.Stride)
-								t134 := float32(left2+column2) + 0.5 + u2
-								t145 := float32(top2+row2) + 0.5 + v2
-								/*line render.go:60*/ result5 := atlas.Sample(t134, t145)
-								/*line render.go:60*/ result4 = result5.Scale(255)
-							}
-							/*line render.go:148*/ t832 := float32(part)
-							/*line render.go:148*/ s = mix(s, result4, t832)
-						}
-						sum2 = kernel.Vec4[float32]{X: sum2.X + s.X, Y: sum2.Y + s.Y, Z: sum2.Z + s.Z, W: sum2.W + s.W}
+					if level2 < last {
+						part = max(width-1, 0)
 					}
-					k := float32(probes)
-					result6 := kernel.Vec4[float32]{X: sum2.X / k, Y: sum2.Y / k, Z: sum2.Z / k, W: sum2.W / k}
-					/*line render.go:96*/ rest := 1 - result6.W/255
-					at := hit3.Y*g3.Width + hit3.X
-					u3 := float32(hit3.U)
-					v3 := float32(hit3.V)
-					/*line render.go:99*/ t40 := light[at+1] - light[at]
-					/*line render.go:99*/ result021 := mul[float32](u3, t40)
-					/*line render.go:99*/ upper := light[at] + result021
-					t43 := light[at+g3.Width+1] - light[at+g3.Width]
-					/*line render.go:100*/ result022 := mul[float32](u3, t43)
-					/*line render.go:100*/ lower := light[at+g3.Width] + result022
-					t463 := lower - upper
-					/*line render.go:101*/ result023 := mul[float32](v3, t463)
-					lit := upper + result023
-					t50 := look3.Ground.X
-					/*line render.go:103*/ result024 := mul[float32](rest, t50)
-					t524 := result6.X + result024
-					/*line render.go:103*/ result025 := mul[float32](lit, t524)
-					t572 := look3.Ground.Y
-					/*line render.go:104*/ result026 := mul[float32](rest, t572)
-					t592 := result6.Y + result026
-					/*line render.go:104*/ result027 := mul[float32](lit, t592)
-					t642 := look3.Ground.Z
-					/*line render.go:105*/ result028 := mul[float32](rest, t642)
-					t662 := result6.Z + result028
-					/*line render.go:105*/ result029 := mul[float32](lit, t662)
-					/*line render.go:102*/ surface := kernel.V3[float32](result025, result027, result029)
-					/*line render.go:106*/ t72 := float32(hit3.T)
-					/*line render.go:106*/ result = hazy(look3, surface, t72)
+					t70 := hit4.T
+					t71 := d.X
+					/*line render.go:211*/ px := mul[float32](t70, t71)
+					t74 := hit4.T
+					t75 := d.Y
+					/*line render.go:211*/ py := mul[float32](t74, t75)
+					t78 := c3.Texels[0]
+					t80 := c3.Texels[1]
+					/*line render.go:212*/ x5 := dot2[float32](t78, px, t80, py)
+					t84 := c3.Texels[2]
+					t86 := c3.Texels[3]
+					/*line render.go:212*/ y5 := dot2[float32](t84, px, t86, py)
+					l2 := mips[level2]
+					weight := 1 - part
+					/*line render.go:223*/ sum2 := kernel.Vec4[float32]{}
+					step2 := 1 / float32(probes)
+					for i2 := int32(0); i2 < probes; i2++ {
+						/*line render.go:225*/ r.CheckHalt()
+						t25 := float32(i2) + 0.5
+						/*line render.go:226*/ result016 := mul[float32](t25, step2)
+						shift := result016 - 0.5
+						/*line render.go:227*/ result017 := mul[float32](shift, ax)
+						x6 := x5 + result017
+						/*line render.go:227*/ result018 := mul[float32](shift, ay)
+						y6 := y5 + result018
+						/*line render.go:227*/ weight2 := mul[float32](weight, step2)
+						/*line render.go:44*/ t15 := &c2
+						/*line render.go:44*/ result2 := quernFunc3Render_float32(t15, l2, level2, size, x6, y6, weight2, texels)
+						/*line render.go:227*/ sum2 = plus[float32](sum2, result2)
+					}
+					/*line render.go:213*/ sum3 := sum2
+					if part > 0 {
+						/*line render.go:216*/ l3 := mips[level2+1]
+						level3 := level2 + 1
+						probes2 := (probes + 1) / 2
+						/*line render.go:216*/ size2 := mul[float32](size, 0.5)
+						/*line render.go:223*/ sum4 := kernel.Vec4[float32]{}
+						step3 := 1 / float32(probes2)
+						for i3 := int32(0); i3 < probes2; i3++ {
+							/*line render.go:225*/ r.CheckHalt()
+							t210 := float32(i3) + 0.5
+							/*line render.go:226*/ result019 := mul[float32](t210, step3)
+							shift2 := result019 - 0.5
+							/*line render.go:227*/ result020 := mul[float32](shift2, ax)
+							x7 := x5 + result020
+							/*line render.go:227*/ result021 := mul[float32](shift2, ay)
+							y7 := y5 + result021
+							/*line render.go:227*/ weight3 := mul[float32](part, step3)
+							/*line render.go:44*/ t18 := &c2
+							/*line render.go:44*/ result3 := quernFunc3Render_float32(t18, l3, level3, size2, x7, y7, weight3, texels)
+							/*line render.go:227*/ sum4 = plus[float32](sum4, result3)
+						}
+						/*line render.go:216*/ sum3 = plus[float32](sum3, sum4)
+					}
+					/*line render.go:171*/ t232 := float32(sum3.W)
+					/*line render.go:171*/ result022 := mul[float32](t232, 0.003921569)
+					rest := 1 - result022
+					/*line render.go:172*/ at := int(hit3.Y)*int(g3.Width) + int(hit3.X)
+					below := at + int(g3.Width)
+					u := float32(hit3.U)
+					v := float32(hit3.V)
+					/*line render.go:175*/ t282 := light[at+1] - light[at]
+					/*line render.go:175*/ result023 := mul[float32](u, t282)
+					/*line render.go:175*/ upper := light[at] + result023
+					t31 := light[below+1] - light[below]
+					/*line render.go:176*/ result024 := mul[float32](u, t31)
+					/*line render.go:176*/ lower := light[below] + result024
+					t34 := lower - upper
+					/*line render.go:177*/ result025 := mul[float32](v, t34)
+					lit := upper + result025
+					t38 := look3.Ground.X
+					/*line render.go:179*/ result026 := mul[float32](rest, t38)
+					t40 := float32(sum3.X) + result026
+					/*line render.go:179*/ result027 := mul[float32](lit, t40)
+					t452 := look3.Ground.Y
+					/*line render.go:180*/ result028 := mul[float32](rest, t452)
+					t47 := float32(sum3.Y) + result028
+					/*line render.go:180*/ result029 := mul[float32](lit, t47)
+					t522 := look3.Ground.Z
+					/*line render.go:181*/ result030 := mul[float32](rest, t522)
+					t54 := float32(sum3.Z) + result030
+					/*line render.go:181*/ result031 := mul[float32](lit, t54)
+					/*line render.go:178*/ surface := kernel.V3[float32](result027, result029, result031)
+					/*line render.go:182*/ t602 := float32(hit3.T)
+					/*line render.go:182*/ result = hazy(look3, surface, t602)
 				}
-				/*line render.go:72*/ t7 := sum.X + result.X
-				t85 := sum.Y + result.Y
-				t92 := sum.Z + result.Z
-				sum.X = t7
-				sum.Y = t85
-				sum.Z = t92
+				/*line render.go:151*/ t132 := sum.X + result.X
+				t143 := sum.Y + result.Y
+				t152 := sum.Z + result.Z
+				sum.X = t132
+				sum.Y = t143
+				sum.Z = t152
 			}
 		}
-		/*line render.go:75*/ n2 := float32(c3.Samples * c3.Samples)
-		at2 := 4 * (y*c3.Width + x)
-		_ = out[at2]
-		t135 := at2 + 1
-		/*line render.go:77*/ _ = out[t135]
-		t152 := at2 + 2
-		/*line render.go:77*/ _ = out[t152]
-		t173 := at2 + 3
-		/*line render.go:77*/ _ = out[t173]
-		t182 := sum.X / n2
-		/*line render.go:77*/ result030 := quernFunc3Render(t182)
-		t212 := sum.Y / n2
-		/*line render.go:77*/ result031 := quernFunc3Render(t212)
-		t243 := sum.Z / n2
-		/*line render.go:77*/ result032 := quernFunc3Render(t243)
-		/*line render.go:77*/ out[at2] = result030
-		/*line render.go:77*/ out[t135] = result031
-		/*line render.go:77*/ out[t152] = result032
-		/*line render.go:77*/ out[t173] = 255
-	} /*line quern_gen.go:1753:1*/
+		/*line :154:500*/ n3 := 1 / float32(c3.Samples*c3.Samples)
+		t162 := sum.X
+		/*line render.go:155*/ result032 := mul[float32](t162, n3)
+		/*line render.go:155*/ result033 := quernFunc4Render(result032)
+		t212 := sum.Y
+		/*line render.go:155*/ result034 := mul[float32](t212, n3)
+		/*line render.go:155*/ result035 := quernFunc4Render(result034)
+		t262 := sum.Z
+		/*line render.go:155*/ result036 := mul[float32](t262, n3)
+		/*line render.go:155*/ result037 := quernFunc4Render(result036)
+		result4 := result033 | result035<<8 | result037<<16 | 4278190080
+		/*line render.go:43*/ out[y*int(c2.Width)+x] = result4
+	} /*line quern_gen.go:1033:1*/
 }
 
+// quernFunc3Render_float32 is kernels.bilinear.
+func quernFunc3Render_float32(c *Camera[float32], l Level, level int32, scale, x, y, weight float32, texels []uint32) kernel.Vec4[float32] {
+	/*line render.go:254*/ t1 := c.TexelX
+	t2 := level
+	t3 := scale
+	/*line render.go:254*/ t4 := c.FracX + x
+	/*line render.go:254*/ result0, result1 := quernFunc6Render(t1, t2, t3, t4)
+	column := result0
+	u := result1
+	/*line render.go:255*/ t7 := c.TexelY
+	t8 := level
+	t9 := scale
+	/*line render.go:255*/ t10 := c.FracY + y
+	/*line render.go:255*/ result02, result12 := quernFunc6Render(t7, t8, t9, t10)
+	row := result02
+	v := result12
+	/*line render.go:256*/ t13 := min(max(column, -2), l.Width)
+	t14 := min(max(row, -2), l.Height)
+	column = t13
+	row = t14
+	/*line render.go:257*/ at := l.Offset + int(row)*int(l.Stride) + int(column)
+	below := at + int(l.Stride)
+	t15 := u
+	/*line render.go:259*/ result03 := mul[float32](t15, 1.6777216e+07)
+	t17 := uint32(host.Narrow[int32](result03))
+	t18 := v
+	/*line render.go:259*/ result04 := mul[float32](t18, 1.6777216e+07)
+	t20 := uint32(host.Narrow[int32](result04))
+	right := t17
+	lower := t20
+	/*line render.go:260*/ wd := uint32(uint64(right) * uint64(lower) >> 24)
+	t21 := right - wd
+	t22 := lower - wd
+	wb := t21
+	wc := t22
+	/*line render.go:262*/ wa := 16777216 - right - wc
+	t23 := texels[at]
+	/*line render.go:263*/ t24 := texels[at+1]
+	/*line render.go:263*/ t25 := texels[below]
+	/*line render.go:263*/ t26 := texels[below+1]
+	p := t23
+	q := t24
+	r2 := t25
+	s := t26
+	/*line render.go:264*/ t27 := weight
+	/*line render.go:264*/ result05 := mul[float32](t27, 5.9604645e-08)
+	k := result05
+	t29 := k
+	t30 := float32(wa*(p&255) + wb*(q&255) + wc*(r2&255) + wd*(s&255))
+	/*line render.go:266*/ result06 := mul[float32](t29, t30)
+	t32 := k
+	t33 := float32(wa*(p>>8&255) + wb*(q>>8&255) + wc*(r2>>8&255) + wd*(s>>8&255))
+	/*line render.go:267*/ result07 := mul[float32](t32, t33)
+	t35 := k
+	t36 := float32(wa*(p>>16&255) + wb*(q>>16&255) + wc*(r2>>16&255) + wd*(s>>16&255))
+	/*line render.go:268*/ result08 := mul[float32](t35, t36)
+	t38 := k
+	t39 := float32(wa*(p>>24) + wb*(q>>24) + wc*(r2>>24) + wd*(s>>24))
+	/*line render.go:269*/ result09 := mul[float32](t38, t39)
+	/*line render.go:265*/ return kernel.Vec4[float32]{X: result06, Y: result07, Z: result08, W: result09} /*line quern_gen.go:1095:1*/
+}
+
+// quernFunc4Render is kernels.toByte.
+func quernFunc4Render(x float32) uint32 {
+	/*line render.go:159*/ t1 := x
+	result0 := min(max(t1, 0), 255)
+	return uint32(host.Narrow[int32](result0 + 0.5)) /*line quern_gen.go:1102:1*/
+}
+
+// quernFunc6Render is kernels.place.
+func quernFunc6Render(origin, level int32, scale float32, x float32) (int32, float32) {
+	/*line render.go:245*/ whole := origin >> uint32(level)
+	t1 := float32(origin-whole<<uint32(level)) + x
+	t2 := scale
+	/*line render.go:246*/ result0 := mul[float32](t1, t2)
+	t4 := result0 - 0.5
+	result02 := min(max(t4, -5.368709e+08), 5.368709e+08)
+	p := result02
+	/*line render.go:247*/ t6 := p
+	/*line render.go:247*/ result03 := quernFunc3Shade[float32](t6)
+	n := result03
+	/*line render.go:248*/ t8 := whole + n
+	return t8, p - float32(n) /*line quern_gen.go:1118:1*/
+}
+
+func quernHostRender_float64(r *host.Run) {
+	c, g, look, heights, tops, levels, light, texels, mips, starts, out := host.Value[Camera[float64]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Slice[uint32](r, 7), host.Slice[Level](r, 8), host.Slice[Start](r, 9), host.Slice[uint32](r, 10)
+	last := int32(len(mips)) - 1
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 8
+		base2 := blockY * 16
+		for threadY := range 16 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start2 := y / 8
+			y2 := int32(y)
+			quernRow1Render_float64(r, &c, g, look, base, y, starts, start2, y2, levels, tops, heights, last, mips, texels, light, out, width2)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Render_float64(r *host.Run, c *Camera[float64], g Terrain, look Look, base, y int, starts []Start, start2 int, y2 int32, levels []Level, tops, heights []float32, last int32, mips []Level, texels []uint32, light []float32, out []uint32, width2 int) {
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		x2 := int32(x)
+		/*line render.go:37*/ c2 := *c
+		g2 := g
+		look2 := look
+		/*line render.go:39*/ if x >= int(c2.Width) || y >= int(c2.Height) {
+			continue
+		}
+		t1 := c2.Width
+		/*line render.go:42*/ result0 := tiles(t1)
+		/*line render.go:42*/ start := starts[start2*result0+x/8]
+		c3 := &c2
+		g3 := &g2
+		look3 := &look2
+		/*line render.go:144*/ sum := kernel.Vec3[float32]{}
+		step := 1 / float64(c3.Samples)
+		t12 := c3.Samples
+		for j := int32(0); j < t12; j++ {
+			/*line render.go:146*/ r.CheckHalt()
+			t2 := c3.Samples
+			for i := int32(0); i < t2; i++ {
+				/*line render.go:147*/ r.CheckHalt()
+				t3 := float64(i) + 0.5
+				/*line render.go:148*/ result02 := mul[float64](t3, step)
+				t6 := float64(c3.Width)
+				/*line render.go:148*/ result03 := mul[float64](0.5, t6)
+				sx := float64(x2) + result02 - result03
+				/*line render.go:149*/ t8 := float64(c3.Height)
+				/*line render.go:149*/ result04 := mul[float64](0.5, t8)
+				t10 := float64(j) + 0.5
+				/*line render.go:149*/ result05 := mul[float64](t10, step)
+				sy := result04 - float64(y2) - result05
+				var result kernel.Vec3[float32]
+				switch {
+				default:
+					/*line render.go:163*/ raw := direction[float64](c3, sx, sy)
+					d, length := unit[float64](raw)
+					t102 := &c3.Eye
+					t13 := c3.Far
+					var hit Hit[float64]
+					var ok bool
+				block2:
+					/*line :170:500*/ switch {
+					default:
+						/*line march.go:154*/ hit2 := Hit[float64]{}
+						x3, y3 := axes[float64](g3, t102, d)
+						x4 := x3
+						y4 := y3
+						/*line march.go:156*/ t := max(max(x4.from, y4.from), float64(start.T))
+						end := min(min(x4.to, y4.to), t13)
+						/*line march.go:157*/ if !(t < end) {
+							hit = hit2
+							ok = false
+						} else {
+							/*line march.go:160*/ ix := quernFunc1Shade[float64](&x4, t)
+							/*line march.go:160*/ iy := quernFunc1Shade[float64](&y4, t)
+							level := uint32(start.Level)
+							for tried := false; ; {
+								/*line march.go:162*/ r.CheckHalt()
+								var out2 float64
+								miss := false
+								for leaf := false; !miss && !leaf; {
+									/*line march.go:165*/ r.CheckHalt()
+									t16 := &x4
+									t17 := &y4
+									/*line march.go:166*/ n := nodeAt[float64](t16, t17, ix, iy, level)
+									out2 = max(min(min(n.outX, n.outY), end), t)
+									l := levels[level]
+									t23 := d.Z
+									/*line march.go:169*/ result06 := mul[float64](t, t23)
+									t26 := d.Z
+									/*line march.go:169*/ result07 := mul[float64](out2, t26)
+									low := t102.Z + min(result06, result07)
+									/*line march.go:170*/ if tried || low > float64(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)]) {
+										tried = false
+										t28 := &x4
+										t29 := &y4
+										/*line march.go:172*/ ix, iy = quernFunc2Shade[float64](t28, t29, n, level, out2)
+										miss = out2 >= end || uint32(ix) >= uint32(x4.cells) || uint32(iy) >= uint32(y4.cells)
+										t = out2
+										t39 := uint32(g3.Top)
+										/*line march.go:175*/ level = above[float64](n, ix, iy, level, t39)
+									} else if level > 0 {
+										level--
+									} else {
+										leaf = true
+									}
+								}
+								if miss {
+									hit = hit2
+									ok = false
+									break block2
+								}
+								/*line march.go:185*/ t45 := &x4
+								t46 := &y4
+								t52 := &hit2
+								/*line march.go:185*/ result08 := patch[float64](g3, t102, d, t45, t46, ix, iy, t, out2, heights, t52)
+								if result08 {
+									/*line march.go:186*/ hit = hit2
+									ok = true
+									break block2
+								}
+								/*line march.go:188*/ tried = true
+							}
+						}
+					}
+					/*line render.go:165:500*/ hit3 := hit
+					/*line render.go:166*/ if !ok {
+						t20 := float32(d.Z)
+						t21 := float32(c3.Eye.Z)
+						/*line render.go:167*/ result = background(look3, t20, t21)
+						break
+					}
+					/*line render.go:169*/ hit4 := &hit3
+					/*line render.go:188*/ t14 := -hit4.SX
+					t22 := -hit4.SY
+					/*line render.go:188*/ n2 := kernel.V3[float64](t14, t22, 1)
+					result09 := dot3[float64](raw, n2)
+					facing := min(result09, -0.0001*length)
+					/*line render.go:190*/ inverse := 1 / facing
+					t7 := hit4.T
+					/*line render.go:191*/ result010 := mul[float64](t7, step)
+					scale := result010 / length
+					/*line render.go:192*/ t11 := c3.Right
+					t142 := c3.Right
+					/*line render.go:192*/ result011 := dot3[float64](t142, n2)
+					/*line render.go:192*/ result012 := mul[float64](result011, inverse)
+					/*line render.go:192*/ ax, ay := footprint[float64](c3, t11, raw, scale, result012)
+					t24 := c3.Up
+					t27 := c3.Up
+					/*line render.go:193*/ result013 := dot3[float64](t27, n2)
+					/*line render.go:193*/ result014 := mul[float64](result013, inverse)
+					/*line render.go:193*/ bx, by := footprint[float64](c3, t24, raw, scale, result014)
+					a := dot2[float64](ax, ax, ay, ay)
+					/*line render.go:194*/ b := dot2[float64](bx, bx, by, by)
+					t48 := a < b
+					/*line render.go:195*/ ax = pick[float64](t48, bx, ax)
+					t53 := a < b
+					/*line render.go:195*/ ay = pick[float64](t53, by, ay)
+					t58 := math.Sqrt(max(a, b) - 0)
+					b = math.Sqrt(min(a, b) - 0)
+					a = t58
+//line render.go:197
+					var probes int32 = 1
+					var t60 float64
+					var result015 float64
+					var t63 bool
+					/*line render.go:198*/ for {
+						/*line render.go:198*/ r.CheckHalt()
+						t63 = probes < c3.Probes
+						if t63 {
+							t60 = float64(probes)
+							/*line render.go:198*/ result015 = mul[float64](t60, b)
+							t63 = result015 < a
+						}
+						if !t63 {
+							break
+						}
+						/*line render.go:199*/ probes++
+					}
+					var level2 int32
+					var part float64
+					var size float64 = 1
+					/*line render.go:203*/ width := max(b, a/float64(probes))
+					for width > 2 && level2 < last {
+						/*line render.go:204*/ r.CheckHalt()
+						level2++
+						width = mul[float64](width, 0.5)
+						/*line render.go:206*/ size = mul[float64](size, 0.5)
+					}
+					if level2 < last {
+						part = max(width-1, 0)
+					}
+					t70 := hit4.T
+					t71 := d.X
+					/*line render.go:211*/ px := mul[float64](t70, t71)
+					t74 := hit4.T
+					t75 := d.Y
+					/*line render.go:211*/ py := mul[float64](t74, t75)
+					t78 := c3.Texels[0]
+					t80 := c3.Texels[1]
+					/*line render.go:212*/ x5 := dot2[float64](t78, px, t80, py)
+					t84 := c3.Texels[2]
+					t86 := c3.Texels[3]
+					/*line render.go:212*/ y5 := dot2[float64](t84, px, t86, py)
+					l2 := mips[level2]
+					weight := 1 - part
+					/*line render.go:223*/ sum2 := kernel.Vec4[float64]{}
+					step2 := 1 / float64(probes)
+					for i2 := int32(0); i2 < probes; i2++ {
+						/*line render.go:225*/ r.CheckHalt()
+						t25 := float64(i2) + 0.5
+						/*line render.go:226*/ result016 := mul[float64](t25, step2)
+						shift := result016 - 0.5
+						/*line render.go:227*/ result017 := mul[float64](shift, ax)
+						x6 := x5 + result017
+						/*line render.go:227*/ result018 := mul[float64](shift, ay)
+						y6 := y5 + result018
+						/*line render.go:227*/ weight2 := mul[float64](weight, step2)
+						/*line render.go:44*/ t15 := &c2
+						/*line render.go:44*/ result2 := quernFunc3Render_float64(t15, l2, level2, size, x6, y6, weight2, texels)
+						/*line render.go:227*/ sum2 = plus[float64](sum2, result2)
+					}
+					/*line render.go:213*/ sum3 := sum2
+					if part > 0 {
+						/*line render.go:216*/ l3 := mips[level2+1]
+						level3 := level2 + 1
+						probes2 := (probes + 1) / 2
+						/*line render.go:216*/ size2 := mul[float64](size, 0.5)
+						/*line render.go:223*/ sum4 := kernel.Vec4[float64]{}
+						step3 := 1 / float64(probes2)
+						for i3 := int32(0); i3 < probes2; i3++ {
+							/*line render.go:225*/ r.CheckHalt()
+							t210 := float64(i3) + 0.5
+							/*line render.go:226*/ result019 := mul[float64](t210, step3)
+							shift2 := result019 - 0.5
+							/*line render.go:227*/ result020 := mul[float64](shift2, ax)
+							x7 := x5 + result020
+							/*line render.go:227*/ result021 := mul[float64](shift2, ay)
+							y7 := y5 + result021
+							/*line render.go:227*/ weight3 := mul[float64](part, step3)
+							/*line render.go:44*/ t18 := &c2
+							/*line render.go:44*/ result3 := quernFunc3Render_float64(t18, l3, level3, size2, x7, y7, weight3, texels)
+							/*line render.go:227*/ sum4 = plus[float64](sum4, result3)
+						}
+						/*line render.go:216*/ sum3 = plus[float64](sum3, sum4)
+					}
+					/*line render.go:171*/ t232 := float32(sum3.W)
+					/*line render.go:171*/ result022 := mul[float32](t232, 0.003921569)
+					rest := 1 - result022
+					/*line render.go:172*/ at := int(hit3.Y)*int(g3.Width) + int(hit3.X)
+					below := at + int(g3.Width)
+					u := float32(hit3.U)
+					v := float32(hit3.V)
+					/*line render.go:175*/ t282 := light[at+1] - light[at]
+					/*line render.go:175*/ result023 := mul[float32](u, t282)
+					/*line render.go:175*/ upper := light[at] + result023
+					t31 := light[below+1] - light[below]
+					/*line render.go:176*/ result024 := mul[float32](u, t31)
+					/*line render.go:176*/ lower := light[below] + result024
+					t34 := lower - upper
+					/*line render.go:177*/ result025 := mul[float32](v, t34)
+					lit := upper + result025
+					t38 := look3.Ground.X
+					/*line render.go:179*/ result026 := mul[float32](rest, t38)
+					t40 := float32(sum3.X) + result026
+					/*line render.go:179*/ result027 := mul[float32](lit, t40)
+					t452 := look3.Ground.Y
+					/*line render.go:180*/ result028 := mul[float32](rest, t452)
+					t47 := float32(sum3.Y) + result028
+					/*line render.go:180*/ result029 := mul[float32](lit, t47)
+					t522 := look3.Ground.Z
+					/*line render.go:181*/ result030 := mul[float32](rest, t522)
+					t54 := float32(sum3.Z) + result030
+					/*line render.go:181*/ result031 := mul[float32](lit, t54)
+					/*line render.go:178*/ surface := kernel.V3[float32](result027, result029, result031)
+					/*line render.go:182*/ t602 := float32(hit3.T)
+					/*line render.go:182*/ result = hazy(look3, surface, t602)
+				}
+				/*line render.go:151*/ t132 := sum.X + result.X
+				t143 := sum.Y + result.Y
+				t152 := sum.Z + result.Z
+				sum.X = t132
+				sum.Y = t143
+				sum.Z = t152
+			}
+		}
+		/*line :154:500*/ n3 := 1 / float32(c3.Samples*c3.Samples)
+		t162 := sum.X
+		/*line render.go:155*/ result032 := mul[float32](t162, n3)
+		/*line render.go:155*/ result033 := quernFunc4Render(result032)
+		t212 := sum.Y
+		/*line render.go:155*/ result034 := mul[float32](t212, n3)
+		/*line render.go:155*/ result035 := quernFunc4Render(result034)
+		t262 := sum.Z
+		/*line render.go:155*/ result036 := mul[float32](t262, n3)
+		/*line render.go:155*/ result037 := quernFunc4Render(result036)
+		result4 := result033 | result035<<8 | result037<<16 | 4278190080
+		/*line render.go:43*/ out[y*int(c2.Width)+x] = result4
+	} /*line quern_gen.go:1422:1*/
+}
+
+// quernFunc3Render_float64 is kernels.bilinear.
+func quernFunc3Render_float64(c *Camera[float64], l Level, level int32, scale, x, y, weight float64, texels []uint32) kernel.Vec4[float64] {
+	/*line render.go:254*/ t1 := c.TexelX
+	t2 := level
+	t3 := scale
+	/*line render.go:254*/ t4 := c.FracX + x
+	/*line render.go:254*/ result0, result1 := quernFunc6Render_float64(t1, t2, t3, t4)
+	column := result0
+	u := result1
+	/*line render.go:255*/ t7 := c.TexelY
+	t8 := level
+	t9 := scale
+	/*line render.go:255*/ t10 := c.FracY + y
+	/*line render.go:255*/ result02, result12 := quernFunc6Render_float64(t7, t8, t9, t10)
+	row := result02
+	v := result12
+	/*line render.go:256*/ t13 := min(max(column, -2), l.Width)
+	t14 := min(max(row, -2), l.Height)
+	column = t13
+	row = t14
+	/*line render.go:257*/ at := l.Offset + int(row)*int(l.Stride) + int(column)
+	below := at + int(l.Stride)
+	t15 := u
+	/*line render.go:259*/ result03 := mul[float64](t15, 1.6777216e+07)
+	t17 := uint32(host.Narrow[int32](result03))
+	t18 := v
+	/*line render.go:259*/ result04 := mul[float64](t18, 1.6777216e+07)
+	t20 := uint32(host.Narrow[int32](result04))
+	right := t17
+	lower := t20
+	/*line render.go:260*/ wd := uint32(uint64(right) * uint64(lower) >> 24)
+	t21 := right - wd
+	t22 := lower - wd
+	wb := t21
+	wc := t22
+	/*line render.go:262*/ wa := 16777216 - right - wc
+	t23 := texels[at]
+	/*line render.go:263*/ t24 := texels[at+1]
+	/*line render.go:263*/ t25 := texels[below]
+	/*line render.go:263*/ t26 := texels[below+1]
+	p := t23
+	q := t24
+	r2 := t25
+	s := t26
+	/*line render.go:264*/ t27 := weight
+	/*line render.go:264*/ result05 := mul[float64](t27, 5.960464477539063e-08)
+	k := result05
+	t29 := k
+	t30 := float64(wa*(p&255) + wb*(q&255) + wc*(r2&255) + wd*(s&255))
+	/*line render.go:266*/ result06 := mul[float64](t29, t30)
+	t32 := k
+	t33 := float64(wa*(p>>8&255) + wb*(q>>8&255) + wc*(r2>>8&255) + wd*(s>>8&255))
+	/*line render.go:267*/ result07 := mul[float64](t32, t33)
+	t35 := k
+	t36 := float64(wa*(p>>16&255) + wb*(q>>16&255) + wc*(r2>>16&255) + wd*(s>>16&255))
+	/*line render.go:268*/ result08 := mul[float64](t35, t36)
+	t38 := k
+	t39 := float64(wa*(p>>24) + wb*(q>>24) + wc*(r2>>24) + wd*(s>>24))
+	/*line render.go:269*/ result09 := mul[float64](t38, t39)
+	/*line render.go:265*/ return kernel.Vec4[float64]{X: result06, Y: result07, Z: result08, W: result09} /*line quern_gen.go:1484:1*/
+}
+
+// quernFunc6Render_float64 is kernels.place.
+func quernFunc6Render_float64(origin, level int32, scale float64, x float64) (int32, float64) {
+	/*line render.go:245*/ whole := origin >> uint32(level)
+	t1 := float64(origin-whole<<uint32(level)) + x
+	t2 := scale
+	/*line render.go:246*/ result0 := mul[float64](t1, t2)
+	t4 := result0 - 0.5
+	result02 := min(max(t4, -5.36870912e+08), 5.36870912e+08)
+	p := result02
+	/*line render.go:247*/ t6 := p
+	/*line render.go:247*/ result03 := quernFunc3Shade[float64](t6)
+	n := result03
+	/*line render.go:248*/ t8 := whole + n
+	return t8, p - float64(n) /*line quern_gen.go:1500:1*/
+}
+
+func quernPlainPreview(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[Camera[float32]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Value[kernel.Texture2D[kernel.Vec4[float32]]](r, 7), host.Slice[Level](r, 8), host.Slice[Start](r, 9), host.Slice[uint32](r, 10)
+	host.Plain(r, func(t kernel.Thread) { quern_preview(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+}
+
+func quernHostPreview(r *host.Run) {
+	c, g, look, heights, tops, levels, light, atlas, mips, starts, out := host.Value[Camera[float32]](r, 0), host.Value[Terrain](r, 1), host.Value[Look](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[Level](r, 5), host.Slice[float32](r, 6), host.Value[kernel.Texture2D[kernel.Vec4[float32]]](r, 7), host.Slice[Level](r, 8), host.Slice[Start](r, 9), host.Slice[uint32](r, 10)
+	last := int32(len(mips)) - 1
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 8
+		base2 := blockY * 16
+		for threadY := range 16 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			start2 := y / 8
+			y2 := int32(y)
+			quernRow1Preview(r, &c, g, look, base, y, starts, start2, y2, levels, tops, heights, last, mips, atlas, light, out, width2)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Preview(r *host.Run, c *Camera[float32], g Terrain, look Look, base, y int, starts []Start, start2 int, y2 int32, levels []Level, tops, heights []float32, last int32, mips []Level, atlas kernel.Texture2D[kernel.Vec4[float32]], light []float32, out []uint32, width2 int) {
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		x2 := int32(x)
+		/*line render.go:52*/ c2 := *c
+		g2 := g
+		look2 := look
+		/*line render.go:54*/ if x >= int(c2.Width) || y >= int(c2.Height) {
+			continue
+		}
+		t1 := c2.Width
+		/*line render.go:57*/ result0 := tiles(t1)
+		/*line render.go:57*/ start := starts[start2*result0+x/8]
+		c3 := &c2
+		g3 := &g2
+		look3 := &look2
+		/*line render.go:144*/ sum := kernel.Vec3[float32]{}
+		step := 1 / float32(c3.Samples)
+		t12 := c3.Samples
+		for j := int32(0); j < t12; j++ {
+			/*line render.go:146*/ r.CheckHalt()
+			t2 := c3.Samples
+			for i := int32(0); i < t2; i++ {
+				/*line render.go:147*/ r.CheckHalt()
+				t3 := float32(i) + 0.5
+				/*line render.go:148*/ result02 := mul[float32](t3, step)
+				t6 := float32(c3.Width)
+				/*line render.go:148*/ result03 := mul[float32](0.5, t6)
+				sx := float32(x2) + result02 - result03
+				/*line render.go:149*/ t8 := float32(c3.Height)
+				/*line render.go:149*/ result04 := mul[float32](0.5, t8)
+				t10 := float32(j) + 0.5
+				/*line render.go:149*/ result05 := mul[float32](t10, step)
+				sy := result04 - float32(y2) - result05
+				var result kernel.Vec3[float32]
+				switch {
+				default:
+					/*line render.go:163*/ raw := direction[float32](c3, sx, sy)
+					d, length := unit[float32](raw)
+					t102 := &c3.Eye
+					t13 := c3.Far
+					var hit Hit[float32]
+					var ok bool
+				block2:
+					/*line :170:500*/ switch {
+					default:
+						/*line march.go:154*/ hit2 := Hit[float32]{}
+						x3, y3 := axes[float32](g3, t102, d)
+						x4 := x3
+						y4 := y3
+						/*line march.go:156*/ t := max(max(x4.from, y4.from), float32(start.T))
+						end := min(min(x4.to, y4.to), t13)
+						/*line march.go:157*/ if !(t < end) {
+							hit = hit2
+							ok = false
+						} else {
+							/*line march.go:160*/ ix := quernFunc1Shade[float32](&x4, t)
+							/*line march.go:160*/ iy := quernFunc1Shade[float32](&y4, t)
+							level := uint32(start.Level)
+							for tried := false; ; {
+								/*line march.go:162*/ r.CheckHalt()
+								var out2 float32
+								miss := false
+								for leaf := false; !miss && !leaf; {
+									/*line march.go:165*/ r.CheckHalt()
+									t16 := &x4
+									t17 := &y4
+									/*line march.go:166*/ n := nodeAt[float32](t16, t17, ix, iy, level)
+									out2 = max(min(min(n.outX, n.outY), end), t)
+									l := levels[level]
+									t23 := d.Z
+									/*line march.go:169*/ result06 := mul[float32](t, t23)
+									t26 := d.Z
+									/*line march.go:169*/ result07 := mul[float32](out2, t26)
+									low := t102.Z + min(result06, result07)
+									/*line march.go:170*/ if tried || low > float32(tops[l.Offset+int(n.y)*int(l.Stride)+int(n.x)]) {
+										tried = false
+										t28 := &x4
+										t29 := &y4
+										/*line march.go:172*/ ix, iy = quernFunc2Shade[float32](t28, t29, n, level, out2)
+										miss = out2 >= end || uint32(ix) >= uint32(x4.cells) || uint32(iy) >= uint32(y4.cells)
+										t = out2
+										t39 := uint32(g3.Top)
+										/*line march.go:175*/ level = above[float32](n, ix, iy, level, t39)
+									} else if level > 0 {
+										level--
+									} else {
+										leaf = true
+									}
+								}
+								if miss {
+									hit = hit2
+									ok = false
+									break block2
+								}
+								/*line march.go:185*/ t45 := &x4
+								t46 := &y4
+								t52 := &hit2
+								/*line march.go:185*/ result08 := patch[float32](g3, t102, d, t45, t46, ix, iy, t, out2, heights, t52)
+								if result08 {
+									/*line march.go:186*/ hit = hit2
+									ok = true
+									break block2
+								}
+								/*line march.go:188*/ tried = true
+							}
+						}
+					}
+					/*line render.go:165:500*/ hit3 := hit
+					/*line render.go:166*/ if !ok {
+						t20 := float32(d.Z)
+						t21 := float32(c3.Eye.Z)
+						/*line render.go:167*/ result = background(look3, t20, t21)
+						break
+					}
+					/*line render.go:169*/ hit4 := &hit3
+					/*line render.go:188*/ t14 := -hit4.SX
+					t22 := -hit4.SY
+					/*line render.go:188*/ n2 := kernel.V3[float32](t14, t22, 1)
+					result09 := dot3[float32](raw, n2)
+					facing := min(result09, -0.0001*length)
+					/*line render.go:190*/ inverse := 1 / facing
+					t7 := hit4.T
+					/*line render.go:191*/ result010 := mul[float32](t7, step)
+					scale := result010 / length
+					/*line render.go:192*/ t11 := c3.Right
+					t142 := c3.Right
+					/*line render.go:192*/ result011 := dot3[float32](t142, n2)
+					/*line render.go:192*/ result012 := mul[float32](result011, inverse)
+					/*line render.go:192*/ ax, ay := footprint[float32](c3, t11, raw, scale, result012)
+					t24 := c3.Up
+					t27 := c3.Up
+					/*line render.go:193*/ result013 := dot3[float32](t27, n2)
+					/*line render.go:193*/ result014 := mul[float32](result013, inverse)
+					/*line render.go:193*/ bx, by := footprint[float32](c3, t24, raw, scale, result014)
+					a := dot2[float32](ax, ax, ay, ay)
+					/*line render.go:194*/ b := dot2[float32](bx, bx, by, by)
+					t48 := a < b
+					/*line render.go:195*/ ax = pick[float32](t48, bx, ax)
+					t53 := a < b
+					/*line render.go:195*/ ay = pick[float32](t53, by, ay)
+					t58 := float32(math.Sqrt(float64(max(a, b) - 0)))
+					b = float32(math.Sqrt(float64(min(a, b) - 0)))
+					a = t58
+//line render.go:197
+					var probes int32 = 1
+					var t60 float32
+					var result015 float32
+					var t63 bool
+					/*line render.go:198*/ for {
+						/*line render.go:198*/ r.CheckHalt()
+						t63 = probes < c3.Probes
+						if t63 {
+							t60 = float32(probes)
+							/*line render.go:198*/ result015 = mul[float32](t60, b)
+							t63 = result015 < a
+						}
+						if !t63 {
+							break
+						}
+						/*line render.go:199*/ probes++
+					}
+					var level2 int32
+					var part float32
+					var size float32 = 1
+					/*line render.go:203*/ width := max(b, a/float32(probes))
+					for width > 2 && level2 < last {
+						/*line render.go:204*/ r.CheckHalt()
+						level2++
+						width = mul[float32](width, 0.5)
+						/*line render.go:206*/ size = mul[float32](size, 0.5)
+					}
+					if level2 < last {
+						part = max(width-1, 0)
+					}
+					t70 := hit4.T
+					t71 := d.X
+					/*line render.go:211*/ px := mul[float32](t70, t71)
+					t74 := hit4.T
+					t75 := d.Y
+					/*line render.go:211*/ py := mul[float32](t74, t75)
+					t78 := c3.Texels[0]
+					t80 := c3.Texels[1]
+					/*line render.go:212*/ x5 := dot2[float32](t78, px, t80, py)
+					t84 := c3.Texels[2]
+					t86 := c3.Texels[3]
+					/*line render.go:212*/ y5 := dot2[float32](t84, px, t86, py)
+					l2 := mips[level2]
+					weight := 1 - part
+					/*line render.go:223*/ sum2 := kernel.Vec4[float32]{}
+					step2 := 1 / float32(probes)
+					for i2 := int32(0); i2 < probes; i2++ {
+						/*line render.go:225*/ r.CheckHalt()
+						t25 := float32(i2) + 0.5
+						/*line render.go:226*/ result016 := mul[float32](t25, step2)
+						shift := result016 - 0.5
+						/*line render.go:227*/ result017 := mul[float32](shift, ax)
+						x6 := x5 + result017
+						/*line render.go:227*/ result018 := mul[float32](shift, ay)
+						y6 := y5 + result018
+						/*line render.go:227*/ weight2 := mul[float32](weight, step2)
+						/*line render.go:59*/ t15 := c2.TexelX
+						t4 := c2.FracX + x6
+						/*line render.go:59*/ column, u := quernFunc6Render(t15, level2, size, t4)
+						t72 := c2.TexelY
+						t103 := c2.FracY + y6
+						/*line render.go:60*/ row, v := quernFunc6Render(t72, level2, size, t103)
+						column = min(max(column, -2), l2.Width)
+						row = min(max(row, -2), l2.Height)
+						/*line render.go:62*/ t152 := float32(l2.Left+column) + 0.5 + u
+						t162 := float32(l2.Above+row) + 0.5 + v
+						/*line render.go:62*/ result2 := atlas.Sample(t152, t162)
+						/*line render.go:62*/ result019 := mul[float32](255, weight2)
+						/*line render.go:62*/ result3 := result2.Scale(result019)
+						/*line render.go:227*/ sum2 = plus[float32](sum2, result3)
+					}
+					/*line render.go:213*/ sum3 := sum2
+					if part > 0 {
+						/*line render.go:216*/ l3 := mips[level2+1]
+						level3 := level2 + 1
+						probes2 := (probes + 1) / 2
+						/*line render.go:216*/ size2 := mul[float32](size, 0.5)
+						/*line render.go:223*/ sum4 := kernel.Vec4[float32]{}
+						step3 := 1 / float32(probes2)
+						for i3 := int32(0); i3 < probes2; i3++ {
+							/*line render.go:225*/ r.CheckHalt()
+							t210 := float32(i3) + 0.5
+							/*line render.go:226*/ result020 := mul[float32](t210, step3)
+							shift2 := result020 - 0.5
+							/*line render.go:227*/ result021 := mul[float32](shift2, ax)
+							x7 := x5 + result021
+							/*line render.go:227*/ result022 := mul[float32](shift2, ay)
+							y7 := y5 + result022
+							/*line render.go:227*/ weight3 := mul[float32](part, step3)
+							/*line render.go:59*/ t18 := c2.TexelX
+							t42 := c2.FracX + x7
+							/*line render.go:59*/ column2, u2 := quernFunc6Render(t18, level3, size2, t42)
+							t73 := c2.TexelY
+							t104 := c2.FracY + y7
+							/*line render.go:60*/ row2, v2 := quernFunc6Render(t73, level3, size2, t104)
+							column2 = min(max(column2, -2), l3.Width)
+							row2 = min(max(row2, -2), l3.Height)
+							/*line render.go:62*/ t153 := float32(l3.Left+column2) + 0.5 + u2
+							t163 := float32(l3.Above+row2) + 0.5 + v2
+							/*line render.go:62*/ result4 := atlas.Sample(t153, t163)
+							/*line render.go:62*/ result023 := mul[float32](255, weight3)
+							/*line render.go:62*/ result5 := result4.Scale(result023)
+							/*line render.go:227*/ sum4 = plus[float32](sum4, result5)
+						}
+						/*line render.go:216*/ sum3 = plus[float32](sum3, sum4)
+					}
+					/*line render.go:171*/ t232 := float32(sum3.W)
+					/*line render.go:171*/ result024 := mul[float32](t232, 0.003921569)
+					rest := 1 - result024
+					/*line render.go:172*/ at := int(hit3.Y)*int(g3.Width) + int(hit3.X)
+					below := at + int(g3.Width)
+					u3 := float32(hit3.U)
+					v3 := float32(hit3.V)
+					/*line render.go:175*/ t282 := light[at+1] - light[at]
+					/*line render.go:175*/ result025 := mul[float32](u3, t282)
+					/*line render.go:175*/ upper := light[at] + result025
+					t31 := light[below+1] - light[below]
+					/*line render.go:176*/ result026 := mul[float32](u3, t31)
+					/*line render.go:176*/ lower := light[below] + result026
+					t34 := lower - upper
+					/*line render.go:177*/ result027 := mul[float32](v3, t34)
+					lit := upper + result027
+					t38 := look3.Ground.X
+					/*line render.go:179*/ result028 := mul[float32](rest, t38)
+					t40 := float32(sum3.X) + result028
+					/*line render.go:179*/ result029 := mul[float32](lit, t40)
+					t452 := look3.Ground.Y
+					/*line render.go:180*/ result030 := mul[float32](rest, t452)
+					t47 := float32(sum3.Y) + result030
+					/*line render.go:180*/ result031 := mul[float32](lit, t47)
+					t522 := look3.Ground.Z
+					/*line render.go:181*/ result032 := mul[float32](rest, t522)
+					t54 := float32(sum3.Z) + result032
+					/*line render.go:181*/ result033 := mul[float32](lit, t54)
+					/*line render.go:178*/ surface := kernel.V3[float32](result029, result031, result033)
+					/*line render.go:182*/ t602 := float32(hit3.T)
+					/*line render.go:182*/ result = hazy(look3, surface, t602)
+				}
+				/*line render.go:151*/ t132 := sum.X + result.X
+				t143 := sum.Y + result.Y
+				t154 := sum.Z + result.Z
+				sum.X = t132
+				sum.Y = t143
+				sum.Z = t154
+			}
+		}
+		/*line :154:500*/ n3 := 1 / float32(c3.Samples*c3.Samples)
+		t164 := sum.X
+		/*line render.go:155*/ result034 := mul[float32](t164, n3)
+		/*line render.go:155*/ result035 := quernFunc4Render(result034)
+		t212 := sum.Y
+		/*line render.go:155*/ result036 := mul[float32](t212, n3)
+		/*line render.go:155*/ result037 := quernFunc4Render(result036)
+		t262 := sum.Z
+		/*line render.go:155*/ result038 := mul[float32](t262, n3)
+		/*line render.go:155*/ result039 := quernFunc4Render(result038)
+		result6 := result035 | result037<<8 | result039<<16 | 4278190080
+		/*line render.go:58*/ out[y*int(c2.Width)+x] = result6
+	} /*line quern_gen.go:1831:1*/
+}
+
+func quernPlainBeams[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Camera[T]](r, 0), host.Value[Terrain](r, 1), host.Slice[float32](r, 2), host.Slice[Level](r, 3), host.Slice[Start](r, 4)
+	host.Plain(r, func(t kernel.Thread) { beams[T](t, v0, v1, v2, v3, v4) })
+}
+
+func quernHostBeams_float32(r *host.Run) {
+	c, g, tops, levels, starts := host.Value[Camera[float32]](r, 0), host.Value[Terrain](r, 1), host.Slice[float32](r, 2), host.Slice[Level](r, 3), host.Slice[Start](r, 4)
+	c3 := int32(1)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 8
+		base2 := blockY * 8
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			value := float32(8 * y)
+			quernRow1Beams_float32(r, &c, g, base, y, value, c3, levels, tops, starts, width)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Beams_float32(r *host.Run, c *Camera[float32], g Terrain, base, y int, value float32, c3 int32, levels []Level, tops []float32, starts []Start, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		/*line render.go:72*/ c2 := *c
+		g2 := g
+		t1 := c2.Width
+		/*line render.go:74*/ result0 := tiles(t1)
+		t5 := x >= result0
+		if !t5 {
+			t3 := c2.Height
+			/*line render.go:74*/ result02 := tiles(t3)
+			t5 = y >= result02
+		}
+		if t5 {
+			/*line render.go:75*/ continue
+		}
+		t6 := float32(c2.Width)
+		/*line render.go:77*/ result03 := mul[float32](0.5, t6)
+		left := float32(8*x) - result03
+		t9 := float32(c2.Height)
+		/*line render.go:77*/ result04 := mul[float32](0.5, t9)
+		upper := result04 - value
+		/*line render.go:78*/ t12 := &c2
+		t13 := left + 4
+		t14 := upper - 4
+		/*line render.go:78*/ result05 := direction[float32](t12, t13, t14)
+		/*line render.go:78*/ d, _ := unit[float32](result05)
 //line render.go:80
+		var spread float32
+		for i := 0; i < 4; i++ {
+			t19 := &c2
+			t20 := left + float32(i&1*8)
+			t21 := upper - float32(i>>1*8)
+			/*line render.go:82*/ result06 := direction[float32](t19, t20, t21)
+			/*line render.go:82*/ corner, _ := unit[float32](result06)
+			t26 := corner.X - d.X
+			t27 := corner.Y - d.Y
+			t28 := corner.Z - d.Z
+			/*line render.go:83*/ away := kernel.V3[float32](t26, t27, t28)
+			result07 := dot3[float32](away, away)
+			spread = max(spread, result07)
+		}
+		/*line render.go:86*/ t33 := float32(math.Sqrt(float64(spread - 0)))
+		/*line render.go:86*/ result08 := mul[float32](t33, 1.01)
+		spread = result08 + 1e-06
+		/*line render.go:87*/ t35 := c2.Width
+		/*line render.go:87*/ result09 := tiles(t35)
+		t37 := &g2
+		t38 := &c2.Eye
+		t41 := c2.Far
+		/*line render.go:92*/ x2, y2 := axes[float32](t37, t38, d)
+		x3 := x2
+		y3 := y2
+		/*line render.go:93*/ end := min(min(x3.to, y3.to), t41)
+		var result010 Start
+		/*line :94:500*/ if x3.from > 0 || y3.from > 0 || !(end > 0) {
+			result010 = Start{Level: t37.Top}
+//line render.go:96
+		} else {
+			t7 := t38.Cells[0]
+			/*line render.go:97*/ result011 := abs[float32](t7)
+			t92 := t38.Cells[1]
+			/*line render.go:97*/ result012 := abs[float32](t92)
+			t11 := t38.Cells[2]
+			/*line render.go:97*/ result013 := abs[float32](t11)
+			t132 := t38.Cells[3]
+			/*line render.go:97*/ result014 := abs[float32](t132)
+			t15 := max(result011+result012, result013+result014)
+			/*line render.go:97*/ cells := mul[float32](spread, t15)
+			ix := quernFunc1Shade[float32](&x3, 0)
+			/*line render.go:98*/ iy := quernFunc1Shade[float32](&y3, 0)
+			level := uint32(t37.Top)
+			var t float32
+			/*line render.go:99*/ for {
+				/*line render.go:99*/ r.CheckHalt()
+				t22 := &x3
+				t23 := &y3
+				/*line render.go:100*/ n := nodeAt[float32](t22, t23, ix, iy, level)
+				out := max(min(min(n.outX, n.outY), end), t)
+				t29 := d.Z
+				/*line render.go:102*/ result015 := mul[float32](t, t29)
+				t32 := d.Z
+				/*line render.go:102*/ result016 := mul[float32](out, t32)
+				/*line render.go:102*/ result017 := mul[float32](spread, out)
+				low := t38.Z + min(result015, result016) - result017
+				/*line render.go:103*/ radius := mul[float32](cells, out)
+				size := float32(c3 << level)
+				/*line render.go:104*/ t46 := radius <= size
+				/*line :105:500*/ if t46 {
+					/*line render.go:104*/ t43 := levels[level]
+//line render.go:123
+					var top float32 = -3e+38
+					for y4 := max(n.y-1, 0); y4 < min(n.y+2, t43.Height); y4++ {
+						/*line render.go:124*/ r.CheckHalt()
+						for x4 := max(n.x-1, 0); x4 < min(n.x+2, t43.Width); x4++ {
+							/*line render.go:125*/ r.CheckHalt()
+							top = max(top, tops[t43.Offset+int(y4)*int(t43.Stride)+int(x4)])
+						}
+					}
+					result018 := float32(top)
+					/*line render.go:104*/ t46 = low > result018
+				}
+				if t46 {
+					/*line render.go:105*/ t47 := &x3
+					t48 := &y3
+					/*line render.go:105*/ ix, iy = quernFunc2Shade[float32](t47, t48, n, level, out)
+					if out >= end || uint32(ix) >= uint32(x3.cells) || uint32(iy) >= uint32(y3.cells) {
+						break
+					}
+					t = out
+					t58 := uint32(t37.Top)
+					/*line render.go:110*/ level = above[float32](n, ix, iy, level, t58)
+				} else {
+					/*line render.go:111*/ t62 := level > 0
+					if t62 {
+						/*line render.go:111*/ result019 := mul[float32](2, radius)
+						t62 = result019 <= size
+					}
+					if t62 {
+						/*line render.go:112*/ level--
+					} else {
+						break
+					}
+				}
+			}
+			t63 := float32(t)
+			/*line render.go:118*/ result020 := mul[float32](t63, 0.99999)
+			result010 = Start{T: result020, Level: int32(level)}
+		}
+		/*line render.go:87*/ starts[y*result09+x] = result010
+	} /*line quern_gen.go:1988:1*/
+}
+
+func quernHostBeams_float64(r *host.Run) {
+	c, g, tops, levels, starts := host.Value[Camera[float64]](r, 0), host.Value[Terrain](r, 1), host.Slice[float32](r, 2), host.Slice[Level](r, 3), host.Slice[Start](r, 4)
+	c3 := int32(1)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 8
+		base2 := blockY * 8
+		for threadY := range 8 {
+			r.ThreadIdx.Y = threadY
+			y := base2 + threadY
+			value := float64(8 * y)
+			quernRow1Beams_float64(r, &c, g, base, y, value, c3, levels, tops, starts, width)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Beams_float64(r *host.Run, c *Camera[float64], g Terrain, base, y int, value float64, c3 int32, levels []Level, tops []float32, starts []Start, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		/*line render.go:72*/ c2 := *c
+		g2 := g
+		t1 := c2.Width
+		/*line render.go:74*/ result0 := tiles(t1)
+		t5 := x >= result0
+		if !t5 {
+			t3 := c2.Height
+			/*line render.go:74*/ result02 := tiles(t3)
+			t5 = y >= result02
+		}
+		if t5 {
+			/*line render.go:75*/ continue
+		}
+		t6 := float64(c2.Width)
+		/*line render.go:77*/ result03 := mul[float64](0.5, t6)
+		left := float64(8*x) - result03
+		t9 := float64(c2.Height)
+		/*line render.go:77*/ result04 := mul[float64](0.5, t9)
+		upper := result04 - value
+		/*line render.go:78*/ t12 := &c2
+		t13 := left + 4
+		t14 := upper - 4
+		/*line render.go:78*/ result05 := direction[float64](t12, t13, t14)
+		/*line render.go:78*/ d, _ := unit[float64](result05)
+//line render.go:80
+		var spread float64
+		for i := 0; i < 4; i++ {
+			t19 := &c2
+			t20 := left + float64(i&1*8)
+			t21 := upper - float64(i>>1*8)
+			/*line render.go:82*/ result06 := direction[float64](t19, t20, t21)
+			/*line render.go:82*/ corner, _ := unit[float64](result06)
+			t26 := corner.X - d.X
+			t27 := corner.Y - d.Y
+			t28 := corner.Z - d.Z
+			/*line render.go:83*/ away := kernel.V3[float64](t26, t27, t28)
+			result07 := dot3[float64](away, away)
+			spread = max(spread, result07)
+		}
+		/*line render.go:86*/ t33 := math.Sqrt(spread - 0)
+		/*line render.go:86*/ result08 := mul[float64](t33, 1.01)
+		spread = result08 + 1e-06
+		/*line render.go:87*/ t35 := c2.Width
+		/*line render.go:87*/ result09 := tiles(t35)
+		t37 := &g2
+		t38 := &c2.Eye
+		t41 := c2.Far
+		/*line render.go:92*/ x2, y2 := axes[float64](t37, t38, d)
+		x3 := x2
+		y3 := y2
+		/*line render.go:93*/ end := min(min(x3.to, y3.to), t41)
+		var result010 Start
+		/*line :94:500*/ if x3.from > 0 || y3.from > 0 || !(end > 0) {
+			result010 = Start{Level: t37.Top}
+//line render.go:96
+		} else {
+			t7 := t38.Cells[0]
+			/*line render.go:97*/ result011 := abs[float64](t7)
+			t92 := t38.Cells[1]
+			/*line render.go:97*/ result012 := abs[float64](t92)
+			t11 := t38.Cells[2]
+			/*line render.go:97*/ result013 := abs[float64](t11)
+			t132 := t38.Cells[3]
+			/*line render.go:97*/ result014 := abs[float64](t132)
+			t15 := max(result011+result012, result013+result014)
+			/*line render.go:97*/ cells := mul[float64](spread, t15)
+			ix := quernFunc1Shade[float64](&x3, 0)
+			/*line render.go:98*/ iy := quernFunc1Shade[float64](&y3, 0)
+			level := uint32(t37.Top)
+			var t float64
+			/*line render.go:99*/ for {
+				/*line render.go:99*/ r.CheckHalt()
+				t22 := &x3
+				t23 := &y3
+				/*line render.go:100*/ n := nodeAt[float64](t22, t23, ix, iy, level)
+				out := max(min(min(n.outX, n.outY), end), t)
+				t29 := d.Z
+				/*line render.go:102*/ result015 := mul[float64](t, t29)
+				t32 := d.Z
+				/*line render.go:102*/ result016 := mul[float64](out, t32)
+				/*line render.go:102*/ result017 := mul[float64](spread, out)
+				low := t38.Z + min(result015, result016) - result017
+				/*line render.go:103*/ radius := mul[float64](cells, out)
+				size := float64(c3 << level)
+				/*line render.go:104*/ t46 := radius <= size
+				/*line :105:500*/ if t46 {
+					/*line render.go:104*/ t43 := levels[level]
+//line render.go:123
+					var top float32 = -3e+38
+					for y4 := max(n.y-1, 0); y4 < min(n.y+2, t43.Height); y4++ {
+						/*line render.go:124*/ r.CheckHalt()
+						for x4 := max(n.x-1, 0); x4 < min(n.x+2, t43.Width); x4++ {
+							/*line render.go:125*/ r.CheckHalt()
+							top = max(top, tops[t43.Offset+int(y4)*int(t43.Stride)+int(x4)])
+						}
+					}
+					result018 := float64(top)
+					/*line render.go:104*/ t46 = low > result018
+				}
+				if t46 {
+					/*line render.go:105*/ t47 := &x3
+					t48 := &y3
+					/*line render.go:105*/ ix, iy = quernFunc2Shade[float64](t47, t48, n, level, out)
+					if out >= end || uint32(ix) >= uint32(x3.cells) || uint32(iy) >= uint32(y3.cells) {
+						break
+					}
+					t = out
+					t58 := uint32(t37.Top)
+					/*line render.go:110*/ level = above[float64](n, ix, iy, level, t58)
+				} else {
+					/*line render.go:111*/ t62 := level > 0
+					if t62 {
+						/*line render.go:111*/ result019 := mul[float64](2, radius)
+						t62 = result019 <= size
+					}
+					if t62 {
+						/*line render.go:112*/ level--
+					} else {
+						break
+					}
+				}
+			}
+			t63 := float32(t)
+			/*line render.go:118*/ result020 := mul[float32](t63, 0.99999)
+			result010 = Start{T: result020, Level: int32(level)}
+		}
+		/*line render.go:87*/ starts[y*result09+x] = result010
+	} /*line quern_gen.go:2140:1*/
+}
+
+//line render.go:90
