@@ -18,7 +18,7 @@ var projectedMethods = map[int]struct {
 	9820: {10, tiff.ProjCenterLat, tiff.ProjCenterLong}, 9822: {11, tiff.ProjNatOriginLat, tiff.ProjNatOriginLong},
 	stereographic: {14, tiff.ProjCenterLat, tiff.ProjCenterLong}, 9809: {16, tiff.ProjNatOriginLat, tiff.ProjNatOriginLong},
 	9810: {15, tiff.ProjNatOriginLat, straightLongitude}, 1028: {17, tiff.ProjCenterLat, tiff.ProjCenterLong},
-	sinusoidal: {24, 0, tiff.ProjCenterLong}, 9835: {28, 0, tiff.ProjNatOriginLong}, mollweide: {30, 0, tiff.ProjCenterLong},
+	sinusoidal: {24, 0, tiff.ProjCenterLong}, 9835: {28, 0, tiff.ProjNatOriginLong},
 	9812: {3, tiff.ProjCenterLat, tiff.ProjCenterLong},
 }
 
