@@ -32,7 +32,14 @@ type described struct {
 	Palette                 [][3]uint16
 }
 
-func judge(t testing.TB, arguments ...string) []described {
+func judge(t testing.TB, arguments ...string) (all []described) {
+	t.Helper()
+	ask(t, &all, arguments...)
+	return all
+}
+
+// ask runs judge.py and decodes what it says.
+func ask(t testing.TB, answer any, arguments ...string) {
 	t.Helper()
 	python := os.Getenv("QUERN_TEST_RASTERIO")
 	if python == "" {
@@ -51,11 +58,9 @@ func judge(t testing.TB, arguments ...string) []described {
 	if err != nil {
 		t.Fatalf("judge.py %s: %v\n%s", arguments[0], err, stderr.Bytes())
 	}
-	var all []described
-	if err := json.Unmarshal(out, &all); err != nil {
+	if err := json.Unmarshal(out, answer); err != nil {
 		t.Fatal(err)
 	}
-	return all
 }
 
 // compare compares an image with what GDAL reads. Samples of JPEG may differ by tolerance.
@@ -329,6 +334,51 @@ func TestInterlacedImages(t *testing.T) {
 		compare(t, f.Image(), want, 0)
 		if err := errors.Join(f.Close(), f.Close()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func TestGDALReadsTheSystemOfAPrj(t *testing.T) {
+	const (
+		base   = `GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]`
+		meters = `UNIT["Meter",1.0]]`
+		feet   = `UNIT["Foot_US",0.3048006096012192]]`
+	)
+	folder := t.TempDir()
+	var names []string
+	for i, text := range []string{
+		`PROJECTION["Transverse_Mercator"],PARAMETER["False_Easting",500.0],PARAMETER["False_Northing",0.5],PARAMETER["Central_Meridian",15.5],PARAMETER["Scale_Factor",0.9997],PARAMETER["Latitude_Of_Origin",1.25],` + meters,
+		`PROJECTION["Lambert_Conformal_Conic"],PARAMETER["False_Easting",2000000.0],PARAMETER["False_Northing",7.0],PARAMETER["Central_Meridian",14.5],PARAMETER["Standard_Parallel_1",44.4],PARAMETER["Standard_Parallel_2",45.7],PARAMETER["Latitude_Of_Origin",43.8],` + feet,
+		`PROJECTION["Albers"],PARAMETER["False_Easting",1],PARAMETER["False_Northing",2],PARAMETER["Central_Meridian",11],PARAMETER["Standard_Parallel_1",43.5],PARAMETER["Standard_Parallel_2",55.5],PARAMETER["Latitude_Of_Origin",23],` + meters,
+		`PROJECTION["Polar_Stereographic"],PARAMETER["latitude_of_origin",70],PARAMETER["central_meridian",-45],PARAMETER["scale_factor",1],PARAMETER["false_easting",3],PARAMETER["false_northing",4],` + meters,
+		`PROJECTION["Sinusoidal"],PARAMETER["longitude_of_center",10],PARAMETER["false_easting",3],PARAMETER["false_northing",4],` + meters,
+		`PROJECTION["Equidistant_Cylindrical"],PARAMETER["Standard_Parallel_1",40],PARAMETER["Central_Meridian",15],PARAMETER["False_Easting",3],PARAMETER["False_Northing",4],` + meters,
+	} {
+		h := header(3, 2, 1, tiff.Uint8)
+		picture := filepath.Join(folder, fmt.Sprint(i, ".png"))
+		write(t, picture, h, worldfile.Options{Format: "PNG", WorldFile: true}, make([]byte, 6))
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprint(i, ".prj")), []byte(`PROJCS["own",`+base+","+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := worldfile.Open(picture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(folder, fmt.Sprint(i, ".tif"))
+		w, err := tiff.Create(name, f.Image().Header, tiff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.WriteRows(t.Context(), tiff.Rows{Pixels: make([]byte, 6)}), w.Close(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	var apart []float64
+	ask(t, &apart, append([]string{"systems"}, names...)...)
+	for i, d := range apart {
+		if !(d < 1e-6) {
+			t.Errorf("system %d: points are %g units apart", i, d)
 		}
 	}
 }

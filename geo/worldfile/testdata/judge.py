@@ -2,6 +2,7 @@
 
 judge.py write FOLDER SEED  writes images with GDAL, and describes them
 judge.py read FILE...       describes files
+judge.py systems FILE...    compares the system of each TIFF file with that of the .prj beside it: how far points are apart
 """
 
 import hashlib
@@ -13,6 +14,7 @@ import warnings
 import numpy as np
 import rasterio
 import rasterio.shutil
+import rasterio.warp
 from rasterio.enums import ColorInterp
 from rasterio.transform import Affine
 
@@ -73,5 +75,17 @@ def write(folder, seed):
     return names
 
 
+def apart(name):
+    with open(name[:-4] + ".prj") as f:
+        want = rasterio.crs.CRS.from_wkt(f.read())
+    with rasterio.open(name) as ds:
+        points = [14.0, 16.2, 11.1], [46.0, 48.5, 52.3]
+        a, b = (np.array(rasterio.warp.transform("OGC:CRS84", c, *points)) for c in (ds.crs, want))
+        return float(np.abs(a - b).max())
+
+
+if sys.argv[1] == "systems":
+    print(json.dumps([apart(f) for f in sys.argv[2:]]))
+    sys.exit()
 files = write(sys.argv[2], int(sys.argv[3])) if sys.argv[1] == "write" else sys.argv[2:]
 print(json.dumps([describe(f) for f in files]))
