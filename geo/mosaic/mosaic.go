@@ -261,7 +261,7 @@ func (m *mosaic) digest(ctx context.Context) (sum [32]byte, err error) {
 	h := sha256.New()
 	o := m.opt
 	g := m.w.Grid()
-	fmt.Fprintln(h, g.CRS, g.Affine, g.Width, g.Height, m.header.Type, m.header.Bands, m.noData, m.none, m.block, m.tile)
+	fmt.Fprintln(h, g.CRS, g.Affine, g.Width, g.Height, m.header.Type, m.header.Bands, m.noData, m.none, m.block, m.tile, m.opt.Converter != nil)
 	fmt.Fprintln(h, o.SourceCRS, o.Resampling, o.SourceNoData, o.Order, o.Seams, o.Blend, o.Radius, o.Levels, o.Balance, m.centers)
 	for _, s := range m.sources {
 		a, _ := s.Image.Geo.Affine()

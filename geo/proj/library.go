@@ -84,7 +84,7 @@ func open(file string) (*Library, error) {
 	}
 	l.version = sync.OnceValue(func() string {
 		c := l.context()
-		defer l.proj_context_destroy(c.handle)
+		defer l.free(c)
 		key := cString("PROJ.VERSION")
 		return goString(l.proj_context_get_database_metadata(c.handle, &key[0]))
 	})

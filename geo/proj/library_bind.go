@@ -22,7 +22,10 @@ func (l *Library) bind() error {
 	if err != nil {
 		return failure(ErrMissing, "open", l.file, "the library cannot be opened: %v", err)
 	}
-	if lib.Lookup("proj_context_errno_string") == 0 && lib.Lookup("proj_get_suggested_operation") == 0 {
+	switch {
+	case lib.Lookup("proj_create") == 0:
+		return failure(ErrVersion, "open", l.file, "it has no functions of PROJ, or they have other names, as in libraries that belong to one program")
+	case lib.Lookup("proj_get_suggested_operation") == 0:
 		return failure(ErrVersion, "open", l.file, "version 7.1 of PROJ is the oldest that is supported")
 	}
 	v := reflect.ValueOf(&l.functions).Elem()
