@@ -26,6 +26,7 @@ type warping struct {
 	source, srcNoData, dstNoData string
 	cutline, cutlineSystem       string
 	extentSystem, sampleType     string
+	overview                     string
 	size                         []int
 	bands, toBands               []int
 	warper, transformer          []string
@@ -122,6 +123,7 @@ those of quern geo translate.`,
 	flags.StringArrayVar(&w.warper, "wo", nil, "warp option NAME=VALUE")
 	flags.StringArrayVar(&w.transformer, "to", nil, "transformer option NAME=VALUE")
 	flags.Float64Var(&w.errorThreshold, "et", 0, "error in source pixels up to which positions may be interpolated; 0 is exact")
+	flags.StringVar(&w.overview, "ovr", "NONE", "overview of the sources to read: NONE, a level from 0, or AUTO for the one that fits the result")
 	flags.StringVar(&w.extentSystem, "te_srs", "", "coordinate system of -te, instead of -t_srs")
 	flags.BoolVar(&w.crop, "crop_to_cutline", false, "make the extent that of the cutline")
 	flags.IntVar(&w.order, "order", 0, "order of the polynomial of control points: 1 to 3")
@@ -224,6 +226,15 @@ func (w *warping) parseBands(o *warp.Options) error {
 		o.SourceAlpha = warp.AlphaLast
 	case w.noSourceAlpha:
 		o.SourceAlpha = warp.AlphaNone
+	}
+	switch n, err := strconv.Atoi(w.overview); {
+	case strings.EqualFold(w.overview, "NONE"):
+	case strings.EqualFold(w.overview, "AUTO"):
+		o.Overview = warp.OverviewAuto
+	case err == nil && n >= 0:
+		o.Overview = n + 1
+	default:
+		return fmt.Errorf("-ovr %s: want NONE, AUTO or a level from 0", w.overview)
 	}
 	if w.sampleType != "" {
 		var ok bool
@@ -333,7 +344,7 @@ func (w *warping) rectify(cmd *cobra.Command, sources []string, result string, o
 	for _, other := range []struct {
 		name  string
 		given bool
-	}{{"-cutline", o.Cutline != nil}, {"-s_srs", o.SourceCRS != nil}, {"-te_srs", o.ExtentCRS != nil}, {"-srcband", o.Bands != nil}, {"-ot", o.Type != 0}, {"-srcalpha", w.sourceAlpha || w.noSourceAlpha},
+	}{{"-cutline", o.Cutline != nil}, {"-s_srs", o.SourceCRS != nil}, {"-te_srs", o.ExtentCRS != nil}, {"-srcband", o.Bands != nil}, {"-ot", o.Type != 0}, {"-ovr", o.Overview != 0}, {"-srcalpha", w.sourceAlpha || w.noSourceAlpha},
 		{"-wo", w.warper != nil}, {"-ts without -te", w.size != nil && o.Extent == nil}} {
 		if other.given {
 			return errUsage{fmt.Errorf("%s with -rpc; rectify first, and warp the result", other.name), cmd.CommandPath()}

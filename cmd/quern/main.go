@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -62,7 +63,6 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 	if len(args) > 1 && args[0] == "geo" {
 		args = warpArguments(args)
 	}
-	root.SetArgs(doubleDashes(args))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -70,6 +70,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 	root.AddCommand(genCommand(), vetCommand(), ptxCommand(), devicesCommand(), doctorCommand(), benchCommand(), profileCommand(), annotateCommand(), topCommand(), exportCommand(), geoCommand(), versionCommand(), completionCommand(root))
 	root.AddCommand(compiled()...)
 	checkHelp(root)
+	root.SetArgs(doubleDashes(root, args))
 
 	err := root.ExecuteContext(ctx)
 	var usage errUsage
@@ -89,22 +90,33 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 	return 2
 }
 
-// longFlags lists flags with one dash, as in the go command.
-var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration", "-elements", "-sweep", "-once", "-interval", "-listen", "-of", "-co", "-a_nodata", "-srcwin", "-band", "-quiet", "-out", "-count", "-sample", "-measure", "-kernel", "-limit", "-plots", "-no-save", "-size", "-arg", "-threads", "-block", "-pinned", "-gpu-card", "-full", "-t_srs", "-s_srs", "-te", "-tr", "-ts", "-tap", "-srcnodata", "-dstnodata", "-dstalpha", "-cutline", "-cutline_srs", "-overwrite", "-ballpark", "-wo", "-wm", "-et", "-multi", "-dem", "-dem_srs", "-rpc", "-to", "-reconstruction", "-cameras", "-exterior", "-a_srs", "-height", "-height_offset", "-height_scale", "-see_through", "-tolerance", "-order", "-seams", "-blend", "-radius", "-levels", "-balance", "-work", "-input_file_list", "-az", "-alt", "-compute_edges", "-trigonometric", "-zero_for_flat", "-calc", "-proj", "-te_srs", "-crop_to_cutline", "-tps", "-srcband", "-dstband", "-srcalpha", "-nosrcalpha", "-ot", "-wt", "-oo", "-setci", "-mask"}
-
 // doubleDashes rewrites long flags with one dash, as in the go command, to two.
-func doubleDashes(args []string) []string {
+func doubleDashes(root *cobra.Command, args []string) []string {
+	known := map[string]bool{"-version": true}
+	addFlags(root, known)
 	out := slices.Clone(args)
 	for i, a := range out {
 		if a == "--" {
 			break // what follows is for another program
 		}
 		name, _, _ := strings.Cut(a, "=")
-		if slices.Contains(longFlags, name) {
+		if known[name] {
 			out[i] = "-" + a
 		}
 	}
 	return out
+}
+
+// addFlags adds the long flags of a command and of those below it.
+func addFlags(cmd *cobra.Command, known map[string]bool) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if len(f.Name) > 1 {
+			known["-"+f.Name] = true
+		}
+	})
+	for _, c := range cmd.Commands() {
+		addFlags(c, known)
+	}
 }
 
 // checkHelp makes the help command reject commands that do not exist.

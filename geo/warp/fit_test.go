@@ -12,7 +12,7 @@ import (
 )
 
 // controlled copies an image, with control points instead of an affine map. Their places are distorted.
-func controlled(t testing.TB, from *tiff.Image, name string, points int) {
+func controlled(t testing.TB, from *tiff.Image, name string, points int, opt tiff.Options) {
 	t.Helper()
 	h := from.Header
 	a, _ := h.Geo.Affine()
@@ -24,7 +24,7 @@ func controlled(t testing.TB, from *tiff.Image, name string, points int) {
 		c2, l2 := c+9*u*v+6*u*u*v-4*v*v+0.5*r.Float64(), l+8*u*u-5*u*v*v+0.5*r.Float64()
 		h.Geo.Tiepoints = append(h.Geo.Tiepoints, tiff.Tiepoint{Column: c, Row: l, X: a[0] + c2*a[1] + 3*l2, Y: a[3] + l2*a[5] + 2*c2})
 	}
-	w, err := tiff.Create(name, h, tiff.Options{Compression: tiff.None})
+	w, err := tiff.Create(name, h, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestControlPointsPlaceImagesAsInGDAL(t *testing.T) {
 	var all []*job
 	for _, points := range []int{3, 4, 6, 10, 25, 60} {
 		name := filepath.Join(folder, fmt.Sprintf("points%d.tif", points))
-		controlled(t, im, name, points)
+		controlled(t, im, name, points, tiff.Options{Compression: tiff.None})
 		for fit, arguments := range map[Fit][]string{FitAuto: nil, FitOrder1: {"-order", "1"}, FitOrder2: {"-order", "2"}, FitOrder3: {"-order", "3"}} {
 			if points < map[Fit]int{FitOrder2: 6, FitOrder3: 10}[fit] {
 				continue
@@ -88,7 +88,7 @@ func TestSplinesAreThoseOfGDAL(t *testing.T) {
 	folder := t.TempDir()
 	name, plain := filepath.Join(folder, "points.tif"), filepath.Join(folder, "plain.tif")
 	sceneOf(t, tiff.Float64, plain, 171, 143, 2, "ramp", tiff.Options{})
-	controlled(t, openImages(t, plain)[0], name, 40)
+	controlled(t, openImages(t, plain)[0], name, 40, tiff.Options{Compression: tiff.None})
 	j := newJob(folder, name, tiff.Float64, "plain", targets[0], Bilinear, 0)
 	j.Arguments = append(j.Arguments, "-tps")
 	j.options.Fit, j.options.Target = FitSpline, epsg(t, j.code)
@@ -132,7 +132,7 @@ func TestTheGridOfControlPointsIsThatOfGDAL(t *testing.T) {
 	plain := filepath.Join(folder, "plain.tif")
 	sceneOf(t, tiff.Uint8, plain, 171, 143, 1, "plain", tiff.Options{})
 	name := filepath.Join(folder, "points.tif")
-	controlled(t, openImages(t, plain)[0], name, 25)
+	controlled(t, openImages(t, plain)[0], name, 25, tiff.Options{Compression: tiff.None})
 	var all []*job
 	for _, code := range []int{32633, 3857, 4326} {
 		for fit, arguments := range [][]string{nil, {"-order", "1"}, {"-order", "2"}, {"-order", "3"}, {"-tps"}} {

@@ -89,7 +89,7 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 	}
 	g.Width, g.Height = int(w), int(h)
 	g.Affine = tiff.Affine{all.MinX, rx, 0, all.MaxY, 0, -ry}
-	if o.AlignPixels && o.Extent == nil {
+	if o.Resolution[0] != 0 && o.Extent == nil {
 		g.trim(sources)
 	}
 	return g, nil
@@ -151,7 +151,7 @@ func (o *Options) setExtent(target *crs.CRS, first *source) error {
 }
 
 // trim removes rows and columns at the edges that have no pixel whose center is in a source: those that
-// alignment has added.
+// rounding to the resolution has added.
 func (g *Grid) trim(sources []*source) {
 	a := kernels.Affine(g.Affine)
 	empty := func(n int, pixel func(i int) (x, y float64)) bool {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"quern.dev/geo/tiff"
@@ -61,6 +62,24 @@ func TestPlacesAreThoseOfGDAL(t *testing.T) {
 	}
 	add("a resolution", []string{a}, 3857, Options{Resolution: [2]float64{100, 90}, Resampling: Bilinear}, "-tr", "100", "90")
 	add("an aligned resolution", []string{a}, 3857, Options{Resolution: [2]float64{100, 90}, AlignPixels: true, Resampling: Average}, "-tr", "100", "90", "-tap")
+	reduced := filepath.Join(folder, "reduced.tif")
+	sceneOf(t, tiff.Uint8, reduced, 1100, 900, 2, "plain", tiff.Options{Overviews: 3, BlockWidth: 128, BlockHeight: 128})
+	points := filepath.Join(folder, "reduced points.tif")
+	controlled(t, openImages(t, reduced)[0], points, 20, tiff.Options{Overviews: 2, BlockWidth: 128, BlockHeight: 128})
+	for _, size := range []string{"33", "61", "63", "100", "200", "255", "500"} {
+		meters, _ := strconv.ParseFloat(size, 64)
+		add("an overview that fits "+size, []string{reduced}, 3857, Options{Overview: OverviewAuto, Resampling: Bilinear, Alpha: true, Resolution: [2]float64{meters, meters}}, "-dstalpha", "-ovr", "AUTO", "-tr", size, size)
+	}
+	for level := range 3 {
+		add(fmt.Sprintf("overview %d", level), []string{reduced}, 3857, Options{Overview: level + 1, Resampling: Bilinear, Alpha: true, Resolution: [2]float64{400, 400}, XScale: 1, YScale: 1}, "-dstalpha", "-ovr", fmt.Sprint(level), "-tr", "400", "400", "-wo", "XSCALE=1", "-wo", "YSCALE=1")
+	}
+	add("an overview with control points", []string{points}, 3857, Options{Overview: 2, Alpha: true, Resolution: [2]float64{300, 300}}, "-dstalpha", "-ovr", "1", "-tr", "300", "300")
+	for _, size := range []string{"33", "61", "127"} {
+		meters, _ := strconv.ParseFloat(size, 64)
+		add("a resolution of "+size, []string{a}, 3857, Options{Resolution: [2]float64{meters, meters}}, "-tr", size, size)
+		add("a resolution of "+size+" and two sources", []string{a, b}, 3035, Options{Resolution: [2]float64{meters, meters}, NoData: noData}, "-tr", size, size, "-dstnodata", "255")
+		add("a width of "+size, []string{a}, 3857, Options{Width: int(meters)}, "-ts", size, "0")
+	}
 	add("an extent alone", []string{a}, 3857, Options{Extent: &extent}, te...)
 	add("an extent of the source's system", []string{a}, 32633, Options{Extent: &Extent{500020, 5297000, 503000, 5299980}}, "-te", "500020", "5297000", "503000", "5299980")
 	for i, e := range []Extent{{15, 47.81, 15.06, 47.84}, {14.9, 47.7, 15.2, 47.95}, {15.01, 47.82, 15.03, 47.825}} {

@@ -30,11 +30,11 @@ type Located struct {
 }
 
 // NewLocated is like [New] for sources that locators place. Options.Grid is required; a coordinate system of the sources, a
-// datum shift, a converter and a cutline are errors.
+// datum shift, a converter, a cutline and an overview are errors.
 func NewLocated(dev *gpu.Device, sources []Located, o Options) (*Warper, error) {
 	switch {
-	case o.SourceCRS != nil || o.Shift != nil || o.Converter != nil || o.Cutline != nil:
-		return nil, failf(ErrArgument, "options: a coordinate system, a datum shift, a converter or a cutline for sources that locators place")
+	case o.SourceCRS != nil || o.Shift != nil || o.Converter != nil || o.Cutline != nil || o.Overview != 0:
+		return nil, failf(ErrArgument, "options: a coordinate system, a datum shift, a converter, a cutline or an overview for sources that locators place")
 	case o.Grid == nil:
 		return nil, failf(ErrArgument, "options: Grid is required for sources that locators place")
 	}

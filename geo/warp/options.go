@@ -79,6 +79,9 @@ func ParseResampling(name string) (Resampling, bool) {
 // Extent is a rectangle in the coordinates of the output.
 type Extent struct{ MinX, MinY, MaxX, MaxY float64 }
 
+// OverviewAuto reads the smallest overview of a source that is not coarser than the output, as gdalwarp does by default.
+const OverviewAuto = -1
+
 // SourceAlpha says whether the last band of a source is alpha.
 type SourceAlpha uint8
 
@@ -128,6 +131,8 @@ type Options struct {
 	Fit Fit
 
 	Resampling Resampling
+	// Overview is the overview of the sources that is read: 1 for the first one, 0 for the full resolution, or OverviewAuto.
+	Overview int
 	// XScale and YScale are how many output pixels a source pixel has in x and y, which widens filters if it is below 1.
 	// By default they follow from the sizes of what source and output have in common, as in gdalwarp.
 	XScale, YScale float64
@@ -215,6 +220,8 @@ func (o *Options) check() error {
 		return failf(ErrArgument, "options: fit %d", o.Fit)
 	case o.Bands != nil && len(o.Bands) == 0:
 		return failf(ErrArgument, "options: an empty list of bands")
+	case o.Overview < OverviewAuto:
+		return failf(ErrArgument, "options: overview %d", o.Overview)
 	case o.SourceAlpha > AlphaNone:
 		return failf(ErrArgument, "options: source alpha %d", o.SourceAlpha)
 	case o.Type != 0 && o.Type.Size() == 0:

@@ -178,6 +178,11 @@ func TestOptionsOfBandsAndTypesAreChecked(t *testing.T) {
 		"complex with a NoData":          {complexes, Options{}, errors.ErrUnsupported},
 		"the mode of complex samples":    {complexes, Options{IgnoreNoData: true, Resampling: Mode}, errors.ErrUnsupported},
 		"alpha of complex samples":       {complexes, Options{IgnoreNoData: true, Alpha: true}, errors.ErrUnsupported},
+		"an overview below auto":         {plain, Options{Overview: -2}, ErrArgument},
+		"an overview that is not there":  {plain, Options{Overview: 1}, ErrArgument},
+		"an extent's system alone":       {plain, Options{ExtentCRS: epsg(t, 4326)}, ErrArgument},
+		"a crop without a cutline":       {plain, Options{CropToCutline: true}, ErrArgument},
+		"a negative tolerance":           {plain, Options{Tolerance: -1}, ErrArgument},
 		"alpha only":                     {plain, Options{Bands: []int{0}, SourceAlpha: AlphaLast, Type: tiff.Complex64}, errors.ErrUnsupported},
 		"a NoData that the type has not": {plain, Options{Type: tiff.Int16, NoData: []float64{1e6}}, ErrArgument},
 	} {

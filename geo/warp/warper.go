@@ -40,10 +40,18 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 		}
 		if w.opt.Grid != nil {
 			w.grid = *w.opt.Grid
+		} else if w.grid, err = w.opt.resolve(w.sources); err != nil {
+			return err
+		}
+		if w.opt.Overview == 0 {
 			return nil
 		}
-		w.grid, err = w.opt.resolve(w.sources)
-		return err
+		for _, s := range w.sources {
+			if err := s.reduce(w.opt.Overview, &w.grid); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
