@@ -210,7 +210,7 @@ func (c *capabilities) layer(l *layer) {
 			c.empty("Dimension", attributes...)
 			c.text("Extent", l.times(), "name", "time", "default", last, "nearestValue", "0")
 		} else {
-			c.text("Dimension", l.times(), append(attributes, "default", last, "nearestValue", "0", "current", "1")...)
+			c.text("Dimension", l.times(), append(attributes, "default", last, "multipleValues", "0", "nearestValue", "0", "current", "1")...)
 		}
 	}
 	for _, style := range l.styles() {

@@ -24,6 +24,9 @@ func legendSize(l *layer) (width, height int) {
 
 // wmsLegend answers GetLegendGraphic, of SLD 1.1: the ramp with its values, or what the three colors show.
 func (s *Server) wmsLegend(w http.ResponseWriter, q *http.Request, p parameters) *Exception {
+	if e := p.noSymbols(); e != nil {
+		return e
+	}
 	name, e := p.need("LAYER")
 	if e != nil {
 		return e

@@ -195,6 +195,9 @@ func (p parameters) setTime(m *mapRequest) *Exception {
 	if !timed {
 		return nil // unknown parameters do not matter
 	}
+	if strings.ContainsAny(text, ",/") { // WMS 1.3.0, annex C.4.2: the dimension has no multipleValues
+		return exceptf(codeInvalidDimension, "TIME", "%.60q is a list or an interval; a map shows one time", text)
+	}
 	for _, layout := range timeLayouts {
 		at, err := time.Parse(layout, text)
 		if err != nil {
@@ -265,6 +268,16 @@ func (s *Server) layersOf(p parameters, name string) ([]*look, *Exception) {
 	return looks, nil
 }
 
+// noSymbols refuses styles that a client defines: a map in another style would be wrong.
+func (p parameters) noSymbols() *Exception {
+	for _, name := range []string{"SLD", "SLD_BODY"} {
+		if p[name] != "" {
+			return exceptf(codeOperation, name, "styles of clients are not supported; use STYLES, and BANDS, RESCALE and RAMP")
+		}
+	}
+	return nil
+}
+
 // lookOf returns a layer in the style of a request.
 func (s *Server) lookOf(p parameters, l *layer, style string) (*look, *Exception) {
 	r, e := p.rendering(style)
@@ -286,6 +299,9 @@ const mostLayers = 32
 // parseMap reads a GetMap request, or the map part of GetFeatureInfo.
 func (s *Server) parseMap(p parameters, version string) (m *mapRequest, e *Exception) {
 	m = &mapRequest{}
+	if e = p.noSymbols(); e != nil {
+		return nil, e
+	}
 	if m.layers, e = s.layersOf(p, "LAYERS"); e != nil {
 		return nil, e
 	}

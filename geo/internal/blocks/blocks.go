@@ -89,7 +89,7 @@ type Reader struct {
 	Bands []int // the bands to read, or nil for all
 }
 
-// Read fills dst with the pixels of a window.
+// Read fills dst with the pixels of a window. It looks at the context before each block.
 func Read[T tiff.Sample](ctx context.Context, r *Reader, dst []T, win tiff.Region) error {
 	im := r.Image
 	if im.Compression == tiff.None {
@@ -105,6 +105,9 @@ func Read[T tiff.Sample](ctx context.Context, r *Reader, dst []T, win tiff.Regio
 	x1, y1 := (win.X+win.Width-1)/im.BlockWidth, (win.Y+win.Height-1)/im.BlockHeight
 	nx, ny := x1-x0+1, y1-y0+1
 	return parallel(nx*ny*planes, func(i int) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		plane, bx, by := i/(nx*ny), x0+i%nx, y0+i%(nx*ny)/nx
 		if planes > 1 && r.Bands != nil && !slices.Contains(r.Bands, plane) {
 			return nil

@@ -167,3 +167,8 @@ func (l *lane) close() error {
 
 // Device returns the device that maps are drawn on.
 func (r *Renderer) Device() *gpu.Device { return r.dev }
+
+// Idle reports whether no map has a lane, and no map uses a page.
+func (r *Renderer) Idle() (lanes, pages bool) {
+	return len(r.lanes) == cap(r.lanes), r.pages.unused()
+}

@@ -135,9 +135,8 @@ func (s *Source) setLevels() {
 
 // pin returns a page; the lane makes it if it is new.
 func (s *Source) pin(ctx context.Context, l *lane, lv, x, y int) (*page, error) {
-	return s.r.pages.pin(ctx, pageID{s, lv, x, y}, func(slot int) error {
-		// Others may wait for the page: it is made even if this request ends.
-		return s.fill(context.WithoutCancel(ctx), l, lv, x, y, slot)
+	return s.r.pages.pin(ctx, pageID{s, lv, x, y}, func(ctx context.Context, slot int) error {
+		return s.fill(ctx, l, lv, x, y, slot)
 	})
 }
 
@@ -200,7 +199,7 @@ func paint[T kernels.Sample](ctx context.Context, s *Source, l *lane, lv, x, y, 
 	if err := kernels.LaunchPaint(l.s, gpu.Plane(kernels.PageStride, kernels.PageStride), p, src, l.mask, s.ramp, s.r.memory); err != nil {
 		return err
 	}
-	return l.s.Synchronize(ctx)
+	return l.s.Synchronize(context.WithoutCancel(ctx)) // the memory has other uses after an error
 }
 
 // halve makes a page of those of the level before.
@@ -233,5 +232,5 @@ func (s *Source) halve(ctx context.Context, l *lane, lv, x, y, slot int) error {
 	if err := kernels.LaunchHalve(l.s, gpu.Plane(kernels.PageStride, kernels.PageStride), h, l.table, s.r.memory); err != nil {
 		return err
 	}
-	return l.s.Synchronize(ctx)
+	return l.s.Synchronize(context.WithoutCancel(ctx)) // the memory has other uses after an error
 }
