@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "9676b68bda847ba77c34e061806276a01ba534db73dc6df6f19b1f12256024fc",
+	Sum:     "9c11d4435757808c01391e317c4deacd3697cffb9a42118a96313958bb4d37cc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
