@@ -55,6 +55,12 @@ var writtenMethods = map[int]struct {
 	1028:          {17, keys(center, first)},
 	sinusoidal:    {24, center},
 	9835:          {28, keys(natural, first)},
+	1125:          {12, center},
+	1119:          {13, keys(center, first, second)},
+	9806:          {18, natural},
+	9840:          {21, center},
+	9818:          {22, natural},
+	9811:          {26, natural},
 }
 
 // GeoKeys returns the keys by which a GeoTIFF file names the system: with its EPSG code, or with a definition. A system

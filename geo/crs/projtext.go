@@ -433,6 +433,7 @@ func (t *projText) system(op string) (*CRS, error) {
 	if err := c.check(op); err != nil {
 		return nil, err
 	}
+	c.conversion = conversion{code, v}
 	c.projection, err = project(op, c.name, code, c.projection.E, v)
 	return c, err
 }

@@ -72,8 +72,10 @@ func (p *Projection) Forward(lon, lat float64) (x, y float64) {
 		dlon, s, c = p.turned(dlon, s, c)
 	}
 	// The angle whose sine and cosine the method needs. There is one call, because kernels have a copy of each.
-	angle := dlon
+	angle, turns := dlon, true
 	switch p.Method {
+	case Mercator, CylindricalEqualArea, Cylindrical, Sinusoidal, Mollweide, EqualEarth, Cassini, NewZealand, AzimuthalEquidistant:
+		turns = false
 	case Conic, Krovak:
 		angle = fma(p.K[0], dlon, -p.K[3])
 	case Albers, ObliqueMercator:
@@ -85,7 +87,10 @@ func (p *Projection) Forward(lon, lat float64) (x, y float64) {
 	case Polyconic:
 		angle = float64(dlon*sin) / 2
 	}
-	sl, cl := sincos(angle)
+	sl, cl := 0.0, 1.0
+	if turns {
+		sl, cl = sincos(angle)
+	}
 	var power float64 // of the tangent of half the distance from the pole
 	switch p.Method {
 	case Conic, Krovak, ObliqueMercator:

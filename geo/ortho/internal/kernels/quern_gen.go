@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/ortho/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "f2172028e890f028b5aa46849bfcd5727fa130076e00231384f489df6f73eda1",
+	Sum:     "96bd545b79b6721b59e2f031f76a66943c284b42a0c9898ab83e49e872fe3df4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "c56203c5577e28b6714066b65e630ced5ce63c33030850497507e8e03c6760a9",
+	Sum:     "723a5d054f7205081edfddda4f1a54f08fb2fa8283d63e34ce7336322d6686d0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

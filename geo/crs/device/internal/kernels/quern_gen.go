@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/crs/device/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "0b6c48af07b9b449b2ceea8bc49c313db4368b6b7d9aee5587c7629594a87a05",
+	Sum:     "76a2d69152fce55f07615135674ff552551c3195021f582d1eefdaab90e16ac6",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
