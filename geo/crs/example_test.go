@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"quern.dev/geo/crs"
+	"quern.dev/geo/tiff"
 )
 
 func ExampleNewTransform() {
@@ -62,4 +63,21 @@ func ExampleAuthorityOrder() {
 	x, y, _ := t.Forward(52, 13) // latitude, longitude
 	fmt.Printf("%.2f %.2f\n", x, y)
 	// Output: 1447153.38 6800125.45
+}
+
+// A system without an EPSG code is described by the keys of a GeoTIFF file.
+func ExampleCRS_GeoKeys() {
+	system, err := crs.Parse(`PROJCS["North Sea",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],` +
+		`PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",3],PARAMETER["scale_factor",0.9996],PARAMETER["false_easting",500000],PARAMETER["false_northing",0],UNIT["metre",1]]`)
+	if err != nil {
+		panic(err)
+	}
+	keys, err := system.GeoKeys()
+	if err != nil {
+		panic(err)
+	}
+	base, _ := keys.Code(tiff.GeodeticCRS)
+	meridian, _ := keys.Number(tiff.ProjNatOriginLong)
+	fmt.Println(base, meridian)
+	// Output: 4326 3
 }
