@@ -98,7 +98,7 @@ those of quern geo translate.`,
 			return w.run(cmd, sources, result, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error {
 				o.Progress = progress
 				var err error
-				if o.Converter, err = w.converter(cmd, images, w.ballpark, o.SourceCRS, o.Target, w.system); err != nil {
+				if o.Converter, err = w.converter(cmd, images, w.ballpark, o.SourceCRS, o.Target, o.ExtentCRS, w.system); err != nil {
 					return err
 				}
 				if o.Converter != nil {

@@ -116,19 +116,19 @@ func (c *Cutline) add(g *geoJSON, depth int) error {
 }
 
 // envelope returns the extent of the points in a coordinate system.
-func (c *Cutline) envelope(target *crs.CRS, shift []crs.Option) (Extent, error) {
+func (c *Cutline) envelope(target *crs.CRS, o *Options) (Extent, error) {
 	e := Extent{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	system, err := c.ownSystem()
 	if err != nil {
 		return e, err
 	}
-	t, err := crs.NewTransform(system, target, shift...)
+	convert, err := o.between(system, target, o.Shift...)
 	if err != nil {
 		return e, err
 	}
 	for _, r := range c.rings {
 		for _, p := range r {
-			x, y, err := t.Forward(p[0], p[1])
+			x, y, err := convert(p[0], p[1])
 			if err != nil {
 				return e, failf(ErrArgument, "cutline: the point %v has no place in %v: %w", p, target, err)
 			}

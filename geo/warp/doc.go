@@ -62,8 +62,8 @@
 // # Control points
 //
 // A source without an affine map is placed by its control points: by polynomials of order 1 to 3, or a thin plate spline; see
-// [Fit]. The polynomials are those of GDAL, pixel by pixel. So is the spline, except that the logarithm in GDAL 3.10 is
-// inexact, by some hundredths of a pixel. Images with RPC are those of package ortho.
+// [Fit]. The polynomials are those of GDAL, pixel by pixel. Splines agree with GDAL 3.10 within
+// 0.1 pixels. Images with RPC are those of package ortho.
 //
 // # Approximate positions
 //

@@ -117,13 +117,13 @@ func (s *source) resolution(e Extent, otherwise float64) float64 {
 // setExtent finds the extent of the output, if options say how.
 func (o *Options) setExtent(target *crs.CRS, first *source) error {
 	if o.ExtentCRS != nil {
-		t, err := crs.NewTransform(o.ExtentCRS, target, o.Shift...)
+		convert, err := o.between(o.ExtentCRS, target, o.Shift...)
 		if err != nil {
 			return err
 		}
 		e := *o.Extent
-		x0, y0, err0 := t.Forward(e.MinX, e.MinY)
-		x1, y1, err1 := t.Forward(e.MaxX, e.MaxY)
+		x0, y0, err0 := convert(e.MinX, e.MinY)
+		x1, y1, err1 := convert(e.MaxX, e.MaxY)
 		if err := errors.Join(err0, err1); err != nil {
 			return failf(ErrArgument, "options: the extent %v: %w", e, err)
 		}
@@ -135,7 +135,7 @@ func (o *Options) setExtent(target *crs.CRS, first *source) error {
 	if !o.CropToCutline {
 		return nil
 	}
-	e, err := o.Cutline.envelope(target, o.Shift)
+	e, err := o.Cutline.envelope(target, o)
 	if err != nil {
 		return err
 	}

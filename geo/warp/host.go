@@ -75,10 +75,10 @@ func (l *laneOf[T]) locateOnHost(ctx context.Context, s *source, r tiff.Region, 
 	return gpu.CopyIn(l.s, l.ys.Slice(0, n), p.y)
 }
 
-// between returns a function that converts points from one system to another: on the host, if the options say so.
-func (o *Options) between(from, to *crs.CRS) (func(x, y float64) (float64, float64, error), error) {
+// between returns a function that converts points from one system to another: by the options' converter, if there is one.
+func (o *Options) between(from, to *crs.CRS, shift ...crs.Option) (func(x, y float64) (float64, float64, error), error) {
 	if o.Converter == nil || from.Code() != 0 && from.Code() == to.Code() {
-		t, err := crs.NewTransform(from, to)
+		t, err := crs.NewTransform(from, to, shift...)
 		if err != nil {
 			return nil, err
 		}

@@ -42,11 +42,18 @@ func TestPositionsOfTheHostAreThoseOfTheDevice(t *testing.T) {
 			}
 		}
 		// The grid is found by the converter too.
-		o := Options{Target: epsg(t, 3857)}
-		want, _, _ := whole(t, dev, sources["bytes"], o)
-		o.Converter = ownConverter
-		if got, _, _ := whole(t, dev, sources["bytes"], o); !bytes.Equal(got, want) {
-			t.Error("the grid or the pixels differ")
+		for _, o := range []Options{
+			{Target: epsg(t, 3857)},
+			{Target: epsg(t, 3857), Cutline: cutline, CropToCutline: true},
+			{Target: epsg(t, 3857), ExtentCRS: epsg(t, 4326), Extent: &Extent{14.99, 47.8, 15.02, 47.9}, Tolerance: 0.125},
+		} {
+			exact := o
+			exact.Tolerance = 0 // a converter's positions are exact
+			want, _, _ := whole(t, dev, sources["bytes"], exact)
+			o.Converter = ownConverter
+			if got, _, _ := whole(t, dev, sources["bytes"], o); !bytes.Equal(got, want) {
+				t.Error("the grid or the pixels differ")
+			}
 		}
 	})
 }
