@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,10 +58,34 @@ each image of a file, and the names of the datasets in it. It reads no pixels.`,
 	return cmd
 }
 
+// checkResult refuses a result that is a source, whatever name it has, or that exists and must not be replaced.
+func checkResult(result string, overwrite bool, sources ...string) error {
+	info, err := os.Stat(result)
+	switch {
+	case slices.Contains(sources, result):
+		return fmt.Errorf("%s is a source and the result; name another result", result)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; name a file", result)
+	}
+	for _, name := range sources {
+		if source, err := os.Stat(name); err == nil && os.SameFile(source, info) {
+			return fmt.Errorf("%s is a source and the result, %s; name another result", name, result)
+		}
+	}
+	if !overwrite {
+		return fmt.Errorf("%s exists; -overwrite replaces it", result)
+	}
+	return nil
+}
+
 // oneFile accepts one argument.
 func oneFile(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return errUsage{fmt.Errorf("%d arguments: want the name of one file", len(args)), cmd.CommandPath()}
+		return errUsage{fmt.Errorf("%s: want the name of one file", count(len(args), "argument")), cmd.CommandPath()}
 	}
 	return nil
 }
@@ -212,7 +239,7 @@ func (j imageJSON) print(w io.Writer) {
 	if j.Strips {
 		blocks = "strips"
 	}
-	fmt.Fprintf(w, "  size         %d x %d pixels, %d bands of %s\n", j.Width, j.Height, j.Bands, j.Type)
+	fmt.Fprintf(w, "  size         %d x %d pixels, %s of %s\n", j.Width, j.Height, count(j.Bands, "band"), j.Type)
 	if j.Compression != "" {
 		fmt.Fprintf(w, "  storage      %s, predictor %d, interleave %s, %s of %d x %d\n", j.Compression, j.Predictor, j.Interleave, blocks, j.Block[0], j.Block[1])
 	}
@@ -222,8 +249,11 @@ func (j imageJSON) print(w io.Writer) {
 	if j.Mask {
 		fmt.Fprintln(w, "  mask         yes")
 	}
-	if j.EPSG != 0 || j.Citation != "" {
-		fmt.Fprintf(w, "  system       EPSG:%d %s\n", j.EPSG, j.Citation)
+	switch {
+	case j.EPSG != 0:
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  system       EPSG:%d %s", j.EPSG, j.Citation), " "))
+	case j.Citation != "":
+		fmt.Fprintf(w, "  system       %s\n", j.Citation)
 	}
 	if t := j.Transform; t != nil {
 		fmt.Fprintf(w, "  origin       %.15g, %.15g\n", t[0], t[3])

@@ -5,10 +5,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -54,14 +54,10 @@ func (c *computation) run(cmd *cobra.Command, sources []string, result string, c
 
 // runOn is run on an open device.
 func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []string, result string, compute func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error) error {
-	if slices.Contains(sources, result) {
-		return fmt.Errorf("%s is a source and the result", result)
-	}
-	if _, err := os.Stat(result); err == nil && !c.overwrite {
-		return fmt.Errorf("%s exists; -overwrite replaces it", result)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := checkResult(result, c.overwrite, sources...); err != nil {
 		return err
 	}
+	begin := time.Now()
 	images, warnings, closeAll, err := openImages(sources)
 	if err != nil {
 		return err
@@ -76,7 +72,7 @@ func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []strin
 	if err := compute(dev, images, progress); err != nil {
 		return err
 	}
-	if !c.asJSON {
+	if !c.asJSON && c.quiet {
 		return nil
 	}
 	f, err := tiff.Open(result)
@@ -84,7 +80,17 @@ func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []strin
 		return err
 	}
 	defer f.Close()
-	return printJSON(cmd.OutOrStdout(), describeFile(result, &raster.File{File: f, Format: "GTiff"}))
+	if c.asJSON {
+		return printJSON(cmd.OutOrStdout(), describeFile(result, &raster.File{File: f, Format: "GTiff"}))
+	}
+	info, err := os.Stat(result)
+	if err != nil {
+		return err
+	}
+	im := f.Image()
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d x %d pixels, %s of %s, %.1f MB in %.1f s on %s (%s)\n", result, im.Width, im.Height, count(im.Bands, "band"), im.Type,
+		float64(info.Size())/1e6, time.Since(begin).Seconds(), dev.ID(), dev.Name())
+	return nil
 }
 
 // openImages opens the first images of files. Warnings begin with the names of the files.
@@ -113,7 +119,7 @@ func openImages(names []string) (images []*tiff.Image, warnings []string, closeA
 // sourcesAndResult accepts one source or more, and the result.
 func sourcesAndResult(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
-		return errUsage{fmt.Errorf("%d arguments: want one source or more, and the result", len(args)), cmd.CommandPath()}
+		return errUsage{fmt.Errorf("%s: want one source or more, and the result", count(len(args), "argument")), cmd.CommandPath()}
 	}
 	return nil
 }
@@ -149,7 +155,7 @@ type counted struct {
 func checkCounts(lists ...counted) error {
 	for _, l := range lists {
 		if l.n != 0 && l.n != l.of {
-			return fmt.Errorf("%s has %d numbers: want %d", l.name, l.n, l.of)
+			return fmt.Errorf("%s has %s: want %d", l.name, count(l.n, "number"), l.of)
 		}
 	}
 	return nil
@@ -193,6 +199,14 @@ func (p *placement) place() (r position, err error) {
 	}
 	if p.extent != nil {
 		r.extent = &warp.Extent{MinX: p.extent[0], MinY: p.extent[1], MaxX: p.extent[2], MaxY: p.extent[3]}
+	}
+	switch {
+	case slices.ContainsFunc(p.resolution, func(v float64) bool { return v == 0 || math.IsNaN(v) || math.IsInf(v, 0) }):
+		return r, fmt.Errorf("-tr %g %g: want the width and the height of a pixel", p.resolution[0], p.resolution[1])
+	case p.align && p.resolution == nil:
+		return r, errors.New("-tap needs -tr")
+	case p.memory < 0:
+		return r, fmt.Errorf("-wm %d: want a number of MiB", p.memory)
 	}
 	if p.resolution != nil {
 		r.resolution = [2]float64{math.Abs(p.resolution[0]), math.Abs(p.resolution[1])}

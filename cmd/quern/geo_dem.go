@@ -40,7 +40,7 @@ func (d *derivation) command(name, short, long string, derivative func() terrain
 		Example: "  quern geo dem " + name + " dem.tif " + name + ".tif",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return errUsage{fmt.Errorf("%d arguments: want the names of two files", len(args)), cmd.CommandPath()}
+				return errUsage{fmt.Errorf("%s: want the names of two files", count(len(args), "argument")), cmd.CommandPath()}
 			}
 			return nil
 		},

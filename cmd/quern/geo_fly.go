@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -201,12 +200,7 @@ type flightJSON struct {
 }
 
 func (f *flying) run(ctx context.Context, mosaic string, o flightOptions, stdout, stderr io.Writer) (err error) {
-	if f.output == mosaic || f.output == f.dem {
-		return fmt.Errorf("%s is a source and the result", f.output)
-	}
-	if _, err := os.Stat(f.output); err == nil && !f.overwrite {
-		return fmt.Errorf("%s exists; --overwrite replaces it", f.output)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := checkResult(f.output, f.overwrite, mosaic, f.dem); err != nil {
 		return err
 	}
 	var images [2]*tiff.Image

@@ -62,7 +62,7 @@ func TestGeoFlyFilmsAPath(t *testing.T) {
 	if info.Frames != 10 || info.Width != 64 || info.Bytes != 10*64*36*3/2 || info.Codec != "libx264" || info.Meters < 400 || info.RenderRate <= 0 {
 		t.Errorf("%+v", info)
 	}
-	if code, _, stderr := runGeo(t, args...); code != 1 || !strings.Contains(stderr, "--overwrite replaces it") {
+	if code, _, stderr := runGeo(t, args...); code != 1 || !strings.Contains(stderr, "-overwrite replaces it") {
 		t.Errorf("the result exists: exit code %d: %s", code, stderr)
 	}
 	if code, out, stderr := runGeo(t, append(args, "--overwrite", "--preview")...); code != 0 || !strings.Contains(out, "10 frames of 64 x 36, libx264") || !strings.Contains(out, "frames/s drawn") {

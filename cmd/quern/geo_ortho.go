@@ -260,7 +260,7 @@ func (r *rectification) rectify(cmd *cobra.Command, sources []string, result str
 func (r *rectification) sensor(shots []ortho.Shot, source string, im *tiff.Image) (*ortho.Sensor, error) {
 	if shots == nil {
 		if im.RPC == nil {
-			return nil, errors.New("the image has no RPC; give -reconstruction or -exterior")
+			return nil, errors.New("the image has no RPC (rational polynomials); quern geo ortho takes poses of cameras with -reconstruction or -exterior")
 		}
 		return ortho.RPC(im.RPC, im.Width, im.Height)
 	}

@@ -33,7 +33,7 @@ translate, say otherwise. With -of COG the result is a Cloud Optimized GeoTIFF.`
   quern geo overviews -r nearest -of COG -co COMPRESS=ZSTD classes.tif cog.tif`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return errUsage{fmt.Errorf("%d arguments: want the name of a file, and that of the result if it is another one", len(args)), cmd.CommandPath()}
+				return errUsage{fmt.Errorf("%s: want the name of a file, and that of the result if it is another one", count(len(args), "argument")), cmd.CommandPath()}
 			}
 			return nil
 		},

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -43,8 +44,9 @@ without one, when a map is asked for.
 
 A file is a layer. In a folder, each image is a layer, and each folder in it: with
 a time dimension if all names contain a date, such as 2026-01-31 or 20260131T1200, and
-otherwise of all files side by side. Files with overviews (quern geo translate -of COG)
-are fast at every scale.
+otherwise of all files side by side. A file of a folder that cannot be shown is left out
+with a warning. Files with overviews (quern geo translate -of COG) are fast at every
+scale.
 
   /                       a page with a map
   /wms                    WMS 1.3.0 and 1.1.1
@@ -114,7 +116,14 @@ func (v *serving) run(ctx context.Context, paths []string, stdout, stderr io.Wri
 		}
 		return n << 20
 	}
-	s, err := wms.New(dev, wms.Config{Title: v.title, Layers: layers, Open: openRaster, Systems: v.systems, URL: v.url, MaxWidth: v.size, MaxHeight: v.size, Concurrent: v.concurrent,
+	unusable := func(l wms.Layer, err error) error {
+		if len(l.Files) == 1 && slices.Contains(paths, l.Files[0]) {
+			return err // it was asked for
+		}
+		logger.Warn("not served", "layer", l.Name, "error", err)
+		return nil
+	}
+	s, err := wms.New(dev, wms.Config{Title: v.title, Layers: layers, Open: openRaster, Unusable: unusable, Systems: v.systems, URL: v.url, MaxWidth: v.size, MaxHeight: v.size, Concurrent: v.concurrent,
 		Timeout: v.timeout, MaxAge: v.maxAge, TileCache: megabytes(v.cache), PageMemory: megabytes(v.pages), BlockMemory: megabytes(v.blocks),
 		Exact: v.exact, Quality: v.jpegQuality, Logger: logger})
 	if err != nil {
@@ -123,9 +132,9 @@ func (v *serving) run(ctx context.Context, paths []string, stdout, stderr io.Wri
 	defer func() { err = errors.Join(err, s.Close()) }()
 	l, err := net.Listen("tcp", v.listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; --listen names another address", err)
 	}
-	v.greet(stdout, l.Addr(), dev, layers)
+	v.greet(stdout, l.Addr(), dev, s.Layers())
 	return serveUntil(ctx, l, v.handler(s, dev), logger, v.timeout)
 }
 
@@ -138,7 +147,7 @@ func (v *serving) handler(s *wms.Server, dev *gpu.Device) http.Handler {
 }
 
 // greet says where to look.
-func (v *serving) greet(w io.Writer, at net.Addr, dev *gpu.Device, layers []wms.Layer) {
+func (v *serving) greet(w io.Writer, at net.Addr, dev *gpu.Device, names []string) {
 	base := v.url
 	if base == "" {
 		base = "http://" + at.String()
@@ -147,18 +156,15 @@ func (v *serving) greet(w io.Writer, at net.Addr, dev *gpu.Device, layers []wms.
 		}
 	}
 	base = strings.TrimSuffix(base, "/")
-	var names []string
-	for _, l := range layers {
-		names = append(names, l.Name)
+	n, first := len(names), names[0]
+	if n > 12 {
+		names = append(names[:12:12], fmt.Sprintf("and %d more", n-12))
 	}
-	if len(names) > 12 {
-		names = append(names[:12], fmt.Sprintf("and %d more", len(layers)-12))
-	}
-	fmt.Fprintf(w, "%d layers on %s (%s): %s\n\n", len(layers), dev.ID(), dev.Name(), strings.Join(names, ", "))
+	fmt.Fprintf(w, "%s on %s (%s): %s\n\n", count(n, "layer"), dev.ID(), dev.Name(), strings.Join(names, ", "))
 	fmt.Fprintf(w, "  map    %s/\n", base)
 	fmt.Fprintf(w, "  WMS    %s/wms?SERVICE=WMS&REQUEST=GetCapabilities\n", base)
 	fmt.Fprintf(w, "  WMTS   %s/wmts/1.0.0/WMTSCapabilities.xml\n", base)
-	fmt.Fprintf(w, "  XYZ    %s/%s/{z}/{x}/{y}.png\n\nCtrl+C ends the server.\n", base, layers[0].Name)
+	fmt.Fprintf(w, "  XYZ    %s/%s/{z}/{x}/{y}.png\n\nCtrl+C ends the server.\n", base, first)
 }
 
 // serveUntil serves until ctx ends, and lets the requests under way finish.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -86,8 +87,20 @@ func TestGeoTilesWritesAnArchive(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &info); code != 0 || err != nil || info.Tiles < 5 || info.Bytes < 1000 {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, out, stderr)
 	}
-	if code, _, stderr := runGeo(t, "tiles", name, result); code != 1 || !strings.Contains(stderr, "--overwrite replaces it") {
+	if code, _, stderr := runGeo(t, "tiles", name, result); code != 1 || !strings.Contains(stderr, "-overwrite replaces it") {
 		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	before, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range [][]string{{"tiles", "--overwrite", name, name}, {"translate", name, filepath.Dir(name) + "/./" + filepath.Base(name)}} {
+		if code, _, stderr := runGeo(t, arguments...); code != 1 || !strings.Contains(stderr, "is a source and the result") {
+			t.Errorf("%v: exit code %d: %s", arguments, code, stderr)
+		}
+	}
+	if after, err := os.ReadFile(name); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the source has changed: %v", err)
 	}
 	for _, arguments := range [][]string{{"tiles", name}, {"tiles", "--format", "gif", name, "x"}, {"tiles", "-r", "cubic", name, "x"}, {"tiles", "--rescale", "1", name, "x"}, {"serve"}} {
 		if code, _, _ := runGeo(t, arguments...); code != 2 {

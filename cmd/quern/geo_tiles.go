@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -44,7 +43,7 @@ are stored once.`,
   quern geo tiles --ramp terrain --rescale 0,3000 dem.tif dem.pmtiles`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return errUsage{fmt.Errorf("%d arguments: want a file or a folder, and the result", len(args)), cmd.CommandPath()}
+				return errUsage{fmt.Errorf("%s: want a file or a folder, and the result", count(len(args), "argument")), cmd.CommandPath()}
 			}
 			return nil
 		},
@@ -113,9 +112,7 @@ type tilesJSON struct {
 }
 
 func (t *tiling) write(ctx context.Context, source, result string, e wms.Export, stdout, stderr io.Writer) (err error) {
-	if _, err := os.Stat(result); err == nil && !t.overwrite {
-		return fmt.Errorf("%s exists; --overwrite replaces it", result)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := checkResult(result, t.overwrite, source); err != nil {
 		return err
 	}
 	layers, err := wms.FindImages(raster.IsImage, source)

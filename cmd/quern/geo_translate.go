@@ -32,7 +32,7 @@ func geoTranslateCommand() *cobra.Command {
 		Long: `translate copies the first image of a file, or a part of it, to a GeoTIFF file, a Cloud
 Optimized GeoTIFF with overviews, PNG or JPEG. Georeference, palette, mask, NoData and
 metadata are kept: for PNG and JPEG in an .aux.xml, and a mask as alpha. Options have
-the names of gdal_translate.
+the names of gdal_translate. As there, a result that exists is replaced.
 
 Creation options (-co NAME=VALUE) of GTiff and COG:
 
@@ -60,7 +60,7 @@ Creation options of PNG and JPEG:
   quern geo translate -co COMPRESS=ZSTD -srcwin 0,0,1000,1000 image.tif part.tif`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return errUsage{fmt.Errorf("%d arguments: want the names of two files", len(args)), cmd.CommandPath()}
+				return errUsage{fmt.Errorf("%s: want the names of two files", count(len(args), "argument")), cmd.CommandPath()}
 			}
 			return nil
 		},
@@ -68,6 +68,9 @@ Creation options of PNG and JPEG:
 			write, err := t.writer(args[1], cmd.ErrOrStderr())
 			if err != nil {
 				return errUsage{err, cmd.CommandPath()}
+			}
+			if err := checkResult(args[1], true, args[0]); err != nil {
+				return err
 			}
 			return t.run(cmd.Context(), args[0], write)
 		},

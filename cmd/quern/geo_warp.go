@@ -97,6 +97,13 @@ those of quern geo translate.`,
 			}
 			return w.run(cmd, sources, result, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error {
 				o.Progress = progress
+				for i, im := range images {
+					for _, b := range w.bands {
+						if b > im.Bands {
+							return fmt.Errorf("-srcband %d: %s has %s", b, sources[i], count(im.Bands, "band"))
+						}
+					}
+				}
 				var err error
 				if o.Converter, err = w.converter(cmd, images, w.ballpark, o.SourceCRS, o.Target, o.ExtentCRS, w.system); err != nil {
 					return err
@@ -157,7 +164,15 @@ func (w *warping) parse(cmd *cobra.Command) (o warp.Options, err error) {
 	}
 	o.Resampling, o.Extent, o.Resolution, o.AlignPixels, o.Shift, o.Memory = at.resampling, at.extent, at.resolution, w.align, at.shift, at.memory
 	if w.size != nil {
-		o.Width, o.Height = w.size[0], w.size[1]
+		if o.Width, o.Height = w.size[0], w.size[1]; o.Width < 0 || o.Height < 0 || o.Width == 0 && o.Height == 0 {
+			return o, fmt.Errorf("-ts %d %d: want a width and a height; one of them may be 0", o.Width, o.Height)
+		}
+		if w.resolution != nil {
+			return o, errors.New("-tr and -ts: give one of them")
+		}
+	}
+	if !(w.errorThreshold >= 0) {
+		return o, fmt.Errorf("-et %g: want 0 or more source pixels", w.errorThreshold)
 	}
 	o.Alpha, o.Tolerance = w.alpha, w.errorThreshold
 	if strings.EqualFold(w.srcNoData, "none") {
@@ -242,6 +257,11 @@ func (w *warping) parseBands(o *warp.Options) error {
 			return fmt.Errorf("-ot %s: the help of quern geo warp lists the types", w.sampleType)
 		}
 	}
+	for _, b := range w.bands {
+		if b < 1 {
+			return fmt.Errorf("-srcband %d: bands are counted from 1", b)
+		}
+	}
 	if w.bands == nil && w.toBands == nil {
 		return nil
 	}
@@ -319,10 +339,15 @@ func (w *warping) parseSystems(o *warp.Options) error {
 	if err := w.parseSystemsOrPROJ(system{"-t_srs", w.target, &o.Target}, system{"-s_srs", w.source, &o.SourceCRS}, system{"-te_srs", w.extentSystem, &o.ExtentCRS}, system{"-cutline_srs", w.cutlineSystem, &w.system}); err != nil {
 		return err
 	}
-	if w.cutline == "" {
-		if w.crop {
-			return errors.New("-crop_to_cutline needs -cutline")
-		}
+	switch {
+	case w.extent == nil && w.extentSystem != "":
+		return errors.New("-te_srs needs -te")
+	case w.cutline != "":
+	case w.crop:
+		return errors.New("-crop_to_cutline needs -cutline")
+	case w.cutlineSystem != "":
+		return errors.New("-cutline_srs needs -cutline")
+	default:
 		return nil
 	}
 	o.CropToCutline = w.crop

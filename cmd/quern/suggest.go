@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,8 +13,14 @@ import (
 // unknownFlag matches pflag's errors of flags that do not exist.
 var unknownFlag = regexp.MustCompile(`^unknown flag: --?([\w-]+)|^unknown shorthand flag: '.' in -([\w-]+)`)
 
-// suggestFlag names the flag that is most like one that does not exist.
+// suggestFlag names the flag that is most like one that does not exist, and says what a flag of several numbers wants.
 func suggestFlag(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if f := invalid.GetFlag(); strings.HasSuffix(f.Value.Type(), "Slice") {
+			return fmt.Errorf("-%s %s: want numbers: %s", f.Name, invalid.GetValue(), f.Usage)
+		}
+	}
 	m := unknownFlag.FindStringSubmatch(err.Error())
 	if m == nil {
 		return err

@@ -256,7 +256,7 @@ type look struct {
 // steps is the resolution at which the length of a segment is measured.
 const steps = 256
 
-// Plan places a path in the scene.
+// Plan places a path in the scene. A waypoint that is more than 100 diagonals of the mosaic away from its center is an [ErrPlace].
 func (s *Scene) Plan(p *Path) (*Flight, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -269,6 +269,9 @@ func (s *Scene) Plan(p *Path) (*Flight, error) {
 		name := fmt.Sprintf("waypoint %d", i+1)
 		at, err := s.place(w.Point, name)
 		if err != nil {
+			return nil, err
+		}
+		if err := s.checkNear(at, name); err != nil {
 			return nil, err
 		}
 		f.points = append(f.points, at)
@@ -505,6 +508,18 @@ func (s *Scene) place(p Point, name string) (vec, error) {
 	}
 	at.z = ground + p.Height
 	return at, nil
+}
+
+// mostDiagonals is how far waypoints may be from the center of the mosaic, in lengths of its diagonal. Coordinates that are
+// swapped, or those of another system, are farther.
+const mostDiagonals = 100
+
+func (s *Scene) checkNear(at vec, name string) error {
+	x, y := s.toMeters(s.center[0], s.center[1])
+	if d := math.Hypot(at.x-x, at.y-y); !(d <= mostDiagonals*math.Hypot(s.size[0], s.size[1])) {
+		return fail(ErrPlace, "path", name, "it is %.0f km from the center of the mosaic, %.15g, %.15g; check the order and the system of its coordinates", d/1000, s.center[0], s.center[1])
+	}
+	return nil
 }
 
 // geographic returns the transform from longitude and latitude to the scene's system.

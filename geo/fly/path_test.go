@@ -164,6 +164,11 @@ func TestPathsThatCannotBeFlownAreErrors(t *testing.T) {
 	if _, err := s.Plan(&Path{Waypoints: []Waypoint{{Point: Geographic(1, 2, 3)}}}); !errors.Is(err, ErrPlace) {
 		t.Errorf("a longitude without a coordinate system: %v", err)
 	}
+	for _, far := range []Point{Map(1e6, 0, 50), Map(0, math.NaN(), 50)} {
+		if _, err := s.Plan(&Path{Waypoints: []Waypoint{{Point: far}}}); err == nil {
+			t.Errorf("%v is far from the mosaic", far)
+		}
+	}
 	for _, v := range []View{{}, {Width: 10, Height: 10, Samples: 9}, {Width: 10, Height: 10, Sampling: Texture}, {Width: 10, Height: 10, Sampling: 7}, {Width: 10, Height: 10, Far: -1}} {
 		if _, err := s.NewRenderer(v); !errors.Is(err, ErrArgument) {
 			t.Errorf("%+v: %v", v, err)

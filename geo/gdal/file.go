@@ -55,7 +55,7 @@ func Open(name string, o Options) (*File, error) {
 		return nil, err
 	}
 	v := d.virtual
-	v.Read, v.Close, v.Parallel = h.reader(d), h.close, h.most
+	v.Name, v.Read, v.Close, v.Parallel = name, h.reader(d), h.close, h.most
 	f, err := tiff.NewVirtual(v)
 	if err != nil {
 		_ = h.close()

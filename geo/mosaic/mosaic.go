@@ -265,7 +265,8 @@ func (m *mosaic) digest(ctx context.Context) (sum [32]byte, err error) {
 	fmt.Fprintln(h, o.SourceCRS, o.Resampling, o.SourceNoData, o.Order, o.Seams, o.Blend, o.Radius, o.Levels, o.Balance, m.centers)
 	for _, s := range m.sources {
 		a, _ := s.Image.Geo.Affine()
-		fmt.Fprintln(h, s.Image, a, s.Image.Geo.Keys, s.Image.NoData)
+		im := s.Image
+		fmt.Fprintln(h, im.Width, im.Height, im.Bands, im.Type, im.Compression, a, im.Geo.Keys, im.NoData)
 		b := aligned(s.Image.BlockBytes())
 		if err := s.Image.ReadBlock(ctx, b, 0); err != nil {
 			return sum, err

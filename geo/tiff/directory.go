@@ -31,7 +31,11 @@ type source struct {
 	order  binary.ByteOrder
 	big    bool // BigTIFF
 	limits Limits
+	name   string // of the file, in messages
 }
+
+// opening is where errors are before the first directory.
+func (s *source) opening() place { return place{"open", -1, -1, s.name} }
 
 // header reads the first bytes and returns the offset of the first directory.
 func (s *source) header() (int64, error) {
@@ -39,9 +43,9 @@ func (s *source) header() (int64, error) {
 	n, err := s.r.ReadAt(b[:], 0)
 	if n < 8 {
 		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, opening.unreadable(0, 0, err)
+			return 0, s.opening().unreadable(0, 0, err)
 		}
-		return 0, opening.damaged(0, 0, "the file has %d bytes, which is too short for TIFF", s.size)
+		return 0, s.opening().damaged(0, 0, "the file has %d bytes, which is too short for TIFF", s.size)
 	}
 	switch string(b[:2]) {
 	case "II":
@@ -49,7 +53,7 @@ func (s *source) header() (int64, error) {
 	case "MM":
 		s.order = binary.BigEndian
 	default:
-		return 0, opening.damaged(0, 0, "the file begins with %q, not with II or MM; it is not TIFF", b[:4])
+		return 0, s.opening().damaged(0, 0, "the file begins with %q, not with II or MM; it is not TIFF", b[:4])
 	}
 	switch version := s.order.Uint16(b[2:]); version {
 	case 42:
@@ -57,14 +61,14 @@ func (s *source) header() (int64, error) {
 	case 43:
 		s.big = true
 		if n < 16 {
-			return 0, opening.damaged(0, 0, "the file has %d bytes, which is too short for BigTIFF", s.size)
+			return 0, s.opening().damaged(0, 0, "the file has %d bytes, which is too short for BigTIFF", s.size)
 		}
 		if size := s.order.Uint16(b[4:]); size != 8 {
-			return 0, opening.damaged(0, 4, "offsets of %d bytes; BigTIFF has 8", size)
+			return 0, s.opening().damaged(0, 4, "offsets of %d bytes; BigTIFF has 8", size)
 		}
 		return int64(s.order.Uint64(b[8:])), nil
 	default:
-		return 0, opening.damaged(0, 2, "version %d; TIFF is 42 and BigTIFF 43", version)
+		return 0, s.opening().damaged(0, 2, "version %d; TIFF is 42 and BigTIFF 43", version)
 	}
 }
 
@@ -94,7 +98,7 @@ func (s *source) readAt(b []byte, offset int64) error {
 
 // directory reads the directory at an offset.
 func (s *source) directory(index int, offset int64) (*directory, error) {
-	d := &directory{place: place{"open", index, -1}, src: s, offset: offset, entries: map[Tag]entry{}}
+	d := &directory{place: place{"open", index, -1, s.name}, src: s, offset: offset, entries: map[Tag]entry{}}
 	head, each, inline := int64(2), int64(12), int64(4)
 	if s.big {
 		head, each, inline = 8, 20, 8

@@ -166,7 +166,7 @@ func (e *encoder) encode(t *task) ([]byte, error) {
 	}
 	data, err := codecs[l.opt.Compression].encode(output(), stored, b)
 	if err != nil {
-		return nil, place{"write", -1, t.index}.fail(ErrIO, 0, -1, "the block cannot be compressed").because(err)
+		return nil, place{op: "write", directory: -1, block: t.index}.fail(ErrIO, 0, -1, "the block cannot be compressed").because(err)
 	}
 	return data, nil
 }

@@ -26,6 +26,7 @@ var (
 // Error is an error in a file or in an argument. It names the place in the file.
 type Error struct {
 	Op        string // "open", "read", "write"
+	File      string // the name that Open got, or that of a Virtual; empty for other readers
 	Kind      error  // ErrFormat, ErrUnsupported, ErrLimit, ErrIO, ErrArgument or ErrClosed
 	Directory int    // index of the directory (IFD) in the file, or -1
 	Block     int    // index of the tile or strip in the directory, or -1
@@ -40,6 +41,9 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("tiff: ")
 	b.WriteString(e.Op)
+	if e.File != "" {
+		fmt.Fprintf(&b, ": %s", e.File)
+	}
 	if e.Directory >= 0 {
 		fmt.Fprintf(&b, ": directory %d", e.Directory)
 	}
@@ -73,15 +77,16 @@ type place struct {
 	op        string
 	directory int
 	block     int
+	file      string
 }
 
 var (
-	opening = place{"open", -1, -1}
-	writing = place{"write", -1, -1}
+	opening = place{op: "open", directory: -1, block: -1}
+	writing = place{op: "write", directory: -1, block: -1}
 )
 
 func (p place) fail(kind error, tag Tag, offset int64, format string, args ...any) *Error {
-	e := &Error{Op: p.op, Kind: kind, Directory: p.directory, Block: p.block, Tag: tag, Offset: offset}
+	e := &Error{Op: p.op, File: p.file, Kind: kind, Directory: p.directory, Block: p.block, Tag: tag, Offset: offset}
 	e.Reason = fmt.Sprintf(format, args...)
 	return e
 }

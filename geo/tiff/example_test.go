@@ -55,14 +55,14 @@ func Example() {
 	}
 	affine, _ := image.Geo.Affine()
 	code, _ := image.Geo.Keys.EPSG()
-	fmt.Println(image)
+	fmt.Println(image.Width, "x", image.Height, "pixels of", image.Type, image.Compression)
 	fmt.Println("EPSG", code, "at", affine[0], affine[3])
 	fmt.Println("pixels", pixels)
 	for _, overview := range image.Overviews() {
 		fmt.Println("overview", overview.Width, "x", overview.Height)
 	}
 	// Output:
-	// directory 0: 1000 x 800 pixels, 1 bands of uint16, DEFLATE
+	// 1000 x 800 pixels of uint16 DEFLATE
 	// EPSG 32633 at 500000 5e+06
 	// pixels [300 301 301 302]
 	// overview 500 x 400

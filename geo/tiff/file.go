@@ -24,7 +24,7 @@ func Open(name string) (*File, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	f, err := NewFile(r, info.Size(), Limits{})
+	f, err := newFile(source{r: r, size: info.Size(), name: name})
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -39,7 +39,12 @@ func NewFile(r io.ReaderAt, size int64, limits Limits) (*File, error) {
 	if r == nil || size < 0 {
 		return nil, opening.argument("a reader and the size of the file are required")
 	}
-	f := &File{src: source{r: r, size: size, limits: limits.withDefaults()}}
+	return newFile(source{r: r, size: size, limits: limits})
+}
+
+func newFile(src source) (*File, error) {
+	src.limits = src.limits.withDefaults()
+	f := &File{src: src}
 	if err := f.readDirectories(); err != nil {
 		return nil, err
 	}
@@ -56,7 +61,7 @@ func (f *File) readDirectories() error {
 	}
 	seen := map[int64]bool{}
 	read := func(offset int64) (*directory, error) {
-		p := place{"open", len(seen), -1}
+		p := place{"open", len(seen), -1, f.src.name}
 		if seen[offset] {
 			return nil, p.damaged(0, offset, "this directory has been read before; the links between directories form a loop")
 		}
@@ -78,7 +83,7 @@ func (f *File) readDirectories() error {
 		return d, nil
 	}
 	if next == 0 {
-		return opening.damaged(0, 4, "the file has no directory; it may not have been completed")
+		return f.src.opening().damaged(0, 4, "the file has no directory; it may not have been completed")
 	}
 	for next != 0 {
 		d, err := read(next)

@@ -105,7 +105,7 @@ func (im *Image) span(op string, i int) (offset, size int64, err error) {
 }
 
 // at is the place of a block.
-func (im *Image) at(op string, i int) place { return place{op, im.dir.directory, i} }
+func (im *Image) at(op string, i int) place { return place{op, im.dir.directory, i, im.dir.file} }
 
 // rowBytes returns the bytes of one row of a block in the file.
 func (im *Image) rowBytes() int { return (im.BlockWidth*im.blockBands()*im.bits + 7) / 8 }
@@ -155,7 +155,15 @@ func (im *Image) fetch(i int, buf *[]byte) ([]byte, error) {
 	return b, nil
 }
 
-// String names the image in messages.
+// String names the image in messages: the file, if its name is known, the directory, the size and the storage.
 func (im *Image) String() string {
-	return fmt.Sprintf("directory %d: %d x %d pixels, %d bands of %s, %s", im.dir.directory, im.Width, im.Height, im.Bands, im.Type, im.Compression)
+	bands := "bands"
+	if im.Bands == 1 {
+		bands = "band"
+	}
+	text := fmt.Sprintf("directory %d: %d x %d pixels, %d %s of %s, %s", im.dir.directory, im.Width, im.Height, im.Bands, bands, im.Type, im.Compression)
+	if im.dir.file != "" {
+		text = im.dir.file + ": " + text
+	}
+	return text
 }

@@ -11,6 +11,8 @@ import (
 
 // Virtual describes an image that is stored elsewhere, or computed, for [NewVirtual].
 type Virtual struct {
+	// Name is that of the file, for messages. It may be empty.
+	Name   string
 	Header Header
 	// Layout ByBand makes blocks of one band, and ByPixel of all bands.
 	Layout Layout
@@ -57,7 +59,7 @@ func NewVirtual(v Virtual) (*File, error) {
 	}
 	r := &virtualReader{Virtual: v, end: 16}
 	f := &File{}
-	f.src = source{r: r, order: binary.LittleEndian, big: true, limits: Limits{}.withDefaults()}
+	f.src = source{r: r, name: v.Name, order: binary.LittleEndian, big: true, limits: Limits{}.withDefaults()}
 	if nativeBigEndian {
 		f.src.order = binary.BigEndian
 	}
@@ -143,7 +145,7 @@ func (r *virtualReader) add(f *File, h Header, level int) {
 
 func (r *virtualReader) addImage(f *File, h Header, level int, kind uint64) {
 	im := &Image{Header: h, file: f, subfile: kind, stored: h.Photometric, bits: 8 * h.Type.Size(), format: typeTable[h.Type].format, planes: 1}
-	im.dir = &directory{place: place{"open", len(f.images), -1}, src: &f.src, entries: map[Tag]entry{}}
+	im.dir = &directory{place: place{"open", len(f.images), -1, f.src.name}, src: &f.src, entries: map[Tag]entry{}}
 	im.Storage = Storage{Compression: None, Predictor: NoPredictor, Layout: r.Layout, BlockWidth: r.BlockWidth, BlockHeight: r.BlockHeight}
 	if h.Bands == 1 {
 		im.Layout = ByPixel

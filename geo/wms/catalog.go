@@ -67,8 +67,8 @@ type viewID struct {
 	code  int
 }
 
-// openLayer opens the files of a layer.
-func openLayer(l Layer, open func(name string) (*tiff.File, error)) (*layer, error) {
+// openLayer opens the files of a layer. Errors of files go to unusable. The layer is nil if no file is left.
+func openLayer(l Layer, open func(name string) (*tiff.File, error), unusable func(l Layer, err error) error) (*layer, error) {
 	if err := checkName(l.Name); err != nil {
 		return nil, err
 	}
@@ -83,14 +83,22 @@ func openLayer(l Layer, open func(name string) (*tiff.File, error)) (*layer, err
 	}
 	for _, t := range frames {
 		f := &frame{time: t.Time.UTC()}
-		out.frames = append(out.frames, f)
 		for _, name := range t.Files {
 			im, err := openImage(name, open)
 			if err != nil {
-				return out, fmt.Errorf("wms: layer %s: %w", l.Name, err)
+				if err := unusable(l, fmt.Errorf("wms: layer %s: %w", l.Name, err)); err != nil {
+					return out, err
+				}
+				continue
+			}
+			if f.images == nil {
+				out.frames = append(out.frames, f)
 			}
 			f.images = append(f.images, im)
 		}
+	}
+	if len(out.frames) == 0 {
+		return nil, nil
 	}
 	sort.Slice(out.frames, func(i, j int) bool { return out.frames[i].time.Before(out.frames[j].time) })
 	first := out.frames[0].images[0]

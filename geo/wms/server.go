@@ -27,6 +27,9 @@ type Config struct {
 	// Open opens the files of layers: tiff.Open by default. With raster.Open of package quern.dev/geo/raster, they may have other
 	// formats.
 	Open func(name string) (*tiff.File, error)
+	// Unusable, if it is not nil, is called with the error of a file or a layer that cannot be shown. If it returns nil, the file is left
+	// out, or the layer if it has no other file; an error that it returns ends New. If Unusable is nil, every error does.
+	Unusable func(l Layer, err error) error
 	// Systems are EPSG codes of coordinate systems of maps, besides 3857, 4326 and those of the layers.
 	Systems []int
 	// URL is the server's address for clients, such as https://maps.example.com/geo. By default it is that of the
@@ -60,6 +63,9 @@ func (c *Config) complete() {
 	if c.Open == nil {
 		c.Open = tiff.Open
 	}
+	if c.Unusable == nil {
+		c.Unusable = func(_ Layer, err error) error { return err }
+	}
 	c.Title = cmp.Or(c.Title, "Quern maps")
 	c.MaxWidth, c.MaxHeight = cmp.Or(c.MaxWidth, 4096), cmp.Or(c.MaxHeight, 4096)
 	c.Concurrent = cmp.Or(c.Concurrent, 2*runtime.GOMAXPROCS(0))
@@ -86,6 +92,15 @@ type Server struct {
 	waiting  atomic.Int64
 	metrics  metrics
 	version  string // of all layers
+}
+
+// Layers returns the names of the layers that are served, in the order of Config.Layers.
+func (s *Server) Layers() []string {
+	names := make([]string, len(s.order))
+	for i, l := range s.order {
+		names[i] = l.Name
+	}
+	return names
 }
 
 // New opens the files of the layers. The device must stay open until Close.
@@ -118,13 +133,20 @@ func (s *Server) open() error {
 	codes := append([]int{3857, 4326}, s.config.Systems...)
 	version := uint64(0)
 	for _, config := range s.config.Layers {
-		l, err := openLayer(config, s.config.Open)
-		if l != nil {
-			s.order = append(s.order, l)
-		}
+		l, err := openLayer(config, s.config.Open, s.config.Unusable)
 		if err != nil {
-			return err
+			if l != nil {
+				err = errors.Join(err, l.close())
+			}
+			if err := s.config.Unusable(config, err); err != nil {
+				return err
+			}
+			continue
 		}
+		if l == nil {
+			continue
+		}
+		s.order = append(s.order, l)
 		if s.layers[l.Name] != nil {
 			return failf(ErrConfig, "two layers have the name %s", l.Name)
 		}
@@ -133,6 +155,9 @@ func (s *Server) open() error {
 			codes = append(codes, l.own.Code())
 		}
 		version = version*31 + l.version
+	}
+	if len(s.order) == 0 {
+		return failf(ErrConfig, "no layer can be shown")
 	}
 	for i, code := range codes {
 		if slices.Contains(codes[:i], code) {

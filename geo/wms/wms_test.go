@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -572,6 +573,37 @@ func TestCapabilitiesAreWellFormed(t *testing.T) {
 	}
 	if w := get(s, legendPath("dem", "heat")); w.Header().Get("Content-Type") != "image/png" {
 		t.Errorf("legend: %s", w.Body)
+	}
+}
+
+func TestUnusableFilesAreLeftOut(t *testing.T) {
+	name := scene(t, 64, 64, 3, tiff.Options{}, nil)
+	gray := scene(t, 64, 64, 1, tiff.Options{}, nil)
+	damaged := filepath.Join(t.TempDir(), "damaged.tif")
+	if err := os.WriteFile(damaged, []byte("II*\x00damaged"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var reported []string
+	s := server(t, Config{
+		Layers: []Layer{{Name: "a", Files: []string{damaged}}, {Name: "b", Files: []string{damaged, name}}, {Name: "c", Files: []string{name, gray}}, {Name: "d", Files: []string{gray}}},
+		Unusable: func(l Layer, err error) error {
+			reported = append(reported, l.Name)
+			return nil
+		},
+	})
+	if got := strings.Join(reported, " "); got != "a b c" {
+		t.Errorf("reported: %s", got)
+	}
+	if got := strings.Join(s.Layers(), " "); got != "b d" {
+		t.Errorf("served: %s", got)
+	}
+	if n := len(s.layers["b"].frames[0].images); n != 1 {
+		t.Errorf("layer b has %d files", n)
+	}
+	all := Config{Layers: []Layer{{Name: "a", Files: []string{damaged}}}, Unusable: func(Layer, error) error { return nil }}
+	if other, err := New(s.renderer.Device(), all); !errors.Is(err, ErrConfig) {
+		t.Errorf("a server without layers: %v", err)
+		other.Close()
 	}
 }
 
