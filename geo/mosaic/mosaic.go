@@ -256,7 +256,7 @@ func samples[T kernels.Sample](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
-// digest identifies what is computed: the sources, with their first block, and what changes the output.
+// digest identifies what is computed: the sources, with their first block and the one in the middle, and what changes the output.
 func (m *mosaic) digest(ctx context.Context) (sum [32]byte, err error) {
 	h := sha256.New()
 	o := m.opt
@@ -266,11 +266,14 @@ func (m *mosaic) digest(ctx context.Context) (sum [32]byte, err error) {
 	for _, s := range m.sources {
 		a, _ := s.Image.Geo.Affine()
 		fmt.Fprintln(h, s.Image, a, s.Image.Geo.Keys, s.Image.NoData)
+		across, down, _ := s.Image.Blocks()
 		b := aligned(s.Image.BlockBytes())
-		if err := s.Image.ReadBlock(ctx, b, 0); err != nil {
-			return sum, err
+		for _, index := range [...]int{0, down/2*across + across/2} {
+			if err := s.Image.ReadBlock(ctx, b, index); err != nil {
+				return sum, err
+			}
+			h.Write(b)
 		}
-		h.Write(b)
 	}
 	h.Sum(sum[:0])
 	return sum, nil
@@ -294,7 +297,7 @@ func (m *mosaic) plan(ctx context.Context) error {
 		}
 	}
 	g.Width, g.Height = (g.Width-1)/f+1, (g.Height-1)/f+1
-	w, err := warp.New(m.dev, images, warp.Options{Grid: &g, SourceCRS: m.opt.SourceCRS, Shift: m.opt.Shift, Converter: m.opt.Converter, Resampling: warp.Average,
+	w, err := warp.New(m.dev, images, warp.Options{Grid: &g, SourceCRS: m.opt.SourceCRS, Shift: m.opt.Shift, Converter: m.opt.Converter, Resampling: warp.Average, Overview: warp.OverviewAuto,
 		SourceNoData: m.opt.SourceNoData, Alpha: true, Memory: m.opt.Memory / 4, TileWidth: 256, TileHeight: 256})
 	if err != nil {
 		return err

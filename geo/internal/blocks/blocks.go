@@ -27,10 +27,11 @@ type blockID struct {
 }
 
 type block struct {
-	id    blockID
-	once  sync.Once
-	bytes []byte
-	err   error
+	id      blockID
+	done    chan struct{} // closed when what follows is known
+	bytes   []byte
+	err     error
+	stopped bool // the context of the goroutine that read it was done
 }
 
 // New returns a cache of about room bytes.
@@ -38,32 +39,48 @@ func New(room int64) *Cache {
 	return &Cache{room: room, blocks: map[blockID]*list.Element{}, recent: list.New()}
 }
 
-// get returns a block. One goroutine decodes it; others that want it wait, so that the context of the first one does not end
-// it. The bytes must not be changed.
+// get returns a block. One goroutine reads it; others that want it wait, and one of them tries again if the context of the
+// first one ends. The bytes must not be changed.
 func (c *Cache) get(ctx context.Context, id blockID) ([]byte, error) {
-	c.mu.Lock()
-	e, ok := c.blocks[id]
-	if ok {
-		c.recent.MoveToFront(e)
-	} else {
-		e = c.recent.PushFront(&block{id: id})
-		c.blocks[id] = e
-		c.room -= int64(id.im.BlockBytes())
-		for c.room < 0 && c.recent.Len() > 1 {
-			c.remove(c.recent.Back())
+	for {
+		e, known := c.place(id)
+		b := e.Value.(*block)
+		if !known {
+			words := make([]complex128, (id.im.BlockBytes()+15)/16) // aligned for every type
+			b.bytes = tiff.Bytes(words)[:id.im.BlockBytes()]
+			if b.err = id.im.ReadBlock(ctx, b.bytes, id.index); b.err != nil {
+				b.stopped = ctx.Err() != nil
+				c.drop(e)
+			}
+			close(b.done)
+			return b.bytes, b.err
+		}
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if !b.stopped {
+			return b.bytes, b.err
 		}
 	}
-	c.mu.Unlock()
-	b := e.Value.(*block)
-	b.once.Do(func() {
-		words := make([]complex128, (id.im.BlockBytes()+15)/16) // aligned for every type
-		b.bytes = tiff.Bytes(words)[:id.im.BlockBytes()]
-		b.err = id.im.ReadBlock(context.WithoutCancel(ctx), b.bytes, id.index)
-	})
-	if b.err != nil {
-		c.drop(e)
+}
+
+// place returns the element of a block, and whether it was there. If not, the caller reads the block.
+func (c *Cache) place(id blockID) (e *list.Element, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, known = c.blocks[id]; known {
+		c.recent.MoveToFront(e)
+		return e, true
 	}
-	return b.bytes, b.err
+	e = c.recent.PushFront(&block{id: id, done: make(chan struct{})})
+	c.blocks[id] = e
+	c.room -= int64(id.im.BlockBytes())
+	for c.room < 0 && c.recent.Len() > 1 {
+		c.remove(c.recent.Back())
+	}
+	return e, false
 }
 
 // drop forgets a block that could not be read, so that it is tried again.
@@ -92,7 +109,7 @@ type Reader struct {
 // Read fills dst with the pixels of a window. It looks at the context before each block.
 func Read[T tiff.Sample](ctx context.Context, r *Reader, dst []T, win tiff.Region) error {
 	im := r.Image
-	if im.Compression == tiff.None {
+	if im.Compression == tiff.None && !im.Virtual() {
 		return im.ReadRegion(ctx, tiff.Bytes(dst), tiff.Region{X: win.X, Y: win.Y, Width: win.Width, Height: win.Height, Bands: r.Bands})
 	}
 	n := im.Bands
