@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"quern.dev/geo/crs"
+	"quern.dev/geo/internal/blocks"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp"
 	"quern.dev/gpu"
@@ -19,13 +21,14 @@ type Images struct {
 	dev     *gpu.Device
 	surface *Surface
 	slots   chan struct{} // one for each image that may be on the device
+	cache   *blocks.Cache // of computed blocks
 
 	mu     sync.Mutex
 	opt    Options
 	plans  []*plan
 	open   map[levelID]*list.Element
 	recent *list.List // of *resident, the most recently used first
-	closed bool
+	closed atomic.Bool
 }
 
 type levelID struct{ image, level int }
@@ -37,8 +40,17 @@ type resident struct {
 	users int
 }
 
-// imageBytes is how much of Options.Memory an image on the device has.
-const imageBytes = 64 << 20
+// blockID is a block of an image, of its mask or of an overview.
+type blockID struct {
+	image       int
+	level, x, y int
+	mask        bool
+}
+
+var errClosed = failf(ErrArgument, "read: the images are closed")
+
+// imageBytes is how much of Options.Memory an image on the device has, of one half. Computed blocks have the other half.
+const imageBytes = 32 << 20
 
 // blockSide is the default width and height of blocks.
 const blockSide = 512
@@ -50,20 +62,20 @@ const overviewSide = 256
 //
 // All images have the same resolution, if Options.Resolution is not given that of the first one, and pixels at multiples of it: a
 // mosaic with this resolution and AlignPixels takes them as they are. Options.Memory bounds the set, whatever the number of
-// images: only a few are on the device at a time. TileWidth and TileHeight are those of blocks, by default 512, which are computed
-// as a whole. Progress and File are not used.
+// images: only a few are on the device at a time, and computed blocks are kept as long as there is room. TileWidth and TileHeight
+// are those of blocks, by default 512, which are computed as a whole. Progress and File are not used.
 func NewImages(dev *gpu.Device, surface *Surface, o Options) *Images {
 	o.AlignPixels, o.Progress = true, nil
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
 	o.TileWidth, o.TileHeight = cmp.Or(o.TileWidth, blockSide), cmp.Or(o.TileHeight, blockSide)
-	n := min(max(o.Memory/imageBytes, 2), 32)
-	o.Memory = max(o.Memory/n, 1)
-	return &Images{dev: dev, surface: surface, opt: o, slots: make(chan struct{}, n), open: map[levelID]*list.Element{}, recent: list.New()}
+	half := max(o.Memory/2, 1)
+	n := min(max(half/imageBytes, 2), 32)
+	o.Memory = max(half/n, 1)
+	return &Images{dev: dev, surface: surface, opt: o, cache: blocks.New(half), slots: make(chan struct{}, n), open: map[levelID]*list.Element{}, recent: list.New()}
 }
 
 // Add adds an image, which must stay open. The pixels of the file are those that [File] writes with the same resolution and
-// AlignPixels. They are computed when they are read, each time: package warp, which mosaics use, keeps blocks for a while. So do
-// its overviews, which are the means of what the image shows, computed for coarser pixels, and cheap to read. Reads fail after Close.
+// AlignPixels. Its overviews are computed for coarser pixels, from the mean of what they show, and so are cheap. Reads fail after Close.
 func (s *Images) Add(ctx context.Context, im *tiff.Image, sensor *Sensor) (*tiff.File, error) {
 	p, err := s.plan(ctx, im, sensor)
 	if err != nil {
@@ -79,7 +91,14 @@ func (s *Images) Add(ctx context.Context, im *tiff.Image, sensor *Sensor) (*tiff
 	}
 	defer s.release(r)
 	v := tiff.Virtual{Header: r.image.Header(), BlockWidth: s.opt.TileWidth, BlockHeight: s.opt.TileHeight, Mask: r.image.Masked(),
-		Read: func(ctx context.Context, b tiff.VirtualBlock, dst []byte) error { return s.read(ctx, n, b, dst) }}
+		Read: func(ctx context.Context, b tiff.VirtualBlock, dst []byte) error {
+			if s.closed.Load() {
+				return errClosed
+			}
+			pixels, err := s.cache.Get(ctx, blockID{n, b.Level, b.X, b.Y, b.Mask}, len(dst), func(ctx context.Context, dst []byte) error { return s.compute(ctx, n, b, dst) })
+			copy(dst, pixels)
+			return err
+		}}
 	for w, h := v.Header.Width, v.Header.Height; max(w, h) > overviewSide; {
 		w, h = (w+1)/2, (h+1)/2
 		v.Overviews = append(v.Overviews, [2]int{w, h})
@@ -137,8 +156,8 @@ func (s *Images) acquire(ctx context.Context, id levelID) (*resident, error) {
 func (s *Images) bring(id levelID) (*resident, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return nil, failf(ErrArgument, "read: the images are closed")
+	if s.closed.Load() {
+		return nil, errClosed
 	}
 	e, ok := s.open[id]
 	if !ok {
@@ -183,8 +202,8 @@ func (s *Images) release(r *resident) {
 	<-s.slots
 }
 
-// read computes a block of an image.
-func (s *Images) read(ctx context.Context, image int, b tiff.VirtualBlock, dst []byte) error {
+// compute computes a block of an image.
+func (s *Images) compute(ctx context.Context, image int, b tiff.VirtualBlock, dst []byte) error {
 	r, err := s.acquire(ctx, levelID{image, b.Level})
 	if err != nil {
 		return err
@@ -224,7 +243,7 @@ func (s *Images) Close() error {
 	}
 	s.recent.Init()
 	clear(s.open)
-	s.closed = true
+	s.closed.Store(true)
 	return errors.Join(errs...)
 }
 

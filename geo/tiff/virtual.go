@@ -24,8 +24,7 @@ type Virtual struct {
 	// Read fills dst with a block: rows of BlockWidth pixels in the machine's byte order, with the bands of a pixel side by
 	// side. Only the first b.Height rows and b.Width pixels of each are asked for; what is beyond them is 0. A mask has one byte
 	// per pixel: 0 without data and 255 with. Several goroutines call Read at the same time. After an
-	// error, the contents of dst do not matter. This package keeps no blocks; packages warp and mosaic keep them within their bounds
-	// of memory.
+	// error, the contents of dst do not matter. Nothing is cached.
 	Read func(ctx context.Context, b VirtualBlock, dst []byte) error
 	// Parallel is how many blocks of a region are read at the same time: one per core by default.
 	Parallel int
@@ -75,9 +74,6 @@ func NewVirtual(v Virtual) (*File, error) {
 	}
 	return f, nil
 }
-
-// Virtual reports whether the image is one of [NewVirtual]. Its blocks may take long to read.
-func (im *Image) Virtual() bool { return im.virtual != 0 }
 
 type closer func() error
 

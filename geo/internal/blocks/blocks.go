@@ -12,12 +12,12 @@ import (
 	"quern.dev/geo/tiff"
 )
 
-// Cache keeps decoded blocks of images, because the windows of neighboring tiles overlap. It is safe for
+// Cache keeps decoded or computed blocks, because the windows of neighboring tiles overlap. It is safe for
 // concurrent use.
 type Cache struct {
 	mu     sync.Mutex
 	room   int64
-	blocks map[blockID]*list.Element
+	blocks map[any]*list.Element
 	recent *list.List // of *block, the most recently used first
 }
 
@@ -27,7 +27,8 @@ type blockID struct {
 }
 
 type block struct {
-	id      blockID
+	key     any
+	size    int
 	done    chan struct{} // closed when what follows is known
 	bytes   []byte
 	err     error
@@ -36,19 +37,23 @@ type block struct {
 
 // New returns a cache of about room bytes.
 func New(room int64) *Cache {
-	return &Cache{room: room, blocks: map[blockID]*list.Element{}, recent: list.New()}
+	return &Cache{room: room, blocks: map[any]*list.Element{}, recent: list.New()}
 }
 
-// get returns a block. One goroutine reads it; others that want it wait, and one of them tries again if the context of the
-// first one ends. The bytes must not be changed.
+// get returns a block of an image. The bytes must not be changed.
 func (c *Cache) get(ctx context.Context, id blockID) ([]byte, error) {
+	return c.Get(ctx, id, id.im.BlockBytes(), func(ctx context.Context, dst []byte) error { return id.im.ReadBlock(ctx, dst, id.index) })
+}
+
+// Get returns the bytes with a comparable key. One goroutine reads them to dst, which is aligned for every type; others that want
+// them wait, and one of them reads if the context of the first one ends. The bytes must not be changed.
+func (c *Cache) Get(ctx context.Context, key any, size int, read func(ctx context.Context, dst []byte) error) ([]byte, error) {
 	for {
-		e, known := c.place(id)
+		e, known := c.place(key, size)
 		b := e.Value.(*block)
 		if !known {
-			words := make([]complex128, (id.im.BlockBytes()+15)/16) // aligned for every type
-			b.bytes = tiff.Bytes(words)[:id.im.BlockBytes()]
-			if b.err = id.im.ReadBlock(ctx, b.bytes, id.index); b.err != nil {
+			b.bytes = tiff.Bytes(make([]complex128, (size+15)/16))[:size]
+			if b.err = read(ctx, b.bytes); b.err != nil {
 				b.stopped = ctx.Err() != nil
 				c.drop(e)
 			}
@@ -67,16 +72,16 @@ func (c *Cache) get(ctx context.Context, id blockID) ([]byte, error) {
 }
 
 // place returns the element of a block, and whether it was there. If not, the caller reads the block.
-func (c *Cache) place(id blockID) (e *list.Element, known bool) {
+func (c *Cache) place(key any, size int) (e *list.Element, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, known = c.blocks[id]; known {
+	if e, known = c.blocks[key]; known {
 		c.recent.MoveToFront(e)
 		return e, true
 	}
-	e = c.recent.PushFront(&block{id: id, done: make(chan struct{})})
-	c.blocks[id] = e
-	c.room -= int64(id.im.BlockBytes())
+	e = c.recent.PushFront(&block{key: key, size: size, done: make(chan struct{})})
+	c.blocks[key] = e
+	c.room -= int64(size)
 	for c.room < 0 && c.recent.Len() > 1 {
 		c.remove(c.recent.Back())
 	}
@@ -87,7 +92,7 @@ func (c *Cache) place(id blockID) (e *list.Element, known bool) {
 func (c *Cache) drop(e *list.Element) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.blocks[e.Value.(*block).id] == e {
+	if c.blocks[e.Value.(*block).key] == e {
 		c.remove(e)
 	}
 }
@@ -95,8 +100,8 @@ func (c *Cache) drop(e *list.Element) {
 func (c *Cache) remove(e *list.Element) {
 	b := e.Value.(*block)
 	c.recent.Remove(e)
-	delete(c.blocks, b.id)
-	c.room += int64(b.id.im.BlockBytes())
+	delete(c.blocks, b.key)
+	c.room += int64(b.size)
 }
 
 // Reader reads windows of an image, the bands of a pixel side by side.
@@ -109,7 +114,7 @@ type Reader struct {
 // Read fills dst with the pixels of a window. It looks at the context before each block.
 func Read[T tiff.Sample](ctx context.Context, r *Reader, dst []T, win tiff.Region) error {
 	im := r.Image
-	if im.Compression == tiff.None && !im.Virtual() {
+	if im.Compression == tiff.None {
 		return im.ReadRegion(ctx, tiff.Bytes(dst), tiff.Region{X: win.X, Y: win.Y, Width: win.Width, Height: win.Height, Bands: r.Bands})
 	}
 	n := im.Bands
