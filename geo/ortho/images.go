@@ -95,9 +95,7 @@ func (s *Images) Add(ctx context.Context, im *tiff.Image, sensor *Sensor) (*tiff
 			if s.closed.Load() {
 				return errClosed
 			}
-			pixels, err := s.cache.Get(ctx, blockID{n, b.Level, b.X, b.Y, b.Mask}, len(dst), func(ctx context.Context, dst []byte) error { return s.compute(ctx, n, b, dst) })
-			copy(dst, pixels)
-			return err
+			return s.read(ctx, n, b, dst)
 		}}
 	for w, h := v.Header.Width, v.Header.Height; max(w, h) > overviewSide; {
 		w, h = (w+1)/2, (h+1)/2
@@ -202,7 +200,21 @@ func (s *Images) release(r *resident) {
 	<-s.slots
 }
 
-// compute computes a block of an image.
+// read reads a block of an image. The cache has blocks without what is beyond the image.
+func (s *Images) read(ctx context.Context, image int, b tiff.VirtualBlock, dst []byte) error {
+	pixel := len(dst) / (s.opt.TileWidth * s.opt.TileHeight)
+	row := b.Width * pixel
+	pixels, err := s.cache.Get(ctx, blockID{image, b.Level, b.X, b.Y, b.Mask}, b.Height*row, func(ctx context.Context, dst []byte) error { return s.compute(ctx, image, b, dst) })
+	if err != nil {
+		return err
+	}
+	for y := range b.Height {
+		copy(dst[y*s.opt.TileWidth*pixel:], pixels[y*row:][:row])
+	}
+	return nil
+}
+
+// compute computes a block of an image, or of its mask.
 func (s *Images) compute(ctx context.Context, image int, b tiff.VirtualBlock, dst []byte) error {
 	r, err := s.acquire(ctx, levelID{image, b.Level})
 	if err != nil {
@@ -210,27 +222,15 @@ func (s *Images) compute(ctx context.Context, image int, b tiff.VirtualBlock, ds
 	}
 	defer s.release(r)
 	h := r.image.Header()
-	pixel := h.Bands * h.Type.Size()
 	n := b.Width * b.Height
-	tight := b.Width == s.opt.TileWidth
-	pixels := dst
-	if !tight || b.Mask {
-		pixels = tiff.Bytes(make([]complex128, (n*pixel+15)/16)) // aligned for every type
-	}
-	var mask []byte
-	if r.image.Masked() {
+	pixels, mask := dst, []byte(nil)
+	switch {
+	case b.Mask:
+		pixels, mask = tiff.Bytes(make([]complex128, (n*h.Bands*h.Type.Size()+15)/16)), dst // aligned for every type
+	case r.image.Masked():
 		mask = make([]byte, n)
 	}
-	if err := r.image.Read(ctx, tiff.Region{X: b.X, Y: b.Y, Width: b.Width, Height: b.Height}, pixels[:n*pixel], mask); err != nil {
-		return err
-	}
-	if b.Mask {
-		pixels, pixel, tight = mask, 1, false
-	}
-	for y := 0; y < b.Height && !tight; y++ {
-		copy(dst[y*s.opt.TileWidth*pixel:], pixels[y*b.Width*pixel:][:b.Width*pixel])
-	}
-	return nil
+	return r.image.Read(ctx, tiff.Region{X: b.X, Y: b.Y, Width: b.Width, Height: b.Height}, pixels[:n*h.Bands*h.Type.Size()], mask)
 }
 
 // Close frees the memory on the device. Nothing else may be under way.

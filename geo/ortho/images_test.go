@@ -285,3 +285,50 @@ func TestTheEyeOfACamera(t *testing.T) {
 		t.Errorf("RPC has an eye; %v", err)
 	}
 }
+
+func TestMasksOfImages(t *testing.T) {
+	c, pose, _ := brown(t)
+	sensor, err := Frame(c, pose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := tiff.Header{Width: c.Width, Height: c.Height, Bands: 1, Type: tiff.Uint8, Photometric: tiff.MinIsBlack}
+	photo, err := tiff.NewVirtual(tiff.Virtual{Header: h, Mask: true, BlockWidth: c.Width, BlockHeight: c.Height, Read: func(_ context.Context, b tiff.VirtualBlock, dst []byte) error {
+		for i := range dst {
+			if dst[i] = byte(i * 40503 >> 8); b.Mask {
+				dst[i] = byte(255 * (i / 50 % 2))
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, ground := cpu(t), surface(t, hills, 2)
+	o := Options{Resolution: [2]float64{0.5, 0.5}, AlignPixels: true, Opaque: true, TileWidth: 100, TileHeight: 70}
+	m, err := New(t.Context(), dev, photo.Image(), sensor, ground, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	n := m.Header().Width * m.Header().Height
+	pixels, mask := make([]byte, n), make([]byte, n)
+	if err := m.Read(t.Context(), tiff.Region{Width: m.Header().Width, Height: m.Header().Height}, pixels, mask); err != nil {
+		t.Fatal(err)
+	}
+	set := NewImages(dev, ground, o)
+	defer set.Close()
+	f, err := set.Add(t.Context(), photo.Image(), sensor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	im := f.Image()
+	got, err := tiff.Read[uint8](t.Context(), im, im.All())
+	if err != nil || !bytes.Equal(got, pixels) {
+		t.Errorf("the pixels differ; %v", err)
+	}
+	got, err = tiff.Read[uint8](t.Context(), im.Mask(), im.All())
+	if err != nil || !bytes.Equal(got, mask) || !bytes.Contains(mask, []byte{0, 255}) {
+		t.Errorf("the mask differs; %v", err)
+	}
+}
