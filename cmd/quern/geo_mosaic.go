@@ -48,7 +48,8 @@ differences of brightness, and -blend what is left of them.
 Photographs and satellite images are orthorectified where the mosaic needs them, without
 files in between, with -dem or -height and the options of quern geo ortho. Pixels are at
 multiples of their size, which is that of the first image without -tr. With -order
-nearest, the pixel of the camera counts that stands above it most nearly.
+nearest, the pixel of the camera counts that stands above it most nearly. JPEG and PNG
+stay decoded in memory: convert many large ones with quern geo translate first.
 
 Finished tiles are kept in RESULT.work until the result is complete. If the command
 is stopped, or killed, the same command continues.
