@@ -158,6 +158,14 @@ func TestGeoOrthoRectifiesImages(t *testing.T) {
 	if im.EPSG != 32633 || im.Width < 38 || im.Width > 45 {
 		t.Errorf("%+v", im)
 	}
+	// A second camera is 200 m further east. The mosaic of both is computed without files in between.
+	second := geoImage(t, "second.tif", 0, 0, 40, 30, nil, func(x, y int) float32 { return gray(x+20, y) + 4000 })
+	both := write("both.csv", "filename,x,y,z,omega,phi,kappa\nframe.jpg,500300,4999700,500,0,0,0\nsecond.tif,500500,4999700,500,0,0,0\n")
+	im, pixels = geoResult(t, filepath.Join(folder, "mosaic.tif"), "mosaic", "-dem", dem, "-exterior", both, "-cameras", cameras, "-order", "nearest", "-tr", "10", "10", "-wm", "64", frame, second, filepath.Join(folder, "mosaic.tif"))
+	// The surface ends in the 50th column.
+	if im.Width != 49 || im.Height != 30 || im.EPSG != 32633 || im.NoData != "-1" || pixels[5*49+7] != 507 || pixels[5*49+29] != 529 || pixels[5*49+30] != 4530 || pixels[6*49+45] != 4645 {
+		t.Errorf("%+v %v", im, pixels[5*49:6*49])
+	}
 	rpc := &tiff.RPC{LineOff: 15, SampOff: 20, LatOff: 45.15, LongOff: 15, HeightOff: 100, LineScale: 20, SampScale: 20, LatScale: 0.002, LongScale: 0.003, HeightScale: 100}
 	rpc.LineNum[2], rpc.LineDen[0], rpc.SampNum[1], rpc.SampDen[0] = -1, 1, 1, 1
 	scene := geoImage(t, "scene.tif", 0, 0, 40, 30, rpc, gray)
@@ -201,6 +209,9 @@ func TestGeoCommandsReportWhatIsWrong(t *testing.T) {
 		{[]string{"mosaic", "-input_file_list", "missing.txt", result}, 2, "missing.txt"},
 		{[]string{"mosaic", "-levels", "20", "-device", "cpu", name, result}, 1, "20 levels"},
 		{[]string{"mosaic", "-dstnodata", "1,2", name, result}, 2, "want one number"},
+		{[]string{"mosaic", "-rpc", name, result}, 2, "want -dem"},
+		{[]string{"mosaic", "-height", "0", "-s_srs", "EPSG:4326", name, result}, 2, "-s_srs with"},
+		{[]string{"mosaic", "-height", "0", "-t_srs", "EPSG:32633", "-device", "cpu", name, result}, 1, name + ": the image has no RPC"},
 		{[]string{"dem", "slope", name}, 2, "want the names of two files"},
 		{[]string{"dem", "slope", "-b", "4", "-device", "cpu", name, result}, 1, "band 3 of 3"},
 		{[]string{"calc", name, result}, 2, "-calc"},

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"quern.dev/geo/mosaic"
+	"quern.dev/geo/ortho"
 	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp"
 	"quern.dev/gpu"
 )
 
@@ -20,6 +23,7 @@ type joining struct {
 	computation
 	placement
 	throughPROJ
+	imaging
 	source, order, blend, balance    string
 	srcNoData, dstNoData, list, work string
 	seams                            bool
@@ -41,13 +45,20 @@ the first one, or the one whose center is nearest. -seams moves the borders betw
 images to where they differ least, around cars for example. -balance evens out
 differences of brightness, and -blend what is left of them.
 
+Photographs and satellite images are orthorectified where the mosaic needs them, without
+files in between, with -dem or -height and the options of quern geo ortho. Pixels are at
+multiples of their size, which is that of the first image without -tr. With -order
+nearest, the pixel of the camera counts that stands above it most nearly. JPEG and PNG
+stay decoded in memory: convert many large ones with quern geo translate first.
+
 Finished tiles are kept in RESULT.work until the result is complete. If the command
 is stopped, or killed, the same command continues.
 
 Options with the names of gdalwarp have its meaning. Creation options (-co) are those
 of quern geo translate.`,
 		Example: `  quern geo mosaic -order nearest -seams -balance gain -blend multiband -of COG ortho/*.tif mosaic.tif
-  quern geo mosaic -t_srs EPSG:3857 -tr 0.5 0.5 -r cubic -input_file_list list.txt mosaic.tif`,
+  quern geo mosaic -t_srs EPSG:3857 -tr 0.5 0.5 -r cubic -input_file_list list.txt mosaic.tif
+  quern geo mosaic -dem dsm.tif -reconstruction reconstruction.json -r cubic -order nearest -seams images/*.tif mosaic.tif`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if j.list != "" && len(args) == 1 {
 				return nil
@@ -66,6 +77,9 @@ of quern geo translate.`,
 					return errUsage{err, cmd.CommandPath()}
 				}
 				sources = append(names, sources...)
+			}
+			if j.rectifying() {
+				return j.rectify(cmd, sources, result, o)
 			}
 			return j.run(cmd, sources, result, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error {
 				o.Progress = progress
@@ -88,6 +102,7 @@ of quern geo translate.`,
 	j.computation.addTo(flags)
 	j.addPlacement(flags, "first source")
 	j.throughPROJ.addTo(flags)
+	j.imaging.addTo(flags)
 	flags.StringVar(&j.source, "s_srs", "", "coordinate system of the sources, instead of their own")
 	flags.StringVar(&j.srcNoData, "srcnodata", "", "value of source pixels without data, or one per band")
 	flags.StringVar(&j.dstNoData, "dstnodata", "", "value of result pixels without data; if empty, that of the sources, or alpha")
@@ -148,5 +163,66 @@ func (j *joining) parse() (o mosaic.Options, err error) {
 	if len(values) == 1 {
 		o.NoData = &values[0]
 	}
+	if j.rectifying() {
+		switch {
+		case j.source != "":
+			return o, errors.New("-s_srs with -dem or -height: cameras and RPC say where images are")
+		case j.always:
+			return o, errors.New("-proj with -dem or -height: make the mosaic first, and warp it")
+		}
+		if err := j.check(); err != nil {
+			return o, err
+		}
+		return o, parseSystems(system{"-t_srs", j.target, &o.Target})
+	}
 	return o, j.parseSystemsOrPROJ(system{"-t_srs", j.target, &o.Target}, system{"-s_srs", j.source, &o.SourceCRS})
+}
+
+// rectifying reports whether the sources are images of cameras or satellites.
+func (j *joining) rectifying() bool {
+	return j.dem != "" || j.height != "" || j.reconstruction != "" || j.exterior != "" || j.rpc || j.transformer != nil
+}
+
+// rectify makes a mosaic of orthorectified images.
+func (j *joining) rectify(cmd *cobra.Command, sources []string, result string, o mosaic.Options) error {
+	surface, system, closeSurface, err := j.surface(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeSurface()
+	shots, err := j.shots(system)
+	if err != nil {
+		return err
+	}
+	if o.Target != nil {
+		system = o.Target
+	}
+	rectified := ortho.Options{Target: system, Shift: o.Shift, Resolution: o.Resolution, Resampling: o.Resampling, SourceNoData: o.SourceNoData,
+		SeeThrough: j.seeThrough, Tolerance: j.tolerance, Memory: o.Memory / 2}
+	o.Memory /= 2
+	o.Target, o.Shift, o.Resampling, o.SourceNoData, o.AlignPixels = nil, nil, warp.Nearest, nil, true
+	return j.run(cmd, sources, result, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) (err error) {
+		set := ortho.NewImages(dev, surface, rectified)
+		defer func() { err = errors.Join(err, set.Close()) }()
+		all := make([]mosaic.Source, len(images))
+		for i, im := range images {
+			sensor, err := j.sensor(shots, sources[i], im)
+			if err != nil {
+				return fmt.Errorf("%s: %w", sources[i], err)
+			}
+			f, err := set.Add(cmd.Context(), im, sensor)
+			if err != nil {
+				return fmt.Errorf("%s: %w", sources[i], err)
+			}
+			all[i].Image = f.Image()
+			if eye, ok, err := sensor.Eye(system); err != nil {
+				return fmt.Errorf("%s: %w", sources[i], err)
+			} else if ok {
+				all[i].Center = &[2]float64{eye[0], eye[1]}
+			}
+		}
+		a, _ := all[0].Image.Geo.Affine()
+		o.Resolution, o.Progress = [2]float64{a[1], -a[5]}, progress
+		return mosaic.File(cmd.Context(), dev, result, all, o)
+	})
 }

@@ -375,7 +375,7 @@ func (w *warping) rectify(cmd *cobra.Command, sources []string, result string, o
 			return errUsage{fmt.Errorf("%s with -rpc; rectify first, and warp the result", other.name), cmd.CommandPath()}
 		}
 	}
-	r := rectification{computation: w.computation, placement: w.placement, rpc: true, srcNoData: w.srcNoData, dstNoData: w.dstNoData, alpha: w.alpha, seeThrough: true, transformer: nil}
+	r := rectification{computation: w.computation, placement: w.placement, imaging: imaging{rpc: true, seeThrough: true}, srcNoData: w.srcNoData, dstNoData: w.dstNoData, alpha: w.alpha}
 	for _, option := range w.transformer {
 		if strings.HasPrefix(strings.ToUpper(option), "RPC_") {
 			r.transformer = append(r.transformer, option)

@@ -5,8 +5,8 @@
 //
 // A landscape with hills, fields, roads and houses is generated, and a drone photographs it: package
 // geo/fly draws what the camera sees. From then on only the photographs, the poses of the camera and
-// the surface are used. geo/ortho takes perspective and hidden ground out of each photograph,
-// geo/mosaic joins them, with seams where they differ least and exposures made equal, and geo/wms
+// the surface are used. geo/ortho takes perspective and hidden ground out of the photographs where
+// geo/mosaic joins them, with seams where they differ least and exposures made equal. geo/wms
 // serves the result as a map: the page at the address that is printed shows it. geo/fly films a
 // flight over the mosaic, if ffmpeg is installed.
 //

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"quern.dev/geo/crs"
@@ -19,7 +17,7 @@ import (
 	"quern.dev/gpu"
 )
 
-// join orthorectifies photographs and joins them to mosaic.tif.
+// join orthorectifies photographs and joins them to mosaic.tif. What is between is computed where the mosaic reads it.
 func join(ctx context.Context, w io.Writer, dev *gpu.Device, photos []photo, folder string) (err error) {
 	begin := time.Now()
 	system, err := crs.EPSG(epsg)
@@ -35,21 +33,23 @@ func join(ctx context.Context, w io.Writer, dev *gpu.Device, photos []photo, fol
 	if err != nil {
 		return err
 	}
+	images := ortho.NewImages(dev, surface, ortho.Options{
+		Target: system, Resolution: [2]float64{pixel, pixel}, Resampling: warp.Bilinear, Alpha: true, Tolerance: 0.5,
+	})
+	defer func() { err = errors.Join(err, images.Close()) }()
 	var sources []mosaic.Source
 	for _, p := range photos {
-		name := strings.TrimSuffix(p.name, ".tif") + "-ortho.tif"
-		if err := orthorectify(ctx, dev, name, p, surface, system); err != nil {
-			return err
-		}
-		f, err := tiff.Open(name)
+		f, err := tiff.Open(p.name)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, f.Close(), os.Remove(name)) }()
-		sources = append(sources, mosaic.Source{Image: f.Image(), Center: &[2]float64{p.x, p.y}})
+		defer f.Close()
+		rectified, err := images.Add(ctx, f.Image(), p.sensor)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		sources = append(sources, mosaic.Source{Image: rectified.Image(), Center: &[2]float64{p.x, p.y}})
 	}
-	fmt.Fprintf(w, "%-10s %8.2f s\n", "ortho", time.Since(begin).Seconds())
-	begin = time.Now()
 	err = mosaic.File(ctx, dev, filepath.Join(folder, "mosaic.tif"), sources, mosaic.Options{
 		Order: mosaic.Nearest, Seams: true, Blend: mosaic.Multiband, Balance: mosaic.Gain,
 		Resolution: [2]float64{pixel, pixel}, AlignPixels: true,
@@ -60,18 +60,6 @@ func join(ctx context.Context, w io.Writer, dev *gpu.Device, photos []photo, fol
 	}
 	fmt.Fprintf(w, "%-10s %8.2f s  %s\n", "mosaic", time.Since(begin).Seconds(), filepath.Join(folder, "mosaic.tif"))
 	return nil
-}
-
-func orthorectify(ctx context.Context, dev *gpu.Device, name string, p photo, surface *ortho.Surface, system *crs.CRS) error {
-	f, err := tiff.Open(p.name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return ortho.File(ctx, dev, name, f.Image(), p.sensor, surface, ortho.Options{
-		Target: system, Resolution: [2]float64{pixel, pixel}, AlignPixels: true, Resampling: warp.Bilinear, Alpha: true,
-		Tolerance: 0.5, File: tiff.Options{Compression: tiff.ZSTD, Level: 1},
-	})
 }
 
 // verify compares a mosaic with the landscape: it fits best where it is, and colors differ little

@@ -3,6 +3,7 @@ package gdal
 import (
 	"cmp"
 	"context"
+	"os"
 	"runtime"
 	"slices"
 
@@ -56,6 +57,9 @@ func Open(name string, o Options) (*File, error) {
 	}
 	v := d.virtual
 	v.Name, v.Read, v.Close, v.Parallel = name, h.reader(d), h.close, h.most
+	if info, err := os.Stat(name); err == nil {
+		v.Modified = info.ModTime()
+	}
 	f, err := tiff.NewVirtual(v)
 	if err != nil {
 		_ = h.close()

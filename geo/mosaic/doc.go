@@ -22,6 +22,8 @@
 // images, their reduced copies and their blocks take. A mosaic of 100,000 x 100,000 pixels takes less than 2 GiB of host memory;
 // bench/mosaic measures it. Blocks without data are not computed and not written.
 //
+// Reduced copies are read from overviews of the images, if they have them.
+//
 // Finished tiles are in the work file. When a call fails, is canceled, or when the process is killed, the same call continues from
 // them, with the same result bit for bit. The work file belongs to its sources and options; if they differ, it is begun again. It is
 // locked: a second call that needs it, in this process or another one, gets ErrBusy. The output appears under its name when it is complete. Work file and output together

@@ -256,7 +256,8 @@ func samples[T kernels.Sample](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
-// digest identifies what is computed: the sources, with their first block, and what changes the output.
+// digest identifies what is computed: the sources, with the times of their files and their middle block, and what changes
+// the output.
 func (m *mosaic) digest(ctx context.Context) (sum [32]byte, err error) {
 	h := sha256.New()
 	o := m.opt
@@ -266,9 +267,10 @@ func (m *mosaic) digest(ctx context.Context) (sum [32]byte, err error) {
 	for _, s := range m.sources {
 		a, _ := s.Image.Geo.Affine()
 		im := s.Image
-		fmt.Fprintln(h, im.Width, im.Height, im.Bands, im.Type, im.Compression, a, im.Geo.Keys, im.NoData)
+		fmt.Fprintln(h, im.Width, im.Height, im.Bands, im.Type, im.Compression, a, im.Geo.Keys, im.NoData, im.Modified().UnixNano())
+		across, down, _ := im.Blocks()
 		b := aligned(s.Image.BlockBytes())
-		if err := s.Image.ReadBlock(ctx, b, 0); err != nil {
+		if err := s.Image.ReadBlock(ctx, b, down/2*across+across/2); err != nil {
 			return sum, err
 		}
 		h.Write(b)
@@ -295,7 +297,7 @@ func (m *mosaic) plan(ctx context.Context) error {
 		}
 	}
 	g.Width, g.Height = (g.Width-1)/f+1, (g.Height-1)/f+1
-	w, err := warp.New(m.dev, images, warp.Options{Grid: &g, SourceCRS: m.opt.SourceCRS, Shift: m.opt.Shift, Converter: m.opt.Converter, Resampling: warp.Average,
+	w, err := warp.New(m.dev, images, warp.Options{Grid: &g, SourceCRS: m.opt.SourceCRS, Shift: m.opt.Shift, Converter: m.opt.Converter, Resampling: warp.Average, Overview: warp.OverviewAuto,
 		SourceNoData: m.opt.SourceNoData, Alpha: true, Memory: m.opt.Memory / 4, TileWidth: 256, TileHeight: 256})
 	if err != nil {
 		return err

@@ -4,7 +4,8 @@
 //	sensor, err := ortho.Frame(camera, ortho.OmegaPhiKappa(utm, x, y, z, omega, phi, kappa))
 //	err = ortho.File(ctx, dev, "ortho.tif", photo.Image(), sensor, surface, ortho.Options{Resampling: warp.Bilinear})
 //
-// [File] writes a file. [New] returns an [Image], which is computed where it is read.
+// [File] writes a file. [New] returns an [Image], which is computed where it is read. [Images] are many of them, which are read as if they
+// were in files: the sources of a mosaic, for example.
 //
 // # Cameras
 //

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"quern.dev/geo/crs"
+	"quern.dev/geo/mosaic"
 	"quern.dev/geo/ortho"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp"
@@ -68,4 +69,59 @@ func Example() {
 	}
 	fmt.Println(pixels)
 	// Output: [12 255 11 255 10 255 9 255]
+}
+
+// A mosaic reads photographs as if they were orthorectified.
+func ExampleImages() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	f, err := photo(filepath.Join(folder, "photo.tif"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	dev, err := gpu.Open(gpu.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dev.Close()
+	utm, err := crs.EPSG(32633)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	images := ortho.NewImages(dev, ortho.Flat(250), ortho.Options{Target: utm, Resolution: [2]float64{10, 10}})
+	defer images.Close()
+	var sources []mosaic.Source
+	camera := ortho.Camera{Width: 4, Height: 3, FX: 10, FY: 10, CX: 1.5, CY: 1}
+	for _, x := range []float64{500020, 500050} {
+		sensor, err := ortho.Frame(camera, ortho.OmegaPhiKappa(utm, x, 5300015, 350, 0, 0, 0))
+		if err != nil {
+			log.Fatal(err)
+		}
+		rectified, err := images.Add(ctx, f.Image(), sensor)
+		if err != nil {
+			log.Fatal(err)
+		}
+		sources = append(sources, mosaic.Source{Image: rectified.Image()})
+	}
+	name := filepath.Join(folder, "mosaic.tif")
+	err = mosaic.File(ctx, dev, name, sources, mosaic.Options{Resolution: [2]float64{10, 10}, AlignPixels: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	joined, err := tiff.Open(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer joined.Close()
+	pixels, err := tiff.Read[uint8](ctx, joined.Image(), tiff.Region{Width: 7, Height: 1, Bands: []int{0}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(pixels)
+	// Output: [1 2 3 1 2 3 4]
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"quern.dev/geo/crs"
+	"quern.dev/geo/internal/projection"
 	"quern.dev/geo/ortho/internal/kernels"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp"
@@ -95,6 +96,26 @@ func File(ctx context.Context, dev *gpu.Device, name string, im *tiff.Image, s *
 
 // New prepares the orthorectification of an image. The image and that of the surface must stay open.
 func New(ctx context.Context, dev *gpu.Device, im *tiff.Image, s *Sensor, surface *Surface, o Options) (*Image, error) {
+	p, err := newPlan(ctx, im, s, surface, o)
+	if err != nil {
+		return nil, err
+	}
+	return p.open(dev, &p.grid, &p.opt)
+}
+
+// plan is an orthorectification, without what it takes on a device.
+type plan struct {
+	im        *tiff.Image
+	scene     *scene
+	surface   *Surface
+	place     kernels.Place // from coordinates to the surface
+	grids     projection.Grids
+	footprint *footprint
+	grid      warp.Grid
+	opt       Options
+}
+
+func newPlan(ctx context.Context, im *tiff.Image, s *Sensor, surface *Surface, o Options) (*plan, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -110,34 +131,38 @@ func New(ctx context.Context, dev *gpu.Device, im *tiff.Image, s *Sensor, surfac
 	case s.view.Width != im.Width || s.view.Height != im.Height:
 		return nil, failf(ErrArgument, "%s has %d x %d pixels and its camera %d x %d", im, im.Width, im.Height, s.view.Width, s.view.Height)
 	}
-	o.Memory = cmp.Or(o.Memory, 512<<20)
-	l := &locator{dev: dev, surface: surface, memory: o.Memory / 2, scratchs: map[*gpu.Stream]*scratch{}}
+	o.Memory = cmp.Or(o.Memory, defaultMemory)
+	p := &plan{im: im, surface: surface, opt: o}
 	var err error
-	if l.scene, err = newScene(s, target, o.Shift); err != nil {
+	if p.scene, err = newScene(s, target, o.Shift); err != nil {
 		return nil, err
 	}
-	if err := l.put(target); err != nil {
+	if err := p.put(target); err != nil {
 		return nil, err
 	}
-	l.place.Output = kernels.Affine{0, 1, 0, 0, 0, 1} // coordinates, while there is no grid
-	f, err := l.scene.footprint(ctx, surface, &l.place, l.grids)
-	if err != nil {
+	p.place.Output = kernels.Affine{0, 1, 0, 0, 0, 1}
+	if p.footprint, err = p.scene.footprint(ctx, surface, &p.place, p.grids); err != nil {
 		return nil, err
 	}
-	g, err := o.grid(target, f)
-	if err != nil {
-		return nil, err
-	}
-	l.fit(&g, f, &o)
+	p.grid, err = o.grid(target, p.footprint)
+	return p, err
+}
+
+const defaultMemory = 512 << 20
+
+// open prepares the computation of a grid.
+func (p *plan) open(dev *gpu.Device, g *warp.Grid, o *Options) (*Image, error) {
+	l := &locator{dev: dev, scene: p.scene, surface: p.surface, place: p.place, grids: p.grids, memory: o.Memory / 2, scratchs: map[*gpu.Stream]*scratch{}}
+	f, a := p.footprint, g.Affine
+	l.fit(g, f, o)
 	if err := l.upload(); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	a := g.Affine
 	reach := tiff.Region{X: int(math.Floor((f.all.minX - a[0]) / a[1])), Y: int(math.Floor((f.all.maxY - a[3]) / a[5]))}
 	reach.Width = int(math.Ceil((f.all.maxX-a[0])/a[1])) - reach.X
 	reach.Height = int(math.Ceil((f.all.minY-a[3])/a[5])) - reach.Y
-	source := warp.Located{Image: im, Locator: l, Reach: reach, XScale: f.size / a[1], YScale: f.size / -a[5]}
-	w, err := warp.NewLocated(dev, []warp.Located{source}, o.warp(im, &g))
+	source := warp.Located{Image: p.im, Locator: l, Reach: reach, XScale: f.size / a[1], YScale: f.size / -a[5]}
+	w, err := warp.NewLocated(dev, []warp.Located{source}, o.warp(p.im, g))
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -145,8 +170,8 @@ func New(ctx context.Context, dev *gpu.Device, im *tiff.Image, s *Sensor, surfac
 }
 
 // put leads from the output to the surface.
-func (l *locator) put(target *crs.CRS) error {
-	s := l.surface
+func (p *plan) put(target *crs.CRS) error {
+	s := p.surface
 	if s.im == nil {
 		return nil
 	}
@@ -154,11 +179,11 @@ func (l *locator) put(target *crs.CRS) error {
 	if err != nil {
 		return err
 	}
-	l.place.Operation, l.grids = t.Operation(false)
-	l.place.Same = same(&l.place.Operation)
+	p.place.Operation, p.grids = t.Operation(false)
+	p.place.Same = same(&p.place.Operation)
 	a := s.affine
 	d := 1 / (a[1]*a[5] - a[2]*a[4])
-	l.place.Source = kernels.Affine{
+	p.place.Source = kernels.Affine{
 		(a[2]*a[3] - a[0]*a[5]) * d, a[5] * d, -a[2] * d,
 		(a[0]*a[4] - a[1]*a[3]) * d, -a[4] * d, a[1] * d,
 	}

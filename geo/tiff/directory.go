@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"time"
 )
 
 // entry is a field of a directory. Its value is in the file.
@@ -32,6 +33,8 @@ type source struct {
 	big    bool // BigTIFF
 	limits Limits
 	name   string // of the file, in messages
+
+	modified time.Time // the file; zero if that is not known
 }
 
 // opening is where errors are before the first directory.

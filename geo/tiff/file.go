@@ -24,7 +24,7 @@ func Open(name string) (*File, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	f, err := newFile(source{r: r, size: info.Size(), name: name})
+	f, err := newFile(source{r: r, size: info.Size(), name: name, modified: info.ModTime()})
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"time"
 )
 
 // Range is a part of a file, to be read into Data.
@@ -153,6 +154,14 @@ func (im *Image) fetch(i int, buf *[]byte) ([]byte, error) {
 		return nil, im.at("read", i).unreadable(im.offsetsTag(), offset, err)
 	}
 	return b, nil
+}
+
+// Modified returns when the file was changed last, or the zero time if that is not known, as for files that [NewFile] reads.
+func (im *Image) Modified() time.Time {
+	if im.dir == nil {
+		return time.Time{}
+	}
+	return im.dir.src.modified
 }
 
 // String names the image in messages: the file, if its name is known, the directory, the size and the storage.

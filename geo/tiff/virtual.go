@@ -7,13 +7,16 @@ import (
 	"io"
 	"runtime"
 	"sort"
+	"time"
 )
 
 // Virtual describes an image that is stored elsewhere, or computed, for [NewVirtual].
 type Virtual struct {
 	// Name is that of the file, for messages. It may be empty.
-	Name   string
-	Header Header
+	Name string
+	// Modified is when the contents were changed last; it may be zero. See [Image.Modified].
+	Modified time.Time
+	Header   Header
 	// Layout ByBand makes blocks of one band, and ByPixel of all bands.
 	Layout Layout
 	// BlockWidth and BlockHeight are the sides of blocks: 512 by default. Large ones are read as a whole for
@@ -59,7 +62,7 @@ func NewVirtual(v Virtual) (*File, error) {
 	}
 	r := &virtualReader{Virtual: v, end: 16}
 	f := &File{}
-	f.src = source{r: r, name: v.Name, order: binary.LittleEndian, big: true, limits: Limits{}.withDefaults()}
+	f.src = source{r: r, name: v.Name, modified: v.Modified, order: binary.LittleEndian, big: true, limits: Limits{}.withDefaults()}
 	if nativeBigEndian {
 		f.src.order = binary.BigEndian
 	}

@@ -69,7 +69,7 @@ func Open(name string) (*tiff.File, error) {
 			return nil, err
 		}
 		im.pixel = im.header.Bands * im.header.Type.Size()
-		return tiff.NewVirtual(tiff.Virtual{Name: name, Header: im.header, BlockWidth: blockSide, BlockHeight: blockSide, Read: im.read, Close: im.close})
+		return tiff.NewVirtual(tiff.Virtual{Name: name, Modified: info.ModTime(), Header: im.header, BlockWidth: blockSide, BlockHeight: blockSide, Read: im.read, Close: im.close})
 	}
 	return nil, failf(ErrUnsupported, "open: %s: the file begins with %q; PNG and JPEG are supported", name, first[:n])
 }

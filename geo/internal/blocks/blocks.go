@@ -12,12 +12,12 @@ import (
 	"quern.dev/geo/tiff"
 )
 
-// Cache keeps decoded blocks of images, because the windows of neighboring tiles overlap. It is safe for
+// Cache keeps decoded or computed blocks, because the windows of neighboring tiles overlap. It is safe for
 // concurrent use.
 type Cache struct {
 	mu     sync.Mutex
 	room   int64
-	blocks map[blockID]*list.Element
+	blocks map[any]*list.Element
 	recent *list.List // of *block, the most recently used first
 }
 
@@ -27,50 +27,72 @@ type blockID struct {
 }
 
 type block struct {
-	id    blockID
-	once  sync.Once
-	bytes []byte
-	err   error
+	key     any
+	size    int
+	done    chan struct{} // closed when what follows is known
+	bytes   []byte
+	err     error
+	stopped bool // the context of the goroutine that read it was done
 }
 
 // New returns a cache of about room bytes.
 func New(room int64) *Cache {
-	return &Cache{room: room, blocks: map[blockID]*list.Element{}, recent: list.New()}
+	return &Cache{room: room, blocks: map[any]*list.Element{}, recent: list.New()}
 }
 
-// get returns a block. One goroutine decodes it; others that want it wait, so that the context of the first one does not end
-// it. The bytes must not be changed.
+// get returns a block of an image. The bytes must not be changed.
 func (c *Cache) get(ctx context.Context, id blockID) ([]byte, error) {
-	c.mu.Lock()
-	e, ok := c.blocks[id]
-	if ok {
-		c.recent.MoveToFront(e)
-	} else {
-		e = c.recent.PushFront(&block{id: id})
-		c.blocks[id] = e
-		c.room -= int64(id.im.BlockBytes())
-		for c.room < 0 && c.recent.Len() > 1 {
-			c.remove(c.recent.Back())
+	return c.Get(ctx, id, id.im.BlockBytes(), func(ctx context.Context, dst []byte) error { return id.im.ReadBlock(ctx, dst, id.index) })
+}
+
+// Get returns the bytes with a comparable key. One goroutine reads them to dst, which is aligned for every type; others that want
+// them wait, and one of them reads if the context of the first one ends. The bytes must not be changed.
+func (c *Cache) Get(ctx context.Context, key any, size int, read func(ctx context.Context, dst []byte) error) ([]byte, error) {
+	for {
+		e, known := c.place(key, size)
+		b := e.Value.(*block)
+		if !known {
+			b.bytes = tiff.Bytes(make([]complex128, (size+15)/16))[:size]
+			if b.err = read(ctx, b.bytes); b.err != nil {
+				b.stopped = ctx.Err() != nil
+				c.drop(e)
+			}
+			close(b.done)
+			return b.bytes, b.err
+		}
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if !b.stopped {
+			return b.bytes, b.err
 		}
 	}
-	c.mu.Unlock()
-	b := e.Value.(*block)
-	b.once.Do(func() {
-		words := make([]complex128, (id.im.BlockBytes()+15)/16) // aligned for every type
-		b.bytes = tiff.Bytes(words)[:id.im.BlockBytes()]
-		b.err = id.im.ReadBlock(context.WithoutCancel(ctx), b.bytes, id.index)
-	})
-	if b.err != nil {
-		c.drop(e)
+}
+
+// place returns the element of a block, and whether it was there. If not, the caller reads the block.
+func (c *Cache) place(key any, size int) (e *list.Element, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, known = c.blocks[key]; known {
+		c.recent.MoveToFront(e)
+		return e, true
 	}
-	return b.bytes, b.err
+	e = c.recent.PushFront(&block{key: key, size: size, done: make(chan struct{})})
+	c.blocks[key] = e
+	c.room -= int64(size)
+	for c.room < 0 && c.recent.Len() > 1 {
+		c.remove(c.recent.Back())
+	}
+	return e, false
 }
 
 // drop forgets a block that could not be read, so that it is tried again.
 func (c *Cache) drop(e *list.Element) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.blocks[e.Value.(*block).id] == e {
+	if c.blocks[e.Value.(*block).key] == e {
 		c.remove(e)
 	}
 }
@@ -78,8 +100,8 @@ func (c *Cache) drop(e *list.Element) {
 func (c *Cache) remove(e *list.Element) {
 	b := e.Value.(*block)
 	c.recent.Remove(e)
-	delete(c.blocks, b.id)
-	c.room += int64(b.id.im.BlockBytes())
+	delete(c.blocks, b.key)
+	c.room += int64(b.size)
 }
 
 // Reader reads windows of an image, the bands of a pixel side by side.
