@@ -461,6 +461,40 @@ func TestAnInterruptedMosaicContinues(t *testing.T) {
 	}
 }
 
+func TestAMosaicOfChangedSourcesBeginsAgain(t *testing.T) {
+	dev := cpu(t)
+	blocks := tiff.Options{BlockWidth: 32, BlockHeight: 32}
+	of := func(corner uint8) []Source {
+		return []Source{source(t, 0, 0, 128, 128, 1, blocks, "", func(x, y, band int) uint8 {
+			if x < 8 && y < 8 {
+				return corner
+			}
+			return plain(x, y, band)
+		})}
+	}
+	o := Options{TileSize: 32, File: blocks}
+	name := filepath.Join(t.TempDir(), "mosaic.tif")
+	ctx, cancel := context.WithCancel(t.Context())
+	part := o
+	part.Progress = func(done, total int) {
+		if done > 8 {
+			cancel()
+		}
+	}
+	if err := File(ctx, dev, name, of(10), part); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(name + ".work"); err != nil || info.Size() < 1000 {
+		t.Fatalf("no tiles are kept: %v", err)
+	}
+	if err := File(t.Context(), dev, name, of(200), o); err != nil {
+		t.Fatal(err)
+	}
+	if got := read[uint8](t, open(t, name)); got[0] != 200 {
+		t.Errorf("the corner is that of the old source: %d", got[0])
+	}
+}
+
 // killed names the file that a process makes until it kills itself; see TestAKilledProcessLeavesItsTiles.
 const killed = "QUERN_TEST_KILLED_MOSAIC"
 
