@@ -168,7 +168,7 @@ func TestGeoWarpReportsWhatIsWrong(t *testing.T) {
 		{[]string{"-overwrite", name, filepath.Dir(name)}, 1, "is a folder"},
 		{[]string{"-b", "0", name, result}, 2, "counted from 1"},
 		{[]string{"-tr", "0", "0", name, result}, 2, "-tr 0 0"},
-		{[]string{"-tr", "30", name, result}, 2, "want numbers: size of a pixel"},
+		{[]string{"-tr", "30", name, result}, 2, "want numbers (size of a pixel"},
 		{[]string{"-ts", "0", "0", name, result}, 2, "-ts 0 0"},
 		{[]string{"-ts", "5", "5", "-tr", "5", "5", name, result}, 2, "give one of them"},
 		{[]string{"-tap", name, result}, 2, "-tap needs -tr"},

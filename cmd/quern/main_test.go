@@ -72,7 +72,7 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		{"a file to compile", []string{"gen", "./own/kernels.go"}, "quern: ./own/kernels.go is a file; name the package's directory instead\nRun 'quern gen --help' for usage.\n"},
 		{"a file to check", []string{"vet", "kernels.go"}, "quern: kernels.go is a file; name the package's directory instead\nRun 'quern vet --help' for usage.\n"},
 		{"an argument for a command without arguments", []string{"doctor", "please"}, "quern: quern doctor takes no arguments, but got \"please\"\nRun 'quern doctor --help' for usage.\n"},
-		{"a number of actors that is not a number", []string{"ring", "bench", "-actors=some"}, "quern: invalid argument \"some\" for \"--actors\" flag: strconv.Atoi: parsing \"some\": invalid syntax\nRun 'quern ring bench --help' for usage.\n"},
+		{"a number of actors that is not a number", []string{"ring", "bench", "-actors=some"}, "quern: -actors some: want numbers (numbers of actors)\nRun 'quern ring bench --help' for usage.\n"},
 		{"no actors", []string{"ring", "bench", "-actors", "0"}, "quern: 0 actors: want 1 to 4096\nRun 'quern ring bench --help' for usage.\n"},
 		{"a payload without an actor", []string{"ring", "bench", "--payload", "17"}, "quern: no messages of 17 bytes: want 16, 64, 256\nRun 'quern ring bench --help' for usage.\n"},
 		{"a batch that is too large", []string{"ring", "bench", "-batch=1000"}, "quern: a batch of 1000 messages: want 1 to 512\nRun 'quern ring bench --help' for usage.\n"},

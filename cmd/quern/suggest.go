@@ -18,7 +18,7 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		if f := invalid.GetFlag(); strings.HasSuffix(f.Value.Type(), "Slice") {
-			return fmt.Errorf("-%s %s: want numbers: %s", f.Name, invalid.GetValue(), f.Usage)
+			return fmt.Errorf("-%s %s: want numbers (%s)", f.Name, invalid.GetValue(), f.Usage)
 		}
 	}
 	m := unknownFlag.FindStringSubmatch(err.Error())

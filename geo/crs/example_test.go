@@ -68,7 +68,7 @@ func ExampleAuthorityOrder() {
 // A system without an EPSG code is described by the keys of a GeoTIFF file.
 func ExampleCRS_GeoKeys() {
 	system, err := crs.Parse(`PROJCS["North Sea",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],` +
-		`PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",3],PARAMETER["scale_factor",0.9996],PARAMETER["false_easting",500000],PARAMETER["false_northing",0],UNIT["metre",1]]`)
+		`PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",4],PARAMETER["scale_factor",0.9998],PARAMETER["false_easting",500000],PARAMETER["false_northing",0],UNIT["metre",1]]`)
 	if err != nil {
 		panic(err)
 	}
@@ -79,5 +79,5 @@ func ExampleCRS_GeoKeys() {
 	base, _ := keys.Code(tiff.GeodeticCRS)
 	meridian, _ := keys.Number(tiff.ProjNatOriginLong)
 	fmt.Println(base, meridian)
-	// Output: 4326 3
+	// Output: 4326 4
 }
