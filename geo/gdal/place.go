@@ -89,10 +89,12 @@ func (s *dataset) describeSystem(d *description, system handle) error {
 	}
 	h := &d.virtual.Header
 	_, err = crs.FromGeoKeys(keys)
-	if err != nil {
+	if _, coded := keys.EPSG(); err != nil || !coded {
 		// The definition may say more than keys can.
-		if c, parsed := crs.Parse(d.wkt); parsed == nil && c.Code() > 0 && c.Code() < tiff.UserDefined {
-			keys, err = codeKeys(c), nil
+		if c, parsed := crs.Parse(d.wkt); parsed == nil && c.Code() > 0 {
+			if k, unnamed := c.GeoKeys(); unnamed == nil {
+				keys, err = k, nil
+			}
 		}
 	}
 	h.Geo.Keys = keys
@@ -101,20 +103,6 @@ func (s *dataset) describeSystem(d *description, system handle) error {
 		d.warnings = append(d.warnings, d.crsErr.Error())
 	}
 	return nil
-}
-
-// codeKeys are the keys of a system with an EPSG code.
-func codeKeys(c *crs.CRS) tiff.GeoKeys {
-	var k tiff.GeoKeys
-	model, key := uint16(tiff.ModelProjected), tiff.ProjectedCRS
-	if c.Kind() == crs.Geographic {
-		model, key = tiff.ModelGeographic, tiff.GeodeticCRS
-	}
-	k.Set(tiff.GeoValue{Key: tiff.GTModelType, Code: model})
-	k.Set(tiff.GeoValue{Key: tiff.GTRasterType, Code: tiff.RasterPixelIsArea})
-	k.Set(tiff.GeoValue{Key: key, Code: uint16(c.Code())})
-	k.Set(tiff.GeoValue{Key: tiff.GTCitation, Text: c.Name()})
-	return k
 }
 
 // definition returns a system in WKT 2.

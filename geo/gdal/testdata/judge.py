@@ -134,6 +134,7 @@ def write(folder, seed):
     albers = "+proj=aea +lat_1=29.5 +lat_2=45.5 +lat_0=23 +lon_0=-96 +x_0=1 +y_0=2 +datum=NAD83"
     make("albers.img", "HFA", random("uint8"), crs=albers)
     make("krovak.img", "HFA", random("uint8"), crs="EPSG:5514")
+    make("robinson.img", "HFA", random("uint8"), crs="ESRI:54030")
     return names
 
 
