@@ -28,17 +28,23 @@ func geoImage(t *testing.T, name string, x, y float64, width, height int, rpc *t
 			pixels = append(pixels, value(i, j))
 		}
 	}
+	createImage(t, name, h, tiff.Bytes(pixels))
+	return name
+}
+
+// createImage writes a TIFF file.
+func createImage(t *testing.T, name string, h tiff.Header, pixels []byte) {
+	t.Helper()
 	w, err := tiff.Create(name, h, tiff.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.WriteRows(t.Context(), tiff.Rows{Pixels: tiff.Bytes(pixels)}); err != nil {
+	if err := w.WriteRows(t.Context(), tiff.Rows{Pixels: pixels}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return name
 }
 
 // geoResult runs a command and reads its result.

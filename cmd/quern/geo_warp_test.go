@@ -114,16 +114,7 @@ func copyImage(t *testing.T, im *tiff.Image, name string, h tiff.Header) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := tiff.Create(name, h, tiff.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.WriteRows(t.Context(), tiff.Rows{Pixels: tiff.Bytes(pixels)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	createImage(t, name, h, tiff.Bytes(pixels))
 }
 
 func TestGeoWarpReportsWhatIsWrong(t *testing.T) {

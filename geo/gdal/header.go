@@ -181,7 +181,7 @@ func (s *dataset) readPalette(d *description) bool {
 	}
 	n := int(s.GDALGetColorEntryCount(table))
 	if n > most {
-		d.warn("the color table has %d entries, of which %d are read", n, most)
+		d.warn("the color table has %d entries; %d are read", n, most)
 	}
 	transparent := 0
 	for i := range min(n, most) {

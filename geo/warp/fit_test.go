@@ -107,7 +107,7 @@ func TestSplinesAreThoseOfGDAL(t *testing.T) {
 	}
 	t.Logf("%d positions differ by up to %g pixels", inside, worst)
 	if worst > 0.1 || inside < len(got)/4 {
-		t.Error("the positions are others")
+		t.Error("the positions differ")
 	}
 }
 

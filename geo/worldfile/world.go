@@ -11,7 +11,7 @@ import (
 	"quern.dev/geo/tiff"
 )
 
-// Read reads a world file: six numbers, of which the last two are the coordinates of the center of the first pixel.
+// Read reads a world file: six numbers; the last two are the coordinates of the center of the first pixel.
 func Read(r io.Reader) (tiff.Affine, error) {
 	var a tiff.Affine
 	text, err := io.ReadAll(io.LimitReader(r, 4096))

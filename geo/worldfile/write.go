@@ -84,7 +84,7 @@ func (w *Writer) WriteRows(ctx context.Context, pixels []byte) error {
 	}
 	n := w.header.Width * w.header.Bands * w.header.Type.Size()
 	if len(pixels)%n != 0 || len(pixels)/n > w.header.Height-w.rows {
-		return failf(ErrArgument, "write: %s: %d bytes for rows of %d bytes, of which %d are missing", w.name, len(pixels), n, w.header.Height-w.rows)
+		return failf(ErrArgument, "write: %s: %d bytes for rows of %d bytes; %d rows are missing", w.name, len(pixels), n, w.header.Height-w.rows)
 	}
 	for row := range slices.Chunk(pixels, n) {
 		if w.rows%64 == 0 && ctx.Err() != nil {
