@@ -245,5 +245,9 @@ func (l *layer) styles() []string {
 	if l.colorBands() >= 3 && len(l.Default.Bands) != 1 || l.palette {
 		return []string{"default"}
 	}
-	return append([]string{"default"}, Ramps()...)
+	all := append([]string{"default"}, Ramps()...)
+	if l.colorBands() == 1 && l.kind.Size() > 1 && !l.rotated() {
+		all = append(all, Shadings()...)
+	}
+	return all
 }

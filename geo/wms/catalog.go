@@ -291,6 +291,18 @@ func readAs[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64
 	return out, nil
 }
 
+// rotated reports whether a row of an image does not run along an axis of its system.
+func (l *layer) rotated() bool {
+	for _, f := range l.frames {
+		for _, im := range f.images {
+			if a, _ := im.im.Geo.Affine(); a[2] != 0 || a[4] != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // mostLooks is how many renderings of a layer there may be at a time, because each has memory.
 const mostLooks = 64
 
@@ -300,7 +312,7 @@ func (l *layer) look(r Rendering) (*look, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprint(style.Bands, style.Low, style.High, ramp, style.Nearest)
+	key := fmt.Sprint(style.Bands, style.Low, style.High, ramp, style.Nearest, style.Shading, style.Light)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if k := l.looks[key]; k != nil {
@@ -337,6 +349,24 @@ func (l *layer) resolve(r Rendering) (s render.Style, ramp string, err error) {
 	}
 	s.Nearest = r.Nearest || l.palette
 	ramp = r.Ramp
+	name := r.Shading
+	if name == "" && ramp == "" {
+		name = l.Default.Shading
+	}
+	shade, shaded := shadings[name]
+	switch {
+	case name == "":
+	case !shaded:
+		return s, "", exceptf(codeStyle, "STYLES", "there is no shading %.80q", name)
+	case len(bands) != 1 || l.palette || l.rotated():
+		return s, "", exceptf(codeStyle, "STYLES", "layer %s is not a surface of heights that could be shaded", l.Name)
+	default:
+		s.Shading, ramp = shade.Shading, cmp.Or(ramp, shade.ramp)
+		var e *Exception
+		if s.Light, e = lightOf(r.Light, l.Default.Light); e != nil {
+			return s, "", e
+		}
+	}
 	if len(bands) == 1 && ramp == "" {
 		ramp = cmp.Or(l.Default.Ramp, "gray")
 	}
@@ -347,7 +377,11 @@ func (l *layer) resolve(r Rendering) (s render.Style, ramp string, err error) {
 		return s, "", exceptf(codeStyle, "STYLES", "there is no color ramp %q", ramp)
 	}
 	low, high := r.Low, r.High
-	if low == nil {
+	switch {
+	case low != nil:
+	case shade.high > 0:
+		low, high = []float64{shade.low}, []float64{shade.high}
+	default:
 		low, high = l.Default.Low, l.Default.High
 	}
 	if len(low) != len(high) || len(low) > 1 && len(low) != len(bands) {
@@ -390,7 +424,11 @@ func (k *look) viewsOf(f *frame, to *system) ([]*render.View, error) {
 			s := k.source[im]
 			var err error
 			if s == nil {
-				if s, err = k.layer.renderer.NewSource(im.im, k.style); err != nil {
+				style := k.style
+				if style.Shading != 0 {
+					style.Ground = groundOf(im.crs)
+				}
+				if s, err = k.layer.renderer.NewSource(im.im, style); err != nil {
 					return nil, err
 				}
 				k.source[im] = s

@@ -110,12 +110,14 @@ func findFormat(text string) *format {
 	return nil
 }
 
-// rendering reads a style and the parameters BANDS, RESCALE and RAMP.
+// rendering reads a style and the parameters BANDS, RESCALE, RAMP, AZIMUTH, ALTITUDE and ZFACTOR.
 func (p parameters) rendering(style string) (r Rendering, e *Exception) {
 	switch {
 	case style == "" || strings.EqualFold(style, "default"):
 	case ramps[style] != nil:
 		r.Ramp = style
+	case shadings[style].Shading != 0:
+		r.Shading = style
 	default:
 		return r, exceptf(codeStyle, "STYLES", "there is no style %.80q", style)
 	}
@@ -127,6 +129,17 @@ func (p parameters) rendering(style string) (r Rendering, e *Exception) {
 		if r.Bands = append(r.Bands, n); len(r.Bands) > 3 {
 			break
 		}
+	}
+	for name, to := range map[string]*float64{"AZIMUTH": &r.Light.Azimuth, "ALTITUDE": &r.Light.Altitude, "ZFACTOR": &r.Light.ZFactor} {
+		if p[name] == "" {
+			continue
+		}
+		v, ok := parseNumbers(p[name])
+		if !ok || len(v) != 1 || v[0] == 0 && name != "AZIMUTH" {
+			return r, exceptf(codeInvalid, name, "%.40q is not a number, or 0", p[name])
+		}
+		*to = v[0]
+		r.Light.NorthLight = r.Light.NorthLight || name == "AZIMUTH" && v[0] == 0
 	}
 	if name := p["RAMP"]; name != "" {
 		if ramps[name] == nil {
@@ -272,7 +285,7 @@ func (s *Server) layersOf(p parameters, name string) ([]*look, *Exception) {
 func (p parameters) noSymbols() *Exception {
 	for _, name := range []string{"SLD", "SLD_BODY"} {
 		if p[name] != "" {
-			return exceptf(codeOperation, name, "styles of clients are not supported; use STYLES, and BANDS, RESCALE and RAMP")
+			return exceptf(codeOperation, name, "styles of clients are not supported; use STYLES, and parameters such as BANDS, RESCALE and RAMP")
 		}
 	}
 	return nil
