@@ -12,7 +12,7 @@ func (s *Server) updated(fail func(e *Exception), p parameters) bool {
 	case have == s.version:
 		fail(exceptf(codeCurrent, "UPDATESEQUENCE", "the capabilities have not changed"))
 		return true
-	case have > s.version && len(have) >= len(s.version):
+	case have > s.version:
 		fail(exceptf(codeSequence, "UPDATESEQUENCE", "the capabilities have the number %s", s.version))
 		return true
 	}

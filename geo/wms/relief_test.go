@@ -105,7 +105,7 @@ func TestAHillshadeIsThatOfGDAL(t *testing.T) {
 		}
 	}
 	// Meters per degree at 46.986 degrees on WGS 84, from PROJ's geod.
-	const east, north = 76057.66, 111174.05
+	const east, north = 76075.86, 111170.57
 	for _, c := range []struct {
 		name  string
 		place func(h *tiff.Header) // of the layer

@@ -20,7 +20,7 @@ func parseParameters(query string) (parameters, *Exception) {
 	if len(query) > mostQuery {
 		return nil, exceptf(codeInvalid, "", "the query has more than %d bytes", mostQuery)
 	}
-	values, err := url.ParseQuery(query)
+	values, err := url.ParseQuery(strings.ReplaceAll(query, ";", "%3B")) // media types of some clients have a plain semicolon
 	if err != nil {
 		return nil, exceptf(codeInvalid, "", "the query is not encoded as URLs are: %v", err)
 	}
@@ -83,24 +83,32 @@ type format struct {
 	mime, extension string
 }
 
-var formats = []*format{{"image/png", "png"}, {"image/jpeg", "jpg"}, {"image/tiff", "tif"}}
+var formats = []*format{{"image/png", "png"}, {"image/png; mode=8bit", "png8"}, {"image/jpeg", "jpg"}, {"image/tiff", "tif"}}
 
 const (
 	formatPNG = iota
+	formatPNG8
 	formatJPEG
 	formatTIFF
 )
 
+// tileFormats are those of tiles.
+var tileFormats = formats[:formatTIFF]
+
 // findFormat returns the format of a media type or an extension; nil if there is none.
 func findFormat(text string) *format {
-	kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), ";")
-	switch kind {
+	kind, parameters, _ := strings.Cut(strings.ToLower(text), ";")
+	switch kind = strings.TrimSpace(kind); kind {
 	case "image/geotiff", "image/geotiff8", "tiff":
 		return formats[formatTIFF]
 	case "image/jpg", "jpeg":
 		return formats[formatJPEG]
 	case "image/png8":
-		return formats[formatPNG]
+		return formats[formatPNG8]
+	case "image/png":
+		if strings.ReplaceAll(parameters, " ", "") == "mode=8bit" {
+			return formats[formatPNG8]
+		}
 	}
 	for _, f := range formats {
 		if kind == f.mime || kind == f.extension {

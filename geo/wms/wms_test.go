@@ -2,6 +2,7 @@ package wms
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -600,10 +601,91 @@ func TestUnusableFilesAreLeftOut(t *testing.T) {
 	if n := len(s.layers["b"].frames[0].images); n != 1 {
 		t.Errorf("layer b has %d files", n)
 	}
+	if health := get(s, "/health"); health.Code != 200 || health.Body.String() != "ok\nnot shown: a\nnot shown: c\n" {
+		t.Errorf("health: %d %q", health.Code, health.Body)
+	}
+	if metrics := get(s, "/metrics").Body.String(); !strings.Contains(metrics, "quern_wms_layers_missing 2\n") {
+		t.Errorf("metrics: %s", metrics)
+	}
 	all := Config{Layers: []Layer{{Name: "a", Files: []string{damaged}}}, Unusable: func(Layer, error) error { return nil }}
-	if other, err := New(s.renderer.Device(), all); !errors.Is(err, ErrConfig) {
+	if other, err := New(s.renderer.Device(), all); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("a server without layers: %v", err)
 		other.Close()
+	}
+	calls := 0
+	all.Unusable = func(Layer, error) error { calls++; return errors.ErrUnsupported }
+	if _, err := New(s.renderer.Device(), all); !errors.Is(err, errors.ErrUnsupported) || calls != 1 {
+		t.Errorf("%d calls: %v", calls, err)
+	}
+}
+
+// TestALayerThatCannotBeDrawnIsLeftOut has a layer that opens, and fails only when the renderer gets it.
+func TestALayerThatCannotBeDrawnIsLeftOut(t *testing.T) {
+	good := scene(t, 64, 64, 1, tiff.Options{}, nil)
+	computed := func(string) (*tiff.File, error) {
+		h := tiff.Header{Width: 64, Height: 64, Bands: 1, Type: tiff.Complex64, Photometric: tiff.MinIsBlack}
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.GTModelType, Code: tiff.ModelProjected})
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
+		h.Geo.SetAffine(tiff.Affine{500000, 10, 0, 5300000, 0, -10})
+		return tiff.NewVirtual(tiff.Virtual{Header: h, Read: func(context.Context, tiff.VirtualBlock, []byte) error { return nil }})
+	}
+	open := func(name string) (*tiff.File, error) {
+		if name == "complex" {
+			return computed(name)
+		}
+		return tiff.Open(name)
+	}
+	var reasons []string
+	unusable := func(l Layer, err error) error {
+		reasons = append(reasons, l.Name+": "+err.Error())
+		return nil
+	}
+	s := server(t, Config{Layers: []Layer{{Name: "bad", Files: []string{"complex"}}, {Name: "worse", Files: []string{good}, Default: Rendering{Shading: "no such"}}, {Name: "good", Files: []string{good}}}, Open: open, Unusable: unusable})
+	if len(reasons) != 2 || !strings.Contains(reasons[0], "bad: wms: layer bad: ") || !strings.Contains(reasons[1], "no such") {
+		t.Errorf("reasons: %q", reasons)
+	}
+	if got := strings.Join(s.Layers(), " "); got != "good" {
+		t.Errorf("served: %s", got)
+	}
+	if w := get(s, inUTM+"&LAYERS=good"); w.Header().Get("Content-Type") != "image/png" {
+		t.Errorf("the other layer: %s", w.Body)
+	}
+	if w := get(s, inUTM+"&LAYERS=bad"); !strings.Contains(w.Body.String(), "LayerNotDefined") {
+		t.Errorf("the layer: %s", w.Body)
+	}
+}
+
+func TestPalettes(t *testing.T) {
+	s := fixture(t, nil)
+	for _, name := range []string{"image/png;%20mode=8bit", "image/png;mode=8bit", "image/png8", "IMAGE/PNG;+MODE=8BIT"} {
+		w := get(s, strings.Replace(inUTM, "FORMAT=image/png", "FORMAT="+name, 1)+"&LAYERS=dem&TRANSPARENT=TRUE")
+		if kind := w.Header().Get("Content-Type"); kind != "image/png; mode=8bit" {
+			t.Fatalf("%s: %s %s", name, kind, w.Body)
+		}
+		got, err := png.Decode(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := got.(*image.Paletted); !ok {
+			t.Fatalf("%s: %T", name, got)
+		}
+		want := decode(t, get(s, inUTM+"&LAYERS=dem&TRANSPARENT=TRUE"))
+		for y := range 256 {
+			for x := range 256 {
+				if a, b := colorAt(got, x, y), colorAt(want, x, y); a != b {
+					t.Fatalf("%s: pixel %d, %d is %v, in PNG %v", name, x, y, a, b)
+				}
+			}
+		}
+	}
+	for _, path := range []string{"/dem/14/8875/5705.png8", "/wmts/1.0.0/dem/default/GoogleMapsCompatible/14/5705/8875.png8",
+		"/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=dem&STYLE=default&FORMAT=image/png;%20mode=8bit&TILEMATRIXSET=GoogleMapsCompatible&TILEMATRIX=14&TILEROW=5705&TILECOL=8875"} {
+		if w := get(s, path); w.Code != 200 || w.Header().Get("Content-Type") != "image/png; mode=8bit" {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+		}
+	}
+	if plain := get(s, "/dem/14/8875/5705.png").Header(); plain.Get("Content-Type") != "image/png" || plain.Get("ETag") == get(s, "/dem/14/8875/5705.png8").Header().Get("ETag") {
+		t.Errorf("PNG is mistaken for PNG8: %v", plain)
 	}
 }
 

@@ -89,7 +89,7 @@ func (p parameters) mapFormat() (*format, *Exception) {
 	}
 	f := findFormat(text)
 	if f == nil {
-		return nil, exceptf(codeInvalidFormat, "FORMAT", "maps are image/png, image/jpeg or image/tiff, not %.60q", text)
+		return nil, exceptf(codeInvalidFormat, "FORMAT", "maps are image/png, image/png; mode=8bit, image/jpeg or image/tiff, not %.60q", text)
 	}
 	return f, nil
 }

@@ -202,7 +202,7 @@ func (s *Server) parseTile(p parameters) (*mapRequest, *Exception) {
 	}
 	f := findFormat(p["FORMAT"])
 	if f == nil || f == formats[formatTIFF] {
-		return nil, exceptf(codeInvalid, "FORMAT", "tiles are image/png or image/jpeg, not %.60q", p["FORMAT"])
+		return nil, exceptf(codeInvalid, "FORMAT", "tiles are image/png, image/png; mode=8bit or image/jpeg, not %.60q", p["FORMAT"])
 	}
 	var set *matrixSet
 	for _, candidate := range s.sets(l) {
@@ -228,7 +228,7 @@ func (s *Server) parseTile(p parameters) (*mapRequest, *Exception) {
 	if e := p.setOptions(m); e != nil {
 		return nil, e
 	}
-	m.transparent = f == formats[formatPNG]
+	m.transparent = f != formats[formatJPEG]
 	return m, p.setTime(m)
 }
 
@@ -354,8 +354,9 @@ func (s *Server) wmtsLayer(d *document, l *layer, sets []*matrixSet, base string
 		d.empty("LegendURL", "format", "image/png", "xlink:href", base+legendPath(l.Name, style))
 		d.end()
 	}
-	d.text("Format", "image/png")
-	d.text("Format", "image/jpeg")
+	for _, f := range tileFormats {
+		d.text("Format", f.mime)
+	}
 	for _, f := range infoFormats {
 		d.text("InfoFormat", f)
 	}
@@ -391,8 +392,9 @@ func (s *Server) wmtsLayer(d *document, l *layer, sets []*matrixSet, base string
 		}
 		d.end()
 	}
-	d.empty("ResourceURL", "format", "image/png", "resourceType", "tile", "template", path+".png")
-	d.empty("ResourceURL", "format", "image/jpeg", "resourceType", "tile", "template", path+".jpg")
+	for _, f := range tileFormats {
+		d.empty("ResourceURL", "format", f.mime, "resourceType", "tile", "template", path+"."+f.extension)
+	}
 	d.empty("ResourceURL", "format", "application/json", "resourceType", "FeatureInfo", "template", path+"/{J}/{I}.json")
 	d.end()
 }
