@@ -127,7 +127,7 @@ func openLayer(l Layer, open func(name string) (*tiff.File, error), unusable fun
 func openImage(name string, open func(name string) (*tiff.File, error)) (*raster, error) {
 	f, err := open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	im := f.Image()
 	fail := func(err error) (*raster, error) { return nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close()) }

@@ -142,6 +142,29 @@ func TestAHillshadeIsThatOfGDAL(t *testing.T) {
 	}
 }
 
+func TestHeightsOfWebMercatorHaveTheScaleOfTheirLatitude(t *testing.T) {
+	// At 60 degrees, 10 m are 5 m on the ground.
+	y := 6378137 * math.Log(math.Tan(75*math.Pi/180))
+	place := func(code uint16, pixel float64) func(h *tiff.Header) {
+		return func(h *tiff.Header) {
+			h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: code})
+			h.Geo.SetAffine(tiff.Affine{500000, pixel, 0, math.Round(y), 0, -pixel})
+		}
+	}
+	shade := func(code uint16, pixel float64) image.Image {
+		s := server(t, Config{Layers: []Layer{{Name: "a", Files: []string{surface(t, 128, 128, tiff.Options{}, place(code, pixel))}}}, PageMemory: 64 << 20})
+		return decode(t, get(s, fmt.Sprintf("/wms?VERSION=1.3.0&REQUEST=GetMap&LAYERS=a&STYLES=hillshade&CRS=EPSG:%d&BBOX=500000,%s,%s,%s&WIDTH=128&HEIGHT=128&FORMAT=image/png",
+			code, number(math.Round(y)-128*pixel), number(500000+128*pixel), number(math.Round(y)))))
+	}
+	got, want := shade(3857, 10), shade(32633, 5)
+	for i := range 128 * 128 {
+		a, b := colorAt(got, i%128, i/128), colorAt(want, i%128, i/128)
+		if math.Abs(float64(a.R)-float64(b.R)) > 1 {
+			t.Fatalf("pixel %d, %d is %v, want %v", i%128, i/128, a, b)
+		}
+	}
+}
+
 func TestShadingsHaveNoSeams(t *testing.T) {
 	for what, opt := range map[string]tiff.Options{"without overviews": {BlockWidth: 128, BlockHeight: 128}, "with overviews": {COG: true}} {
 		s := server(t, Config{Layers: []Layer{{Name: "a", Files: []string{surface(t, 1100, 1060, opt, nil)}}}, PageMemory: 64 << 20, TileCache: -1})

@@ -25,7 +25,7 @@ import (
 type Config struct {
 	Title, Abstract string
 	Layers          []Layer
-	// Open opens the files of layers: tiff.Open by default. With raster.Open of package quern.dev/geo/raster, they may have other
+	// Open opens the files of layers, and its errors name the file: tiff.Open by default. With raster.Open of package quern.dev/geo/raster, they may have other
 	// formats.
 	Open func(name string) (*tiff.File, error)
 	// Unusable, if it is not nil, is called with the error of a file or a layer that cannot be shown, once for each. If it returns nil, the

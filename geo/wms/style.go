@@ -25,7 +25,8 @@ type Rendering struct {
 	// Low and High are then brightnesses from 1 to 255, degrees, or heights.
 	Shading string
 	// Light is the light of a shading. Light.ZFactor multiplies heights, also those of slopes, which are meters where coordinates are
-	// degrees, and otherwise in the unit of coordinates. Light.Scale is 0, because it follows from that.
+	// degrees, and otherwise in the unit of coordinates. Light.Scale is 0, because it follows from that; the scale of Web Mercator
+	// too is that of the latitude.
 	Light terrain.Hillshade
 	// Nearest takes the colors of the nearest pixel instead of interpolating. Images with a palette always do.
 	Nearest bool
@@ -115,8 +116,15 @@ func lightOf(h, from terrain.Hillshade) (relief.Light, *Exception) {
 	return relief.NewLight(azimuth, h.Altitude, h.ZFactor), nil
 }
 
-// groundOf returns how many meters a unit of coordinates has at a latitude, to the east and to the north; nil for projected systems.
+// groundOf returns how many units of height a unit of coordinates has on the ground, to the east and to the north, at a y of a system. It is
+// nil for projected systems, whose scale is nearly 1, other than Web Mercator.
 func groundOf(c *crs.CRS) func(y float64) (gx, gy float64) {
+	if c.Code() == 3857 {
+		return func(y float64) (gx, gy float64) {
+			scale := 1 / math.Cosh(y/c.Ellipsoid().SemiMajorAxis)
+			return scale, scale
+		}
+	}
 	if c.Kind() != crs.Geographic {
 		return nil
 	}
