@@ -348,9 +348,8 @@ func (l *layer) resolve(r Rendering) (s render.Style, ramp string, err error) {
 		}
 	}
 	s.Nearest = r.Nearest || l.palette
-	ramp = r.Ramp
 	name := r.Shading
-	if name == "" && ramp == "" {
+	if name == "" && r.Ramp == "" && (r.Bands == nil || len(bands) == 1) {
 		name = l.Default.Shading
 	}
 	shade, shaded := shadings[name]
@@ -361,28 +360,32 @@ func (l *layer) resolve(r Rendering) (s render.Style, ramp string, err error) {
 	case len(bands) != 1 || l.palette || l.rotated():
 		return s, "", exceptf(codeStyle, "STYLES", "layer %s is not a surface of heights that could be shaded", l.Name)
 	default:
-		s.Shading, ramp = shade.Shading, cmp.Or(ramp, shade.ramp)
 		var e *Exception
 		if s.Light, e = lightOf(r.Light, l.Default.Light); e != nil {
 			return s, "", e
 		}
+		s.Shading = shade.Shading
 	}
-	if len(bands) == 1 && ramp == "" {
-		ramp = cmp.Or(l.Default.Ramp, "gray")
+	ramp, low, high := r.Ramp, r.Low, r.High
+	if d := &l.Default; shadings[d.Shading].quantity == shade.quantity { // otherwise those of the default have another meaning
+		if len(bands) == 1 {
+			ramp = cmp.Or(ramp, d.Ramp)
+		}
+		if low == nil {
+			low, high = d.Low, d.High
+		}
+	}
+	if low == nil && shade.quantity != heights {
+		low, high = []float64{0}, []float64{shade.high}
+	}
+	if len(bands) == 1 {
+		ramp = cmp.Or(ramp, shade.ramp, "gray")
 	}
 	if len(bands) == 3 && ramp != "" {
 		return s, "", exceptf(codeStyle, "STYLES", "a color ramp shows one band; choose it with BANDS")
 	}
 	if ramp != "" && ramps[ramp] == nil {
 		return s, "", exceptf(codeStyle, "STYLES", "there is no color ramp %q", ramp)
-	}
-	low, high := r.Low, r.High
-	switch {
-	case low != nil:
-	case shade.high > 0:
-		low, high = []float64{shade.low}, []float64{shade.high}
-	default:
-		low, high = l.Default.Low, l.Default.High
 	}
 	if len(low) != len(high) || len(low) > 1 && len(low) != len(bands) {
 		return s, "", exceptf(codeInvalid, "RESCALE", "%d and %d values for %d bands", len(low), len(high), len(bands))

@@ -221,6 +221,41 @@ func TestSlopesAndReliefs(t *testing.T) {
 	}
 }
 
+func TestDefaultsOfShadings(t *testing.T) {
+	name := surface(t, 64, 64, tiff.Options{}, nil)
+	for _, c := range []struct {
+		what      string
+		byDefault Rendering
+		asked     Rendering
+		ramp      string
+		low, high float64
+		shadedAs  string
+	}{
+		{"a default slope", Rendering{Shading: "slope", Low: []float64{5}, High: []float64{30}, Ramp: "green"}, Rendering{}, "green", 5, 30, "slope"},
+		{"a hillshade instead of it", Rendering{Shading: "slope", Low: []float64{5}, High: []float64{30}, Ramp: "green"}, Rendering{Shading: "hillshade"}, "gray", 0, 255, "hillshade"},
+		{"heights beside a default hillshade", Rendering{Shading: "hillshade"}, Rendering{Ramp: "ocean", Low: []float64{1}, High: []float64{2}}, "ocean", 1, 2, ""},
+		{"a relief with the layer's range and ramp", Rendering{Low: []float64{100}, High: []float64{900}, Ramp: "rainbow"}, Rendering{Shading: "relief"}, "rainbow", 100, 900, "relief"},
+		{"a relief in another ramp", Rendering{Low: []float64{100}, High: []float64{900}}, Rendering{Shading: "relief", Ramp: "heat"}, "heat", 100, 900, "relief"},
+		{"a relief", Rendering{Low: []float64{100}, High: []float64{900}}, Rendering{Shading: "relief"}, "terrain", 100, 900, "relief"},
+		{"a slope", Rendering{Low: []float64{100}, High: []float64{900}, Ramp: "rainbow"}, Rendering{Shading: "slope"}, "heat", 0, 60, "slope"},
+	} {
+		s := server(t, Config{Layers: []Layer{{Name: "a", Files: []string{name}, Default: c.byDefault}}, PageMemory: 1})
+		style, ramp, err := s.layers["a"].resolve(c.asked)
+		if err != nil || ramp != c.ramp || style.Low[0] != c.low || style.High[0] != c.high || style.Shading != shadings[c.shadedAs].Shading {
+			t.Errorf("%s: %v, %s from %v to %v, %v", c.what, style.Shading, ramp, style.Low[0], style.High[0], err)
+		}
+	}
+	three := scene(t, 64, 64, 3, tiff.Options{}, nil)
+	s := server(t, Config{Layers: []Layer{{Name: "a", Files: []string{three}, Default: Rendering{Bands: []int{2}, Shading: "hillshade"}}}, PageMemory: 1})
+	if style, ramp, err := s.layers["a"].resolve(Rendering{Bands: []int{3, 2, 1}}); err != nil || ramp != "" || style.Shading != 0 {
+		t.Errorf("three bands of a layer with a hillshade of one: %v %q %v", style.Shading, ramp, err)
+	}
+	if other, err := New(s.renderer.Device(), Config{Layers: []Layer{{Name: "a", Files: []string{three}, Default: Rendering{Shading: "hillshade"}}}}); err == nil {
+		t.Error("a hillshade of three bands")
+		other.Close()
+	}
+}
+
 func TestShadingsAreStylesOfHeights(t *testing.T) {
 	s := fixture(t, nil)
 	for name, want := range map[string]bool{"dem": true, "days": true, "rgb": false, "parts": false} {

@@ -22,7 +22,8 @@ type Rendering struct {
 	// Ramp is the name of a color ramp for one band; see [Ramps].
 	Ramp string
 	// Shading shows the shape of a surface, whose heights one band has: one of [Shadings]. The image must not be rotated.
-	// Low and High are then brightnesses from 1 to 255, degrees, or heights.
+	// Low and High are then brightnesses from 1 to 255, degrees, or heights. Those of a layer's default, and its ramp, count for
+	// other styles with the same quantity.
 	Shading string
 	// Light is the light of a shading. Light.ZFactor multiplies heights, also those of slopes, which are meters where coordinates are
 	// degrees, and otherwise in the unit of coordinates. Light.Scale is 0, because it follows from that; the scale of Web Mercator
@@ -73,17 +74,27 @@ func rampColors(name string) []uint32 {
 	return colors
 }
 
+// quantity is what the colors of a ramp stand for.
+type quantity int
+
+const (
+	heights quantity = iota // also any other values of an image
+	brightnesses
+	angles
+)
+
 // shading is a way to show the shape of a surface.
 type shading struct {
 	render.Shading
-	ramp      string  // by default
-	low, high float64 // of the ramp by default; both 0 for heights
+	quantity quantity
+	ramp     string  // by default
+	high     float64 // of the ramp by default, which begins at 0; that of the image for heights
 }
 
 var shadings = map[string]shading{
-	"hillshade": {render.Hillshade, "gray", 0, 255},
-	"slope":     {render.Slope, "heat", 0, 60},
-	"relief":    {render.Relief, "terrain", 0, 0},
+	"hillshade": {render.Hillshade, brightnesses, "gray", 255},
+	"slope":     {render.Slope, angles, "heat", 60},
+	"relief":    {render.Relief, heights, "terrain", 0},
 }
 
 // Shadings returns the names of the shadings, which are also styles of layers of heights:
