@@ -115,8 +115,8 @@ func (d *deflater) append(dst, segment []byte) ([]byte, error) {
 // segment is how much is compressed at a time: what the compressor takes for one block.
 const segment = 65535
 
-// encodeDeflate makes a zlib stream. The fast levels of the compressor store segments without matches, although Huffman codes
-// make those of noisy images smaller by a quarter: where little was gained, both are tried.
+// encodeDeflate makes a zlib stream. Matches take most of the time, and make noisy images larger than Huffman codes alone: where
+// they win little, they are left out.
 func encodeDeflate(dst, src []byte, b block) ([]byte, error) {
 	level := b.level
 	if level == 0 {
@@ -132,38 +132,80 @@ func encodeDeflate(dst, src []byte, b block) ([]byte, error) {
 		return nil, err
 	}
 	defer deflaters[0].Put(huffman)
-	d.w.Reset(&d.out)
 	dst = append(dst, 0x78, 0x9c)
-	most := segment
 	if level > 6 {
-		most = max(len(src), 1) // these levels always use Huffman codes
+		dst, err = smaller(dst, src, d, huffman)
+	} else {
+		dst, err = mixed(dst, src, d, huffman)
 	}
-	for rest := src; len(rest) > 0; {
-		part := rest[:min(most, len(rest))]
-		rest = rest[len(part):]
+	if err != nil {
+		return nil, err
+	}
+	dst = append(dst, 1, 0, 0, 0xff, 0xff) // an empty last block
+	d.out, huffman.out = nil, nil
+	return binary.BigEndian.AppendUint32(dst, adler32.Checksum(src)), nil
+}
+
+// smaller appends the smaller form of src.
+func smaller(dst, src []byte, matches, huffman *deflater) ([]byte, error) {
+	matches.w.Reset(&matches.out)
+	huffman.w.Reset(&huffman.out)
+	start := len(dst)
+	dst, err := matches.append(dst, src)
+	if err != nil {
+		return nil, err
+	}
+	end := len(dst)
+	if dst, err = huffman.append(dst, src); err != nil {
+		return nil, err
+	}
+	if len(dst)-end < end-start {
+		return append(dst[:start], dst[end:]...), nil
+	}
+	return dst[:end], nil
+}
+
+// mixed appends segments with and without matches. Both are tried from time to time, and where the size changes.
+func mixed(dst, src []byte, matches, huffman *deflater) ([]byte, error) {
+	const trial = 8         // segments from one to the next
+	last, plain := 0, false // the size at the last trial, and whether Huffman codes alone won
+	matches.w.Reset(&matches.out)
+	huffman.w.Reset(&huffman.out)
+	for i := 0; len(src) > 0; i++ {
+		part := src[:min(segment, len(src))]
+		src = src[len(part):]
 		start := len(dst)
-		if dst, err = d.append(dst, part); err != nil {
-			return nil, err
-		}
-		if size := len(dst) - start; level <= 6 && size > len(part)-len(part)/16 {
-			huffman.w.Reset(&huffman.out)
-			end := len(dst)
+		var err error
+		if plain && i%trial != 0 {
 			if dst, err = huffman.append(dst, part); err != nil {
 				return nil, err
 			}
-			if len(dst)-end < size {
-				dst = append(dst[:start], dst[end:]...)
-			} else {
-				dst = dst[:end]
+			if size := len(dst) - start; size > last-last/8 && size < last+last/8 || len(part) < segment {
+				continue
 			}
+			dst = dst[:start]
+		}
+		if plain {
+			matches.w.Reset(&matches.out) // it has not seen what is before
+		}
+		if dst, err = matches.append(dst, part); err != nil {
+			return nil, err
+		}
+		size := len(dst) - start
+		if !plain && i%trial != 0 && size <= len(part)-len(part)/16 { // the compressor does not store
+			continue
+		}
+		end := len(dst)
+		if dst, err = huffman.append(dst, part); err != nil {
+			return nil, err
+		}
+		last = len(dst) - end
+		if plain = last-last/32 < size; plain {
+			dst = append(dst[:start], dst[end:]...)
+		} else {
+			dst = dst[:end]
 		}
 	}
-	d.out = dst
-	if err := d.w.Close(); err != nil {
-		return nil, err
-	}
-	dst = binary.BigEndian.AppendUint32(d.out, adler32.Checksum(src))
-	d.out, huffman.out = nil, nil
 	return dst, nil
 }
 
