@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -49,11 +50,13 @@ func (c *computation) with(use func(dev *gpu.Device) error) (err error) {
 
 // run opens the sources and the device, computes the result, and describes it if that is asked for.
 func (c *computation) run(cmd *cobra.Command, sources []string, result string, compute func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error) error {
-	return c.with(func(dev *gpu.Device) error { return c.runOn(cmd, dev, sources, result, compute) })
+	return c.with(func(dev *gpu.Device) error {
+		return c.runOn(cmd.OutOrStdout(), cmd.ErrOrStderr(), dev, sources, result, compute)
+	})
 }
 
 // runOn is run on an open device.
-func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []string, result string, compute func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error) error {
+func (c *computation) runOn(stdout, stderr io.Writer, dev *gpu.Device, sources []string, result string, compute func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error) error {
 	if err := checkResult(result, c.overwrite, sources...); err != nil {
 		return err
 	}
@@ -65,10 +68,10 @@ func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []strin
 	defer closeAll()
 	if !c.quiet {
 		for _, text := range warnings {
-			fmt.Fprintln(cmd.ErrOrStderr(), text)
+			fmt.Fprintln(stderr, text)
 		}
 	}
-	progress := func(done, total int) { c.progress(cmd.ErrOrStderr(), done, total) }
+	progress := func(done, total int) { c.progress(stderr, done, total) }
 	if err := compute(dev, images, progress); err != nil {
 		return err
 	}
@@ -81,14 +84,14 @@ func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []strin
 	}
 	defer f.Close()
 	if c.asJSON {
-		return printJSON(cmd.OutOrStdout(), describeFile(result, &raster.File{File: f, Format: "GTiff"}))
+		return printJSON(stdout, describeFile(result, &raster.File{File: f, Format: "GTiff"}))
 	}
 	info, err := os.Stat(result)
 	if err != nil {
 		return err
 	}
 	im := f.Image()
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d x %d pixels, %s of %s, %.1f MB in %.2f s on %s (%s)\n", result, im.Width, im.Height, count(im.Bands, "band"), im.Type,
+	fmt.Fprintf(stdout, "%s: %d x %d pixels, %s of %s, %.1f MB in %.2f s on %s (%s)\n", result, im.Width, im.Height, count(im.Bands, "band"), im.Type,
 		float64(info.Size())/1e6, time.Since(begin).Seconds(), dev.ID(), dev.Name())
 	return nil
 }

@@ -172,6 +172,19 @@ func TestGeoOrthoRectifiesImages(t *testing.T) {
 	if im.Width != 49 || im.Height != 30 || im.EPSG != 32633 || im.NoData != "-1" || pixels[5*49+7] != 507 || pixels[5*49+29] != 529 || pixels[5*49+30] != 4530 || pixels[6*49+45] != 4645 {
 		t.Errorf("%+v %v", im, pixels[5*49:6*49])
 	}
+	// Several images are computed at a time and described in order.
+	folders := t.TempDir()
+	code, stdout, stderr := runGeo(t, "ortho", "-device", "cpu", "-dem", dem, "-exterior", both, "-cameras", cameras, "-tr", "10", "10", frame, second, folders)
+	first, next := strings.Index(stdout, "frame_ORTHO.tif: "), strings.Index(stdout, "second_ORTHO.tif: ")
+	if code != 0 || first < 0 || next < first {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := runGeo(t, "ortho", "-device", "cpu", "-dem", dem, "-exterior", both, "-cameras", cameras, frame, second, frame, folders); code != 1 || !strings.Contains(stderr, "would both be written to") {
+		t.Errorf("equal names: exit code %d, %s", code, stderr)
+	}
+	if code, _, stderr := runGeo(t, "ortho", "-device", "cpu", "-overwrite", "-dem", dem, "-exterior", poses, "-cameras", cameras, frame, second, folders); code != 1 || !strings.Contains(stderr, "second.tif") {
+		t.Errorf("no pose: exit code %d, %s", code, stderr)
+	}
 	rpc := &tiff.RPC{LineOff: 15, SampOff: 20, LatOff: 45.15, LongOff: 15, HeightOff: 100, LineScale: 20, SampScale: 20, LatScale: 0.002, LongScale: 0.003, HeightScale: 100}
 	rpc.LineNum[2], rpc.LineDen[0], rpc.SampNum[1], rpc.SampDen[0] = -1, 1, 1, 1
 	scene := geoImage(t, "scene.tif", 0, 0, 40, 30, rpc, gray)

@@ -3,14 +3,19 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"quern.dev/geo/ortho"
 	"quern.dev/geo/tiff"
@@ -115,26 +120,81 @@ func (r *rectification) rectify(cmd *cobra.Command, sources []string, result str
 	if !folder && len(sources) > 1 {
 		return fmt.Errorf("%s is not a folder, which %d results need", result, len(sources))
 	}
+	names := []string{result}
+	if folder {
+		if names, err = orthoNames(sources, result); err != nil {
+			return err
+		}
+	}
 	return r.with(func(dev *gpu.Device) error {
-		for _, source := range sources {
-			name := result
-			if folder {
-				base := filepath.Base(source)
-				name = filepath.Join(result, strings.TrimSuffix(base, filepath.Ext(base))+"_ORTHO.tif")
+		return r.rectifyAll(cmd, dev, sources, names, func(ctx context.Context, i int, images []*tiff.Image, progress func(done, total int)) error {
+			sensor, err := r.sensor(shots, sources[i], images[0])
+			if err != nil {
+				return err
 			}
-			err := r.runOn(cmd, dev, []string{source}, name, func(dev *gpu.Device, images []*tiff.Image, progress func(done, total int)) error {
-				sensor, err := r.sensor(shots, source, images[0])
-				if err != nil {
-					return err
-				}
-				o := o
-				o.Progress = progress
-				return ortho.File(cmd.Context(), dev, name, images[0], sensor, surface, o)
+			o := o
+			o.Memory /= int64(min(len(sources), atOnce))
+			o.Progress = progress
+			return ortho.File(ctx, dev, names[i], images[0], sensor, surface, o)
+		})
+	})
+}
+
+// orthoNames returns the names of results in a folder.
+func orthoNames(sources []string, folder string) ([]string, error) {
+	var names []string
+	for i, source := range sources {
+		base := filepath.Base(source)
+		name := filepath.Join(folder, strings.TrimSuffix(base, filepath.Ext(base))+"_ORTHO.tif")
+		if k := slices.Index(names, name); k >= 0 {
+			return nil, fmt.Errorf("%s and %s would both be written to %s; use two folders", sources[k], sources[i], name)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// atOnce is how many images are under way: while one is opened, the others keep the device and the cores busy.
+const atOnce = 3
+
+// rectifyAll computes the results, several at a time, and describes them in their order. The first error ends all.
+func (r *rectification) rectifyAll(cmd *cobra.Command, dev *gpu.Device, sources, names []string, compute func(ctx context.Context, i int, images []*tiff.Image, progress func(done, total int)) error) error {
+	group, ctx := errgroup.WithContext(cmd.Context())
+	group.SetLimit(atOnce)
+	var mu sync.Mutex
+	done := make([]float64, len(sources)) // parts of the images
+	texts := make([]*bytes.Buffer, len(sources))
+	shown := 0
+	for i, source := range sources {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			var stdout, stderr bytes.Buffer
+			err := r.runOn(&stdout, &stderr, dev, []string{source}, names[i], func(dev *gpu.Device, images []*tiff.Image, _ func(done, total int)) error {
+				return compute(ctx, i, images, func(rows, total int) {
+					mu.Lock()
+					defer mu.Unlock()
+					done[i] = float64(rows) / float64(total)
+					all := 0.0
+					for _, part := range done {
+						all += part
+					}
+					r.progress(cmd.ErrOrStderr(), int(all*1000), len(done)*1000)
+				})
 			})
+			mu.Lock()
+			defer mu.Unlock()
+			cmd.ErrOrStderr().Write(stderr.Bytes())
+			texts[i] = &stdout
+			for ; shown < len(texts) && texts[shown] != nil; shown++ {
+				cmd.OutOrStdout().Write(texts[shown].Bytes())
+			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", source, err)
 			}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
+	return group.Wait()
 }
