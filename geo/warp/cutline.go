@@ -34,7 +34,7 @@ func (c *Cutline) check() error {
 		}
 		for _, p := range r {
 			if math.IsNaN(p[0]+p[1]) || math.IsInf(p[0]+p[1], 0) {
-				return failf(ErrArgument, "cutline: ring %d has the point %v", i, p)
+				return failf(ErrArgument, "cutline: ring %d has the point %v; coordinates must be finite", i, p)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (c *Cutline) add(g *geoJSON, depth int) error {
 			var points [][2]float64
 			for _, p := range ring {
 				if len(p) < 2 {
-					return failf(ErrArgument, "cutline: GeoJSON: a position of %d numbers", len(p))
+					return failf(ErrArgument, "cutline: GeoJSON: a position of %d numbers; at least 2 are required", len(p))
 				}
 				points = append(points, [2]float64{p[0], p[1]})
 			}

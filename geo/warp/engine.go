@@ -43,7 +43,7 @@ func newEngine(w *Warper) (engine, error) {
 	case tiff.Float64:
 		return newEngineOf[float64](w)
 	}
-	return nil, failf(errors.ErrUnsupported, "samples of %v", w.working)
+	return nil, failf(errors.ErrUnsupported, "samples of %v are not supported", w.working)
 }
 
 type engineOf[T kernels.Sample] struct {

@@ -296,7 +296,7 @@ func TestBadInputIsAnError(t *testing.T) {
 		kind    error
 		text    string
 	}{
-		{"no source", nil, Options{}, ErrArgument, "no source"},
+		{"no source", nil, Options{}, ErrArgument, "a source is required"},
 		{"no place", []string{nowhere}, Options{}, ErrNoCRS, "where its pixels are"},
 		{"other types", []string{name, words}, Options{}, ErrArgument, "uint16"},
 		{"other bands", []string{name, wide}, Options{}, ErrArgument, "3"},
