@@ -129,7 +129,14 @@ func (r *rectification) rectify(cmd *cobra.Command, sources []string, result str
 				}
 				o := o
 				o.Progress = progress
-				return ortho.File(cmd.Context(), dev, name, images[0], sensor, surface, o)
+				out, err := ortho.New(cmd.Context(), dev, images[0], sensor, surface, o)
+				if err != nil {
+					return err
+				}
+				if err = checkSpace(cmd.ErrOrStderr(), name, out.Header(), o.File, r.quiet); err == nil {
+					err = out.WriteFile(cmd.Context(), name)
+				}
+				return errors.Join(err, out.Close())
 			})
 			if err != nil {
 				return fmt.Errorf("%s: %w", source, err)

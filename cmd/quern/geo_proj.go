@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -27,6 +28,9 @@ func (p *throughPROJ) parseSystemsOrPROJ(systems ...system) error {
 		err := parseSystems(s)
 		if err == nil {
 			continue
+		}
+		if _, number := strconv.Atoi(s.text); number == nil {
+			return err // a code without its authority, of which PROJ knows no more
 		}
 		if !errors.Is(err, crs.ErrUnsupported) && !errors.Is(err, crs.ErrFormat) && !errors.Is(err, crs.ErrUnknown) {
 			return err

@@ -87,6 +87,19 @@ func TestGeoTilesWritesAnArchive(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &info); code != 0 || err != nil || info.Tiles < 5 || info.Bytes < 1000 {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, out, stderr)
 	}
+	other := result + ".partial" // of another run
+	if err := os.WriteFile(other, []byte("other"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runGeo(t, "tiles", "--device", "cpu", "-q", "--overwrite", "--min-zoom", "8", "--max-zoom", "9", name, result); code != 0 {
+		t.Error(stderr)
+	}
+	if text, err := os.ReadFile(other); err != nil || string(text) != "other" {
+		t.Errorf("the file of another run has %q, %v", text, err)
+	}
+	if files, err := filepath.Glob(result + ".*"); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v", files, err)
+	}
 	if code, _, stderr := runGeo(t, "tiles", name, result); code != 1 || !strings.Contains(stderr, "-overwrite replaces it") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

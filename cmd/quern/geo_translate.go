@@ -219,6 +219,9 @@ func (t *translation) writer(result string, stderr io.Writer) (writeImage, error
 	}
 	return func(ctx context.Context, im *translate.Image) error {
 		opt.Mask = im.Masked()
+		if err := checkSpace(stderr, result, im.Header(), opt, t.quiet); err != nil {
+			return err
+		}
 		w, err := tiff.Create(result, im.Header(), opt)
 		if err != nil {
 			return err

@@ -111,7 +111,14 @@ those of quern geo translate.`,
 				if o.Converter != nil {
 					o.Shift = nil
 				}
-				return warp.File(cmd.Context(), dev, result, images, o)
+				out, err := warp.New(dev, images, o)
+				if err != nil {
+					return err
+				}
+				if err = checkSpace(cmd.ErrOrStderr(), result, out.Header(), o.File, w.quiet); err == nil {
+					err = out.WriteFile(cmd.Context(), result)
+				}
+				return errors.Join(err, out.Close())
 			})
 		},
 	}
