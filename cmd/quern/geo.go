@@ -187,7 +187,9 @@ func describeImage(im *tiff.Image) imageJSON {
 	if im.Layout == tiff.ByBand {
 		j.Interleave = "BAND"
 	}
-	j.EPSG, _ = im.Geo.Keys.EPSG()
+	if code, ok := im.Geo.Keys.EPSG(); ok {
+		j.EPSG = code
+	}
 	for _, key := range []tiff.GeoKey{tiff.GTCitation, tiff.ProjectedCitation, tiff.GeodeticCitation} {
 		if text, ok := im.Geo.Keys.Text(key); ok && j.Citation == "" {
 			j.Citation = text
