@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -31,7 +32,7 @@ type warping struct {
 	bands, toBands               []int
 	warper, transformer          []string
 	order                        int
-	errorThreshold               float64
+	errorThreshold, blend        float64
 	alpha, crop                  bool
 	sourceAlpha, noSourceAlpha   bool
 	spline, rpc                  bool
@@ -133,6 +134,7 @@ those of quern geo translate.`,
 	flags.StringVar(&w.dstNoData, "dstnodata", "", "value of result pixels without data, or one per band")
 	flags.BoolVar(&w.alpha, "dstalpha", false, "add an alpha band")
 	flags.StringVar(&w.cutline, "cutline", "", "GeoJSON file of polygons, outside of which sources have no data")
+	flags.Float64Var(&w.blend, "cblend", 0, "distance in source pixels on both sides of the cutline in which sources fade")
 	flags.StringVar(&w.cutlineSystem, "cutline_srs", "", "coordinate system of the cutline, instead of the file's")
 	flags.StringArrayVar(&w.warper, "wo", nil, "warp option NAME=VALUE")
 	flags.StringArrayVar(&w.transformer, "to", nil, "transformer option NAME=VALUE")
@@ -349,10 +351,15 @@ func (w *warping) parseSystems(o *warp.Options) error {
 		return errors.New("-crop_to_cutline needs -cutline")
 	case w.cutlineSystem != "":
 		return errors.New("-cutline_srs needs -cutline")
+	case w.blend != 0:
+		return errors.New("-cblend needs -cutline")
 	default:
 		return nil
 	}
-	o.CropToCutline = w.crop
+	if !(w.blend >= 0) || math.IsInf(w.blend, 0) {
+		return fmt.Errorf("-cblend %g: want 0 or more pixels", w.blend)
+	}
+	o.CropToCutline, o.CutlineBlend = w.crop, w.blend
 	text, err := os.ReadFile(w.cutline)
 	if err != nil {
 		return fmt.Errorf("-cutline: %w", err)

@@ -163,6 +163,10 @@ type Options struct {
 	Alpha bool
 	// Cutline restricts the sources to polygons.
 	Cutline *Cutline
+	// CutlineBlend is a distance in pixels of the sources on both sides of the cutline's edges, in which sources fade into what is
+	// below them: from all at the distance inside, by half at the edge, to nothing at the distance outside. Without alpha and NoData of
+	// the output, they fade into Start. As in GDAL, average and the resamplings below it do not fade: their pixels have data or not.
+	CutlineBlend float64
 
 	// Memory is roughly how much host memory, and device memory, to use: 512 MiB by default. It does not change the output.
 	Memory int64
@@ -204,6 +208,8 @@ func (o *Options) check() error {
 		return failf(ErrArgument, "options: resolution %v: both numbers must be positive", o.Resolution)
 	case o.ExtentCRS != nil && o.Extent == nil:
 		return failf(ErrArgument, "options: ExtentCRS needs an extent")
+	case !finite(o.CutlineBlend) || o.CutlineBlend < 0 || o.CutlineBlend > 0 && o.Cutline == nil:
+		return failf(ErrArgument, "options: CutlineBlend %v needs a cutline, and must be 0 or more", o.CutlineBlend)
 	case o.CropToCutline && (o.Cutline == nil || o.Extent != nil):
 		return failf(ErrArgument, "options: CropToCutline needs a cutline, and no extent")
 	case o.Width < 0 || o.Height < 0:

@@ -214,6 +214,7 @@ func (w *Warper) describe() error {
 	}
 	o.Bands = h.Bands * parts
 	o.Masked = masked && !alpha && values == nil
+	o.Solid = o.Masked && w.opt.CutlineBlend > 0 // sources fade into Start, as in GDAL
 	w.output = o
 	for _, s := range w.sources {
 		table := make([]kernels.Table, first.bands*parts)
