@@ -10,6 +10,7 @@ orthority and of Quern with and without the test of what is hidden are printed, 
 
 import argparse
 import json
+import multiprocessing
 import os
 import resource
 import shutil
@@ -41,28 +42,31 @@ def surface(name, step=0.25):
         out.write(hills(x[None, :], y[:, None]).astype("float32"), 1)
 
 
+def frame(name, i, width, height):
+    v, u = np.mgrid[0:height, 0:width].astype("float32")
+    r = np.random.default_rng(i)
+    # The pixels need not show the scene: both programs resample the same ones.
+    smooth = 120 + 60 * np.sin(u / 37 + i) * np.cos(v / 29) + 30 * np.sin((u + 2 * v) / 11)
+    pixels = np.stack([np.clip(smooth + 8 * b + r.integers(0, 12, smooth.shape), 0, 255) for b in range(3)]).astype("uint8")
+    with rasterio.open(name, "w", driver="GTiff", width=width, height=height, count=3, dtype="uint8", photometric="rgb", interleave="pixel",
+                       tiled=True, blockxsize=512, blockysize=512, compress="deflate", predictor=2) as out:
+        out.write(pixels)
+
+
 def frames(folder, count, width, height):
     camera = {"projection_type": "brown", "width": width, "height": height, "focal_x": 0.85, "focal_y": 0.85, "c_x": 0.002, "c_y": -0.001,
               "k1": -0.02, "k2": 0.01, "k3": 0.0, "p1": 0.0002, "p2": -0.0001}
     with open(os.path.join(folder, "cameras.json"), "w") as f:
         json.dump({"lens": camera}, f)
     rows = ["filename,x,y,z,omega,phi,kappa,camera"]
-    names = []
-    v, u = np.mgrid[0:height, 0:width].astype("float32")
-    r = np.random.default_rng(1)
     for i in range(count):
-        name = os.path.join(folder, "frame%02d.tif" % i)
-        # The pixels need not show the scene: both programs resample the same ones.
-        smooth = 120 + 60 * np.sin(u / 37 + i) * np.cos(v / 29) + 30 * np.sin((u + 2 * v) / 11)
-        pixels = np.stack([np.clip(smooth + 8 * b + r.integers(0, 12, smooth.shape), 0, 255) for b in range(3)]).astype("uint8")
-        with rasterio.open(name, "w", driver="GTiff", width=width, height=height, count=3, dtype="uint8", photometric="rgb", interleave="pixel",
-                           tiled=True, blockxsize=512, blockysize=512, compress="deflate", predictor=2) as out:
-            out.write(pixels)
-        names.append(name)
         rows.append("frame%02d.tif,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,lens" % (
             i, X0 + 400 + 60 * (i % 5), Y0 + 400 + 60 * (i // 5), 420, 3 - i % 6, i % 5 - 2, 17 * i % 360))
     with open(os.path.join(folder, "poses.csv"), "w") as f:
         f.write("\n".join(rows) + "\n")
+    names = [os.path.join(folder, "frame%02d.tif" % i) for i in range(count)]
+    with multiprocessing.Pool() as pool:
+        pool.starmap(frame, [(name, i, width, height) for i, name in enumerate(names)])
     return names
 
 

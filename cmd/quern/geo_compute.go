@@ -88,7 +88,7 @@ func (c *computation) runOn(cmd *cobra.Command, dev *gpu.Device, sources []strin
 		return err
 	}
 	im := f.Image()
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d x %d pixels, %s of %s, %.1f MB in %.1f s on %s (%s)\n", result, im.Width, im.Height, count(im.Bands, "band"), im.Type,
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d x %d pixels, %s of %s, %.1f MB in %.2f s on %s (%s)\n", result, im.Width, im.Height, count(im.Bands, "band"), im.Type,
 		float64(info.Size())/1e6, time.Since(begin).Seconds(), dev.ID(), dev.Name())
 	return nil
 }

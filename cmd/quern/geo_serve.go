@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,9 +43,9 @@ without one, when a map is asked for.
 
 A file is a layer. In a folder, each image is a layer, and each folder in it: with
 a time dimension if all names contain a date, such as 2026-01-31 or 20260131T1200, and
-otherwise of all files side by side. A file of a folder that cannot be shown is left out
-with a warning. Files with overviews (quern geo translate -of COG) are fast at every
-scale.
+otherwise of all files side by side. A file that cannot be shown is left out with a
+warning, and /health names layers without any. Files with overviews (quern geo translate
+-of COG) are fast at every scale.
 
   /                       a page with a map
   /wms                    WMS 1.3.0 and 1.1.1
@@ -56,7 +55,9 @@ scale.
   /metrics, /health       for Prometheus, and for load balancers
 
 Every request takes BANDS=3,2,1, RESCALE=LOW,HIGH and RAMP=NAME, besides the parameters
-of its standard. Ramps: ` + strings.Join(wms.Ramps(), ", ") + `.`,
+of its standard. Ramps: ` + strings.Join(wms.Ramps(), ", ") + `.
+Layers of heights have the styles ` + strings.Join(wms.Shadings(), ", ") + `,
+with AZIMUTH, ALTITUDE and ZFACTOR.`,
 		Example: `  quern geo serve images/
   quern geo serve --listen :8080 --device cuda scene.tif dem.tif`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -117,9 +118,6 @@ func (v *serving) run(ctx context.Context, paths []string, stdout, stderr io.Wri
 		return n << 20
 	}
 	unusable := func(l wms.Layer, err error) error {
-		if len(l.Files) == 1 && slices.Contains(paths, l.Files[0]) {
-			return err // it was asked for
-		}
 		logger.Warn("not served", "layer", l.Name, "error", err)
 		return nil
 	}

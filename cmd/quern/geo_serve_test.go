@@ -79,6 +79,34 @@ func TestGeoServeAnswersUntilItIsToldToEnd(t *testing.T) {
 	}
 }
 
+func TestGeoServeLeavesOutWhatCannotBeShown(t *testing.T) {
+	good, _ := geoFile(t, false)
+	damaged := filepath.Join(t.TempDir(), "damaged.tif")
+	if err := os.WriteFile(damaged, []byte("II*\x00damaged"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out, errs safeBuffer
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, []string{"geo", "serve", "--listen", "127.0.0.1:0", "--device", "cpu", "--pages", "64", "-q", damaged, good}, &out, &errs)
+	}()
+	for range 200 {
+		if strings.Contains(out.String(), "Ctrl+C") {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	cancel()
+	if code := <-done; code != 0 || !strings.HasPrefix(out.String(), "1 layer on cpu") || strings.Count(errs.String(), "layer=damaged") != 1 || strings.Count(errs.String(), "\n") != 1 {
+		t.Errorf("exit code %d: %s\n%s", code, out.String(), errs.String())
+	}
+	if code, _, stderr := runGeo(t, "serve", "--listen", "127.0.0.1:0", "--device", "cpu", damaged); code != 1 || !strings.Contains(stderr, "no layer can be shown") || !strings.Contains(stderr, "truncated or damaged") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
 func TestGeoTilesWritesAnArchive(t *testing.T) {
 	name, _ := geoFile(t, false)
 	result := filepath.Join(t.TempDir(), "result.pmtiles")
@@ -99,6 +127,18 @@ func TestGeoTilesWritesAnArchive(t *testing.T) {
 	}
 	if files, err := filepath.Glob(result + ".*"); err != nil || len(files) != 1 {
 		t.Errorf("%v, %v", files, err)
+	}
+	for _, style := range []string{"hillshade", "no-such"} {
+		other := filepath.Join(t.TempDir(), "other.pmtiles")
+		if code, _, stderr := runGeo(t, "tiles", "--device", "cpu", "-q", "--format", "png8", "--style", style, name, other); code == 0 {
+			t.Errorf("--style %s of an image that is none of heights: %s", style, stderr)
+		}
+	}
+	eight := filepath.Join(t.TempDir(), "eight.pmtiles")
+	if code, _, stderr := runGeo(t, "tiles", "--device", "cpu", "-q", "--format", "png8", "--max-zoom", "14", name, eight); code != 0 {
+		t.Errorf("png8: %s", stderr)
+	} else if data, err := os.ReadFile(eight); err != nil || !bytes.Contains(data, []byte("PLTE")) {
+		t.Errorf("png8: no palette: %v", err)
 	}
 	if code, _, stderr := runGeo(t, "tiles", name, result); code != 1 || !strings.Contains(stderr, "-overwrite replaces it") {
 		t.Errorf("exit code %d: %s", code, stderr)

@@ -22,7 +22,8 @@ import (
 type tiling struct {
 	translation            // -q
 	first, last            int
-	format, ramp, device   string
+	format, ramp, style    string
+	device                 string
 	bands                  []int
 	rescale                []float64
 	resampling             string
@@ -40,7 +41,8 @@ folder whose files lie side by side. Tiles without data are left out, and equal 
 are stored once.`,
 		Example: `  quern geo tiles scene.tif scene.pmtiles
   quern geo tiles --max-zoom 14 --format jpg images/ mosaic.pmtiles
-  quern geo tiles --ramp terrain --rescale 0,3000 dem.tif dem.pmtiles`,
+  quern geo tiles --ramp terrain --rescale 0,3000 dem.tif dem.pmtiles
+  quern geo tiles --style hillshade --format png8 dem.tif hills.pmtiles`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return errUsage{fmt.Errorf("%s: want a file or a folder, and the result", count(len(args), "argument")), cmd.CommandPath()}
@@ -58,10 +60,11 @@ are stored once.`,
 	flags := cmd.Flags()
 	flags.IntVar(&t.first, "min-zoom", -1, "first level; that of the whole image in about a tile by default")
 	flags.IntVar(&t.last, "max-zoom", -1, "last level; that of the image's pixels by default")
-	flags.StringVar(&t.format, "format", "png", "format of the tiles: png or jpg")
+	flags.StringVar(&t.format, "format", "png", "format of the tiles: png, png8 (up to 256 colors) or jpg")
 	flags.IntSliceVarP(&t.bands, "band", "b", nil, "one band or three, from 1")
 	flags.Float64SliceVar(&t.rescale, "rescale", nil, "values of the first and the last color: low,high for all bands or each band")
 	flags.StringVar(&t.ramp, "ramp", "", "color ramp for one band: "+strings.Join(wms.Ramps(), ", "))
+	flags.StringVar(&t.style, "style", "", "shading of heights: "+strings.Join(wms.Shadings(), ", "))
 	flags.StringVarP(&t.resampling, "resampling", "r", "bilinear", "resampling method: near or bilinear")
 	flags.BoolVar(&t.exact, "exact", false, "compute the exact position of each pixel")
 	flags.StringVar(&t.device, "device", "", "device: cuda, cuda:1, cpu or sim; the best one if empty")
@@ -81,10 +84,12 @@ func (t *tiling) export(cmd *cobra.Command) (e wms.Export, err error) {
 	}
 	switch t.format {
 	case "png":
+	case "png8":
+		e.Palette = true
 	case "jpg", "jpeg":
 		e.JPEG = true
 	default:
-		return e, fmt.Errorf("--format %s: want png or jpg", t.format)
+		return e, fmt.Errorf("--format %s: want png, png8 or jpg", t.format)
 	}
 	switch t.resampling {
 	case "near":
@@ -99,7 +104,7 @@ func (t *tiling) export(cmd *cobra.Command) (e wms.Export, err error) {
 	for i := 0; i < len(t.rescale); i += 2 {
 		e.Rendering.Low, e.Rendering.High = append(e.Rendering.Low, t.rescale[i]), append(e.Rendering.High, t.rescale[i+1])
 	}
-	e.Rendering.Bands, e.Rendering.Ramp = t.bands, t.ramp
+	e.Rendering.Bands, e.Rendering.Ramp, e.Rendering.Shading = t.bands, t.ramp, t.style
 	return e, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"quern.dev/geo/crs"
 	"quern.dev/geo/internal/failure"
 	"quern.dev/geo/internal/heights"
+	shape "quern.dev/geo/internal/relief"
 	"quern.dev/geo/internal/strips"
 	"quern.dev/geo/terrain/internal/kernels"
 	"quern.dev/geo/tiff"
@@ -104,7 +105,7 @@ func File(ctx context.Context, dev *gpu.Device, name string, im *tiff.Image, d D
 	h := tiff.Header{Width: im.Width, Height: im.Height, Bands: 1, Photometric: tiff.MinIsBlack, Geo: im.Geo}
 	d.header(&h)
 	r := &relief{s: dev.DefaultStream(), reader: heights.New(im, o.Band), affine: a,
-		rows: kernels.Rows{Width: im.Width, Height: im.Height, Edges: o.ComputeEdges}}
+		rows: shape.Window{Width: im.Width, Height: im.Height, Columns: im.Width, Edges: o.ComputeEdges}}
 	n := (strips.Rows(&h) + 2) * im.Width
 	out := strips.Rows(&h) * im.Width
 	var err error
@@ -117,7 +118,7 @@ func File(ctx context.Context, dev *gpu.Device, name string, im *tiff.Image, d D
 	}
 	defer r.bytes.Close()
 	return strips.Write(ctx, name, h, o.File, r.read, func(ctx context.Context, y, n int, rows window, pixels []byte) error {
-		r.rows.Y, r.rows.N = rows.y, rows.n
+		r.rows.Top = rows.y
 		if err := gpu.CopyIn(r.s, r.heights.Slice(0, len(rows.heights)), rows.heights); err != nil {
 			return err
 		}
@@ -144,7 +145,7 @@ type relief struct {
 	s       *gpu.Stream
 	reader  *heights.Reader
 	affine  tiff.Affine
-	rows    kernels.Rows
+	rows    shape.Window
 	heights *gpu.Buffer[float32]
 	bytes   *gpu.Buffer[uint8]
 }
@@ -185,9 +186,8 @@ func (d Hillshade) launch(s *gpu.Stream, r *relief, y, n int) error {
 	if d.NorthLight {
 		azimuth = 0
 	}
-	l := kernels.Light{X: 1 / r.affine[1], Y: 1 / r.affine[5], Z: cmp.Or(d.ZFactor, 1) / (8 * cmp.Or(d.Scale, 1))}
-	l.SinAlt, l.CosAlt = math.Sincos(cmp.Or(d.Altitude, 45) * math.Pi / 180)
-	l.SinAzim, l.CosAzim = math.Sincos(azimuth * math.Pi / 180)
+	l := shape.NewLight(azimuth, cmp.Or(d.Altitude, 45), cmp.Or(d.ZFactor, 1)/cmp.Or(d.Scale, 1))
+	l.X, l.Y = 1/r.affine[1], 1/r.affine[5]
 	return kernels.LaunchShade(s, gpu.Plane(r.rows.Width, n), r.rows, y, n, l, r.heights, r.bytes)
 }
 

@@ -7,11 +7,12 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // Writer writes a file. The file appears under its name when Close succeeds; until then it is a
 // temporary file in the same directory, which an error, Abort, and Close after an error remove. A Writer is
-// for one goroutine, except that WriteBlock and WriteStored may be called by several.
+// for one goroutine, except that WriteBlock, WriteStored and WriteRegion may be called by several.
 type Writer struct {
 	header Header
 	opt    Options
@@ -20,9 +21,10 @@ type Writer struct {
 	levels []*level // the full image and its overviews
 	pipe   *pipeline
 
-	mu     sync.Mutex
-	blocks bool // WriteBlock or WriteStored was called
-	closed bool
+	mu      sync.Mutex
+	blocks  bool          // WriteBlock, WriteStored or WriteRegion was called
+	regions []atomic.Bool // of WriteRegion: the blocks that are written
+	closed  bool
 }
 
 // Rows are rows of an image, from the left to the right edge.
@@ -252,6 +254,8 @@ func (w *Writer) checkBlock(number, index int) (*level, error) {
 		return nil, writing.argument("level %d; the file has levels 0 to %d", number, len(w.levels)-1)
 	case index < 0 || index >= len(w.levels[number].offsets):
 		return nil, writing.argument("block %d; level %d has %d blocks", index, number, len(w.levels[number].offsets))
+	case w.regions != nil:
+		return nil, writing.argument("single blocks after regions; an image is written in one of the ways")
 	case w.levels[0].y+w.levels[0].filled > 0:
 		return nil, writing.argument("single blocks after rows; an image is written in one of the two ways")
 	case w.opt.Mask:
@@ -314,6 +318,11 @@ func (w *Writer) flushRest() error {
 func (w *Writer) checkComplete() error {
 	if w.opt.Sparse {
 		return nil
+	}
+	for index := range w.regions {
+		if !w.regions[index].Load() {
+			return writing.argument("block %d was not written; the file is not kept", index)
+		}
 	}
 	for i, l := range w.levels {
 		for index, size := range l.sizes {

@@ -88,6 +88,13 @@ func (e *engineOf[T]) close() error {
 	return errors.Join(errs...)
 }
 
+func closeHost[T any](b *gpu.HostBuffer[T]) error {
+	if b == nil {
+		return nil
+	}
+	return b.Close()
+}
+
 func closeBuffer[T any](b *gpu.Buffer[T]) error {
 	if b == nil {
 		return nil
@@ -109,10 +116,11 @@ type laneOf[T kernels.Sample] struct {
 	dst    *gpu.Buffer[T]
 	cover  *gpu.Buffer[uint8]
 
-	hostSrc, hostDst    []T
-	host                points // positions that the host computes
-	hostMask            []float32
-	hostBytes, hostWide []uint8
+	hostSrc, hostDst *gpu.HostBuffer[T]
+	host             points // positions that the host computes
+	hostMask         *gpu.HostBuffer[float32]
+	hostWide         *gpu.HostBuffer[uint8]
+	hostBytes        []uint8
 }
 
 func (e *engineOf[T]) newLane() (lane, error) {
@@ -139,8 +147,6 @@ func (e *engineOf[T]) newLane() (lane, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	l.hostDst = make([]T, pixels*e.w.output.Bands)
-	l.hostWide = make([]uint8, cover)
 	return l, nil
 }
 
@@ -149,29 +155,46 @@ func alloc[T any](dev *gpu.Device, to **gpu.Buffer[T], n int) (err error) {
 	return err
 }
 
-// grow replaces a buffer that is too small.
-func grow[T any](dev *gpu.Device, b **gpu.Buffer[T], host *[]T, n int) error {
-	if len(*host) < n {
-		*host = make([]T, n)
+// grow replaces buffers that are too small, and returns the elements of the one in host memory.
+func grow[T any](dev *gpu.Device, b **gpu.Buffer[T], host **gpu.HostBuffer[T], n int) ([]T, error) {
+	if (*b).Len() < n {
+		if err := (*b).Close(); err != nil {
+			return nil, err
+		}
+		if err := alloc(dev, b, n); err != nil {
+			return nil, err
+		}
 	}
-	if (*b).Len() >= n {
-		return nil
+	return growHost(dev, host, n)
+}
+
+// growHost replaces a buffer that is too small, and returns n elements of it.
+func growHost[T any](dev *gpu.Device, host **gpu.HostBuffer[T], n int) (_ []T, err error) {
+	if *host == nil || (*host).Len() < n {
+		if *host != nil {
+			err = (*host).Close()
+			*host = nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if *host, err = gpu.AllocHost[T](dev, n+n/8); err != nil { // windows differ a little in size
+			return nil, err
+		}
 	}
-	if err := (*b).Close(); err != nil {
-		return err
-	}
-	return alloc(dev, b, n)
+	return (*host).Data()[:n], nil
 }
 
 func (l *laneOf[T]) close() error {
-	errs := []error{closeBuffer(l.axis), closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.us), closeBuffer(l.vs), closeBuffer(l.smooth), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover)}
+	errs := []error{closeBuffer(l.axis), closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.us), closeBuffer(l.vs), closeBuffer(l.smooth), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover),
+		closeHost(l.hostSrc), closeHost(l.hostDst), closeHost(l.hostMask), closeHost(l.hostWide)}
 	if l.s != nil {
 		errs = append(errs, io.Closer(l.s).Close())
 	}
 	return errors.Join(errs...)
 }
 
-// warp computes a tile and copies it to the canvas.
+// warp computes a tile of a canvas.
 func (l *laneOf[T]) warp(ctx context.Context, r rectangle, source int, c *canvas) error {
 	out := l.w.output
 	out.Width, out.Height, out.First = r.w, r.h, true
@@ -197,10 +220,25 @@ func (l *laneOf[T]) warp(ctx context.Context, r rectangle, source int, c *canvas
 		}
 		out.First = false
 	}
+	return l.deliver(ctx, r, &out, c)
+}
+
+// deliver copies a tile to the canvas.
+func (l *laneOf[T]) deliver(ctx context.Context, r rectangle, out *kernels.Output, c *canvas) (err error) {
 	n := r.w * r.h
-	pixels, cover := l.hostDst[:n*out.Bands], l.hostWide[:0]
+	var pixels []T
+	var cover []uint8
+	to, _ := component(l.w.header.Type)
+	alone := c.rectangle == r && to == tiff.TypeOf[T]() // the canvas is as the buffer of the device
+	if alone {
+		pixels = samples[T](c.pixels)[:n*out.Bands]
+	} else if pixels, err = growHost(l.w.dev, &l.hostDst, n*out.Bands); err != nil {
+		return err
+	}
 	if out.Masked {
-		cover = l.hostWide[:n]
+		if cover, err = growHost(l.w.dev, &l.hostWide, n); err != nil {
+			return err
+		}
 	}
 	if out.First {
 		l.blank(pixels, cover)
@@ -216,7 +254,9 @@ func (l *laneOf[T]) warp(ctx context.Context, r rectangle, source int, c *canvas
 	}
 	for y := range r.h {
 		at := (r.y-c.y+y)*c.w + r.x - c.x
-		store(c, l.w.header.Type, at*out.Bands, pixels[y*r.w*out.Bands:][:r.w*out.Bands])
+		if !alone {
+			store(c, l.w.header.Type, at*out.Bands, pixels[y*r.w*out.Bands:][:r.w*out.Bands])
+		}
 		if out.Masked {
 			copy(c.mask[at:], cover[y*r.w:][:r.w])
 		}
@@ -272,7 +312,7 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 	win = rectangle{left, top, right - left, bottom - top}
 	pixel := int64(s.shape.Stride) * int64(unsafe.Sizeof(*new(T)))
 	if s.shape.Masked {
-		pixel += int64(unsafe.Sizeof(l.hostMask[0]))
+		pixel += int64(unsafe.Sizeof(float32(0)))
 	}
 	if bytes := int64(win.w) * int64(win.h) * pixel; bytes > l.w.opt.Memory/8 {
 		return win, &largeWindow{s.name, bytes}
@@ -321,10 +361,10 @@ func (l *laneOf[T]) interpolate(c *constants, r tiff.Region, half float64) error
 // load reads a window and copies it to the device.
 func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 	n := win.w * win.h
-	if err := grow(l.w.dev, &l.src, &l.hostSrc, n*s.shape.Stride); err != nil {
+	pixels, err := grow(l.w.dev, &l.src, &l.hostSrc, n*s.shape.Stride)
+	if err != nil {
 		return err
 	}
-	pixels := l.hostSrc[:n*s.shape.Stride]
 	region := tiff.Region{X: win.x, Y: win.y, Width: win.w, Height: win.h}
 	if err := readAs(ctx, s, pixels, region); err != nil {
 		return err
@@ -335,13 +375,14 @@ func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 	if !s.shape.Masked {
 		return nil
 	}
-	if err := grow(l.w.dev, &l.mask, &l.hostMask, n); err != nil {
+	counts, err := grow(l.w.dev, &l.mask, &l.hostMask, n)
+	if err != nil {
 		return err
 	}
 	if len(l.hostBytes) < n {
 		l.hostBytes = make([]uint8, n)
 	}
-	mask, counts := l.hostBytes[:n], l.hostMask[:n]
+	mask := l.hostBytes[:n]
 	if m := s.im.Mask(); m != nil {
 		if err := m.ReadRegion(ctx, mask, region); err != nil {
 			return err

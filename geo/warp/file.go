@@ -53,8 +53,71 @@ func (w *Warper) stripRows() int {
 	return int(min(max(w.opt.Memory/4/strips/row, 1), int64(w.opt.TileHeight), int64(w.header.Height)))
 }
 
-// write computes strips on several goroutines, and hands them over from the top to the bottom.
-func (w *Warper) write(parent context.Context, out *tiff.Writer) error {
+// write computes the output and writes it.
+func (w *Warper) write(ctx context.Context, out *tiff.Writer) error {
+	o := out.Options()
+	if out.Regional() && w.opt.TileWidth%o.BlockWidth == 0 && w.opt.TileHeight%o.BlockHeight == 0 {
+		return w.writeTiles(ctx, out)
+	}
+	return w.writeStrips(ctx, out)
+}
+
+// writeTiles computes tiles on several goroutines, which write them to their places in the file.
+func (w *Warper) writeTiles(parent context.Context, out *tiff.Writer) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	jobs := make(chan rectangle)
+	var mu sync.Mutex
+	done, shown := 0, 0 // pixels, and rows of them
+	progress := func(r rectangle) {
+		mu.Lock()
+		defer mu.Unlock()
+		done += r.w * r.h
+		if rows := done / w.header.Width; rows > shown && w.opt.Progress != nil {
+			shown = rows
+			w.opt.Progress(rows, w.header.Height)
+		}
+	}
+	work := func() error {
+		pixel := w.header.Bands * w.header.Type.Size()
+		memory, err := gpu.AllocHost[uint8](w.dev, min(w.opt.TileWidth, w.header.Width)*min(w.opt.TileHeight, w.header.Height)*pixel)
+		if err != nil {
+			return err
+		}
+		defer memory.Close()
+		for r := range jobs {
+			c := canvas{rectangle: r, pixels: memory.Data()[:r.w*r.h*pixel]}
+			if err := w.tile(ctx, r, all, &c); err != nil {
+				return err
+			}
+			if err := out.WriteRegion(ctx, tiff.Region{X: r.x, Y: r.y, Width: r.w, Height: r.h}, c.pixels); err != nil {
+				return err
+			}
+			progress(r)
+		}
+		return nil
+	}
+	var wg sync.WaitGroup
+	for range laneCount {
+		wg.Go(func() {
+			if err := work(); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	for _, r := range w.tiles(rectangle{0, 0, w.header.Width, w.header.Height}) {
+		select {
+		case jobs <- r:
+		case <-ctx.Done():
+		}
+	}
+	close(jobs)
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// writeStrips computes strips on several goroutines, and hands them over from the top to the bottom.
+func (w *Warper) writeStrips(parent context.Context, out *tiff.Writer) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	type job struct {

@@ -116,6 +116,9 @@ func TestPixelsDoNotDependOnTilesAndMemory(t *testing.T) {
 			}
 			if r%4 == 0 {
 				checkFile(t, dev, images, o, pixels, mask, h)
+				o.TileWidth, o.TileHeight = 32, 48
+				o.File = tiff.Options{Compression: tiff.None, BlockWidth: 16, BlockHeight: 16} // tiles go to their places
+				checkFile(t, dev, images, o, pixels, mask, h)
 			}
 		}
 	}

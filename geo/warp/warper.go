@@ -102,8 +102,8 @@ func newWarper(dev *gpu.Device, o Options, place func(w *Warper) error) (*Warper
 	return w, nil
 }
 
-// laneCount is how many tiles are under way at a time: one is read while another is computed and a third one is written.
-const laneCount = 3
+// laneCount is how many tiles are under way at a time: one is read while another is computed and others are written.
+const laneCount = 4
 
 func (w *Warper) addImages(images []*tiff.Image) error {
 	cache := blocks.New(w.opt.Memory / 4)

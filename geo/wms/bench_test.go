@@ -48,7 +48,7 @@ func BenchmarkTiles(b *testing.B) {
 			}
 		}
 	}
-	for _, extension := range []string{"png", "jpg"} {
+	for _, extension := range []string{"png", "png8", "jpg"} {
 		b.Run(dev.ID()+"/"+extension, func(b *testing.B) {
 			var mu sync.Mutex
 			var times []time.Duration

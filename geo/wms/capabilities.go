@@ -1,6 +1,7 @@
 package wms
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ func (s *Server) updated(fail func(e *Exception), p parameters) bool {
 	case have == s.version:
 		fail(exceptf(codeCurrent, "UPDATESEQUENCE", "the capabilities have not changed"))
 		return true
-	case have > s.version && len(have) >= len(s.version):
+	case have > s.version:
 		fail(exceptf(codeSequence, "UPDATESEQUENCE", "the capabilities have the number %s", s.version))
 		return true
 	}
@@ -128,8 +129,22 @@ func (c *capabilities) requests() {
 	c.end()
 }
 
+// onGlobe returns an extent in degrees within the limits of longitude and latitude. One that goes on beyond the antimeridian becomes all
+// longitudes.
+func onGlobe(b [4]float64) [4]float64 {
+	switch {
+	case b[2] <= -180 || b[0] >= 180:
+		turn := 360 * math.Floor((b[0]+180)/360)
+		b[0], b[2] = b[0]-turn, min(b[2]-turn, 180)
+	case b[2] > 181 || b[0] < -181: // not just the outer half of a pixel
+		b[0], b[2] = -180, 180
+	}
+	return [4]float64{max(b[0], -180), max(b[1], -90), min(b[2], 180), min(b[3], 90)}
+}
+
 // bounds writes the extent of a layer in all systems.
 func (c *capabilities) bounds(b [4]float64) {
+	globe := onGlobe(b)
 	names := []string{"minx", "miny", "maxx", "maxy"}
 	box := func(system string, v ...float64) {
 		key := "CRS"
@@ -143,13 +158,13 @@ func (c *capabilities) bounds(b [4]float64) {
 		c.empty("BoundingBox", attributes...)
 	}
 	if c.old {
-		c.empty("LatLonBoundingBox", "minx", number(b[0]), "miny", number(b[1]), "maxx", number(b[2]), "maxy", number(b[3]))
+		c.empty("LatLonBoundingBox", "minx", number(globe[0]), "miny", number(globe[1]), "maxx", number(globe[2]), "maxy", number(globe[3]))
 	} else {
 		c.begin("EX_GeographicBoundingBox")
-		c.text("westBoundLongitude", number(b[0]))
-		c.text("eastBoundLongitude", number(b[2]))
-		c.text("southBoundLatitude", number(b[1]))
-		c.text("northBoundLatitude", number(b[3]))
+		c.text("westBoundLongitude", number(globe[0]))
+		c.text("eastBoundLongitude", number(globe[2]))
+		c.text("southBoundLatitude", number(globe[1]))
+		c.text("northBoundLatitude", number(globe[3]))
 		c.end()
 		box("CRS:84", b[:]...)
 	}
@@ -245,5 +260,9 @@ func (l *layer) styles() []string {
 	if l.colorBands() >= 3 && len(l.Default.Bands) != 1 || l.palette {
 		return []string{"default"}
 	}
-	return append([]string{"default"}, Ramps()...)
+	all := append([]string{"default"}, Ramps()...)
+	if l.colorBands() == 1 && l.kind.Size() > 1 && !l.rotated() {
+		all = append(all, Shadings()...)
+	}
+	return all
 }

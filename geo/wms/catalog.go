@@ -127,7 +127,7 @@ func openLayer(l Layer, open func(name string) (*tiff.File, error), unusable fun
 func openImage(name string, open func(name string) (*tiff.File, error)) (*raster, error) {
 	f, err := open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	im := f.Image()
 	fail := func(err error) (*raster, error) { return nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close()) }
@@ -291,6 +291,18 @@ func readAs[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64
 	return out, nil
 }
 
+// rotated reports whether a row of an image does not run along an axis of its system.
+func (l *layer) rotated() bool {
+	for _, f := range l.frames {
+		for _, im := range f.images {
+			if a, _ := im.im.Geo.Affine(); a[2] != 0 || a[4] != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // mostLooks is how many renderings of a layer there may be at a time, because each has memory.
 const mostLooks = 64
 
@@ -300,7 +312,7 @@ func (l *layer) look(r Rendering) (*look, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprint(style.Bands, style.Low, style.High, ramp, style.Nearest)
+	key := fmt.Sprint(style.Bands, style.Low, style.High, ramp, style.Nearest, style.Shading, style.Light)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if k := l.looks[key]; k != nil {
@@ -336,19 +348,44 @@ func (l *layer) resolve(r Rendering) (s render.Style, ramp string, err error) {
 		}
 	}
 	s.Nearest = r.Nearest || l.palette
-	ramp = r.Ramp
-	if len(bands) == 1 && ramp == "" {
-		ramp = cmp.Or(l.Default.Ramp, "gray")
+	name := r.Shading
+	if name == "" && r.Ramp == "" && (r.Bands == nil || len(bands) == 1) {
+		name = l.Default.Shading
+	}
+	shade, shaded := shadings[name]
+	switch {
+	case name == "":
+	case !shaded:
+		return s, "", exceptf(codeStyle, "STYLES", "there is no shading %.80q", name)
+	case len(bands) != 1 || l.palette || l.rotated():
+		return s, "", exceptf(codeStyle, "STYLES", "layer %s is not a surface of heights that could be shaded", l.Name)
+	default:
+		var e *Exception
+		if s.Light, e = lightOf(r.Light, l.Default.Light); e != nil {
+			return s, "", e
+		}
+		s.Shading = shade.Shading
+	}
+	ramp, low, high := r.Ramp, r.Low, r.High
+	if d := &l.Default; shadings[d.Shading].quantity == shade.quantity { // otherwise those of the default have another meaning
+		if len(bands) == 1 {
+			ramp = cmp.Or(ramp, d.Ramp)
+		}
+		if low == nil {
+			low, high = d.Low, d.High
+		}
+	}
+	if low == nil && shade.quantity != heights {
+		low, high = []float64{0}, []float64{shade.high}
+	}
+	if len(bands) == 1 {
+		ramp = cmp.Or(ramp, shade.ramp, "gray")
 	}
 	if len(bands) == 3 && ramp != "" {
 		return s, "", exceptf(codeStyle, "STYLES", "a color ramp shows one band; choose it with BANDS")
 	}
 	if ramp != "" && ramps[ramp] == nil {
 		return s, "", exceptf(codeStyle, "STYLES", "there is no color ramp %q", ramp)
-	}
-	low, high := r.Low, r.High
-	if low == nil {
-		low, high = l.Default.Low, l.Default.High
 	}
 	if len(low) != len(high) || len(low) > 1 && len(low) != len(bands) {
 		return s, "", exceptf(codeInvalid, "RESCALE", "%d and %d values for %d bands", len(low), len(high), len(bands))
@@ -390,7 +427,11 @@ func (k *look) viewsOf(f *frame, to *system) ([]*render.View, error) {
 			s := k.source[im]
 			var err error
 			if s == nil {
-				if s, err = k.layer.renderer.NewSource(im.im, k.style); err != nil {
+				style := k.style
+				if style.Shading != 0 {
+					style.Ground = groundOf(im.crs)
+				}
+				if s, err = k.layer.renderer.NewSource(im.im, style); err != nil {
 					return nil, err
 				}
 				k.source[im] = s

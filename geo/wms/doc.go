@@ -14,10 +14,10 @@
 //	/wms                           WMS 1.3.0 and 1.1.1: GetCapabilities, GetMap, GetFeatureInfo, GetLegendGraphic
 //	/wmts                          WMTS 1.0.0 with parameters: GetCapabilities, GetTile, GetFeatureInfo
 //	/wmts/1.0.0/...                WMTS 1.0.0 as resources; WMTSCapabilities.xml describes them
-//	/LAYER/{z}/{x}/{y}.png         XYZ tiles, also .jpg, and {y}@2x.png of 512 pixels
+//	/LAYER/{z}/{x}/{y}.png         XYZ tiles, also .png8 and .jpg, and {y}@2x.png of 512 pixels
 //	/LAYER/tile.json               TileJSON 3.0.0
 //	/layers.json                   what the page shows
-//	/metrics, /health              for Prometheus, and for load balancers
+//	/metrics, /health              for Prometheus, and for load balancers; it names layers that cannot be shown
 //
 // [Server.WritePMTiles] writes all tiles of a layer to one file.
 //
@@ -31,7 +31,16 @@
 //	BANDS=3,2,1          one band or three
 //	RESCALE=LOW,HIGH     values of the first and the last color, for all bands or each band
 //	RAMP=NAME            a color ramp for one band
+//	AZIMUTH, ALTITUDE    the direction of the light of a shading, in degrees
+//	ZFACTOR=NUMBER       a factor of the heights of a shading
 //	EXACT=TRUE           exact positions
+//
+// The shape of a surface is shown by styles too: see [Shadings] and [Rendering].
+//
+//	dem := wms.Layer{Name: "hills", Files: []string{"dem.tif"}, Default: wms.Rendering{Shading: "hillshade"}}
+//
+// Maps are image/png, image/png; mode=8bit with up to 256 colors, image/jpeg or image/tiff. The second one is exact if there are no more
+// colors, as of classes, ramps and hillshades, and otherwise has similar ones.
 //
 // # What a pixel is
 //

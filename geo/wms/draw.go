@@ -135,7 +135,11 @@ func (s *Server) encode(m *mapRequest, c *canvas) (answer, error) {
 		body, err := encodeTIFF(m, c.pixels)
 		return answer{body, m.format.mime}, err
 	}
-	c.out = c.png.Append(c.out[:0], c.pixels, m.width, m.height)
+	if m.format == formats[formatPNG8] {
+		c.out = c.png.AppendIndexed(c.out[:0], c.pixels, m.width, m.height)
+	} else {
+		c.out = c.png.Append(c.out[:0], c.pixels, m.width, m.height)
+	}
 	return answer{bytes.Clone(c.out), m.format.mime}, nil
 }
 

@@ -17,7 +17,7 @@ func failf(kind error, format string, args ...any) error {
 	return fmt.Errorf("wms: "+format+": %w", append(args, kind)...)
 }
 
-// Codes of exceptions, of WMS 1.3.0 table E.1, of WMS 1.1.1 annex A.3, and of OWS 1.1 table 27.
+// Codes of exceptions, of WMS 1.3.0 table E.1, of WMS 1.1.1 annex A.3, of OWS 1.1 table 27, and of WMTS 1.0.0.
 const (
 	codeInvalidFormat    = "InvalidFormat"
 	codeInvalidCRS       = "InvalidCRS" // InvalidSRS in 1.1.1
@@ -33,6 +33,7 @@ const (
 	codeMissing          = "MissingParameterValue"
 	codeInvalid          = "InvalidParameterValue"
 	codeTile             = "TileOutOfRange"
+	codePixel            = "PointIJOutOfRange"
 	codeNone             = "NoApplicableCode"
 )
 

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/basicfont"
 	"golang.org/x/image/math/fixed"
+
+	"quern.dev/geo/wms/internal/render"
 )
 
 // legendSize returns the width and height of a layer's legend.
@@ -93,7 +95,12 @@ func (k *look) drawLegend(im *stdimage.NRGBA) {
 	if k.style.Indexed {
 		low, high = 0, float64(len(ramp)-1)
 	}
-	label(15, strconv.FormatFloat(high, 'g', 5, 64))
-	label(height/2+4, strconv.FormatFloat((low+high)/2, 'g', 5, 64))
-	label(height-6, strconv.FormatFloat(low, 'g', 5, 64))
+	unit := ""
+	if k.style.Shading == render.Slope {
+		unit = " deg"
+	}
+	value := func(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) + unit }
+	label(15, value(high))
+	label(height/2+4, value((low+high)/2))
+	label(height-6, value(low))
 }

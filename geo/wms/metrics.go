@@ -61,6 +61,7 @@ func (s *Server) WritePrometheus(w io.Writer) error {
 		p.Sample(name, v)
 	}
 	gauge("quern_wms_layers", "gauge", "Layers that are served.", float64(len(s.order)))
+	gauge("quern_wms_layers_missing", "gauge", "Layers that cannot be shown; /health names them.", float64(len(s.missing)))
 	gauge("quern_wms_in_flight", "gauge", "Requests under way.", float64(s.metrics.inFlight.Load()))
 	gauge("quern_wms_waiting", "gauge", "Requests that wait for a slot.", float64(s.waiting.Load()))
 	gauge("quern_wms_rejected_total", "counter", "Requests that got status 503 because too many waited.", float64(s.metrics.rejected.Load()))

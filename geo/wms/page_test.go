@@ -1,6 +1,9 @@
 package wms
 
 import (
+	"image/color"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -13,8 +16,9 @@ import (
 	"image/png"
 )
 
-// TestThePageShowsALayer opens the page in a browser and looks for the layer's colors on the screen.
-func TestThePageShowsALayer(t *testing.T) {
+// photograph opens a page in a browser and returns what is on the screen.
+func photograph(t *testing.T, url string) stdimage.Image {
+	t.Helper()
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("chromium is missing")
@@ -22,19 +26,10 @@ func TestThePageShowsALayer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	s := fixture(t, func(c *Config) {
-		for _, l := range c.Layers {
-			if l.Name == "rgb" {
-				c.Layers = []Layer{l}
-			}
-		}
-	})
-	h := httptest.NewServer(s)
-	defer h.Close()
 	folder := t.TempDir()
 	shot := filepath.Join(folder, "shot.png")
 	cmd := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-		"--disable-sync", "--user-data-dir="+filepath.Join(folder, "profile"), "--window-size=900,600", "--virtual-time-budget=8000", "--screenshot="+shot, h.URL+"/")
+		"--disable-sync", "--user-data-dir="+filepath.Join(folder, "profile"), "--window-size=900,600", "--virtual-time-budget=8000", "--screenshot="+shot, url)
 	cmd.WaitDelay = time.Second
 	timer := time.AfterFunc(60*time.Second, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
@@ -50,17 +45,64 @@ func TestThePageShowsALayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := 0
+	return im
+}
+
+// count returns how many pixels of an image have a color.
+func count(im stdimage.Image, c color.NRGBA) int {
+	n := 0
 	b := im.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
-			if c := colorAt(im, x, y); c.R == 200 && c.G == 100 && c.B == 50 {
-				seen++
+			if colorAt(im, x, y) == c {
+				n++
 			}
 		}
 	}
-	if seen < 900*600/20 {
-		t.Errorf("%d of %v pixels have the layer's color", seen, stdimage.Pt(b.Dx(), b.Dy()))
+	return n
+}
+
+// onlyLayer leaves one layer of a fixture.
+func onlyLayer(name string) func(c *Config) {
+	return func(c *Config) {
+		for _, l := range c.Layers {
+			if l.Name == name {
+				c.Layers = []Layer{l}
+			}
+		}
+	}
+}
+
+func TestThePageShowsALayer(t *testing.T) {
+	h := httptest.NewServer(fixture(t, onlyLayer("rgb")))
+	defer h.Close()
+	if n := count(photograph(t, h.URL+"/"), color.NRGBA{200, 100, 50, 255}); n < 900*600/20 {
+		t.Errorf("%d pixels have the layer's color", n)
+	}
+}
+
+func TestThePageShowsAShadingThatIsChosen(t *testing.T) {
+	s := fixture(t, onlyLayer("dem"))
+	mux := http.NewServeMux()
+	mux.Handle("/", s)
+	mux.HandleFunc("/choose.html", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `<body style="margin:0"><iframe src="/" style="border:0;width:900px;height:600px"></iframe><script>
+const wait = setInterval(() => {
+  const page = frames[0].document;
+  if (!page.body || !page.body.dataset.ready) return;
+  clearInterval(wait);
+  const styles = page.getElementById('style');
+  styles.value = 'hillshade';
+  styles.dispatchEvent(new Event('change'));
+}, 50);
+</script>`) // fails only if the client has disconnected
+	})
+	h := httptest.NewServer(mux)
+	defer h.Close()
+	// The surface is a plane; its brightness is the same everywhere.
+	want := colorAt(decode(t, get(s, "/dem/14/8875/5705.png?STYLES=hillshade")), 200, 200)
+	if n := count(photograph(t, h.URL+"/choose.html"), want); n < 900*600/20 {
+		t.Errorf("%d pixels have the color %v of the hillshade", n, want)
 	}
 }
 

@@ -20,6 +20,8 @@ type Export struct {
 	Time      time.Time // the last one if zero
 	// JPEG tiles are smaller than those of PNG, and not transparent.
 	JPEG bool
+	// Palette gives PNG tiles up to 256 colors each.
+	Palette bool
 	// MinZoom and MaxZoom are the first and the last level; by default those of the layer.
 	MinZoom, MaxZoom *int
 	// Progress is called after some tiles, by one goroutine at a time.
@@ -59,11 +61,14 @@ func (s *Server) WritePMTiles(ctx context.Context, name string, e Export) (int, 
 	}
 	h := pmtiles.Header{Kind: pmtiles.PNG, MinZoom: first, MaxZoom: last, Bounds: l.bounds}
 	f := formats[formatPNG]
+	if e.Palette {
+		f = formats[formatPNG8]
+	}
 	if e.JPEG {
 		h.Kind, f = pmtiles.JPEG, formats[formatJPEG]
 	}
 	h.Bounds[1], h.Bounds[3] = max(h.Bounds[1], -mercatorLatitude), min(h.Bounds[3], mercatorLatitude)
-	if h.Metadata, err = json.Marshal(map[string]string{"name": l.Title, "description": l.Abstract, "type": "overlay", "format": f.extension}); err != nil {
+	if h.Metadata, err = json.Marshal(map[string]string{"name": l.Title, "description": l.Abstract, "type": "overlay", "format": map[pmtiles.Kind]string{pmtiles.PNG: "png", pmtiles.JPEG: "jpg"}[h.Kind]}); err != nil {
 		return 0, err
 	}
 	w, err := pmtiles.Create(name, h)

@@ -20,7 +20,7 @@ func parseParameters(query string) (parameters, *Exception) {
 	if len(query) > mostQuery {
 		return nil, exceptf(codeInvalid, "", "the query has more than %d bytes", mostQuery)
 	}
-	values, err := url.ParseQuery(query)
+	values, err := url.ParseQuery(strings.ReplaceAll(query, ";", "%3B")) // media types of some clients have a plain semicolon
 	if err != nil {
 		return nil, exceptf(codeInvalid, "", "the query is not encoded as URLs are: %v", err)
 	}
@@ -83,24 +83,32 @@ type format struct {
 	mime, extension string
 }
 
-var formats = []*format{{"image/png", "png"}, {"image/jpeg", "jpg"}, {"image/tiff", "tif"}}
+var formats = []*format{{"image/png", "png"}, {"image/png; mode=8bit", "png8"}, {"image/jpeg", "jpg"}, {"image/tiff", "tif"}}
 
 const (
 	formatPNG = iota
+	formatPNG8
 	formatJPEG
 	formatTIFF
 )
 
+// tileFormats are those of tiles.
+var tileFormats = formats[:formatTIFF]
+
 // findFormat returns the format of a media type or an extension; nil if there is none.
 func findFormat(text string) *format {
-	kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), ";")
-	switch kind {
+	kind, parameters, _ := strings.Cut(strings.ToLower(text), ";")
+	switch kind = strings.TrimSpace(kind); kind {
 	case "image/geotiff", "image/geotiff8", "tiff":
 		return formats[formatTIFF]
 	case "image/jpg", "jpeg":
 		return formats[formatJPEG]
 	case "image/png8":
-		return formats[formatPNG]
+		return formats[formatPNG8]
+	case "image/png":
+		if strings.ReplaceAll(parameters, " ", "") == "mode=8bit" {
+			return formats[formatPNG8]
+		}
 	}
 	for _, f := range formats {
 		if kind == f.mime || kind == f.extension {
@@ -110,12 +118,14 @@ func findFormat(text string) *format {
 	return nil
 }
 
-// rendering reads a style and the parameters BANDS, RESCALE and RAMP.
+// rendering reads a style and the parameters BANDS, RESCALE, RAMP, AZIMUTH, ALTITUDE and ZFACTOR.
 func (p parameters) rendering(style string) (r Rendering, e *Exception) {
 	switch {
 	case style == "" || strings.EqualFold(style, "default"):
 	case ramps[style] != nil:
 		r.Ramp = style
+	case shadings[style].Shading != 0:
+		r.Shading = style
 	default:
 		return r, exceptf(codeStyle, "STYLES", "there is no style %.80q", style)
 	}
@@ -127,6 +137,17 @@ func (p parameters) rendering(style string) (r Rendering, e *Exception) {
 		if r.Bands = append(r.Bands, n); len(r.Bands) > 3 {
 			break
 		}
+	}
+	for name, to := range map[string]*float64{"AZIMUTH": &r.Light.Azimuth, "ALTITUDE": &r.Light.Altitude, "ZFACTOR": &r.Light.ZFactor} {
+		if p[name] == "" {
+			continue
+		}
+		v, ok := parseNumbers(p[name])
+		if !ok || len(v) != 1 || v[0] == 0 && name != "AZIMUTH" {
+			return r, exceptf(codeInvalid, name, "%.40q is not a number, or 0", p[name])
+		}
+		*to = v[0]
+		r.Light.NorthLight = r.Light.NorthLight || name == "AZIMUTH" && v[0] == 0
 	}
 	if name := p["RAMP"]; name != "" {
 		if ramps[name] == nil {
@@ -272,7 +293,7 @@ func (s *Server) layersOf(p parameters, name string) ([]*look, *Exception) {
 func (p parameters) noSymbols() *Exception {
 	for _, name := range []string{"SLD", "SLD_BODY"} {
 		if p[name] != "" {
-			return exceptf(codeOperation, name, "styles of clients are not supported; use STYLES, and BANDS, RESCALE and RAMP")
+			return exceptf(codeOperation, name, "styles of clients are not supported; use STYLES, and parameters such as BANDS, RESCALE and RAMP")
 		}
 	}
 	return nil

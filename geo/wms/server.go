@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -24,11 +25,12 @@ import (
 type Config struct {
 	Title, Abstract string
 	Layers          []Layer
-	// Open opens the files of layers: tiff.Open by default. With raster.Open of package quern.dev/geo/raster, they may have other
+	// Open opens the files of layers, and its errors name the file: tiff.Open by default. With raster.Open of package quern.dev/geo/raster, they may have other
 	// formats.
 	Open func(name string) (*tiff.File, error)
-	// Unusable, if it is not nil, is called with the error of a file or a layer that cannot be shown. If it returns nil, the file is left
-	// out, or the layer if it has no other file; an error that it returns ends New. If Unusable is nil, every error does.
+	// Unusable, if it is not nil, is called with the error of a file or a layer that cannot be shown, once for each. If it returns nil, the
+	// file is left out, or the layer; an error that it returns ends New. If Unusable is nil, every error does. It is an error if no
+	// layer is left.
 	Unusable func(l Layer, err error) error
 	// Systems are EPSG codes of coordinate systems of maps, besides 3857, 4326 and those of the layers.
 	Systems []int
@@ -86,12 +88,13 @@ type Server struct {
 	renderer *render.Renderer
 	layers   map[string]*layer
 	order    []*layer
+	missing  []string // names of layers that cannot be shown
 	systems  []*system
 	cache    *tileCache // or nil
 	slots    chan struct{}
 	waiting  atomic.Int64
 	metrics  metrics
-	version  string // of all layers
+	version  string // of the capabilities: the time when the server started, so that later ones are greater
 }
 
 // Layers returns the names of the layers that are served, in the order of Config.Layers.
@@ -112,16 +115,16 @@ func New(dev *gpu.Device, c Config) (*Server, error) {
 	if c.MaxWidth < 1 || c.MaxHeight < 1 || c.MaxWidth > 1<<14 || c.MaxHeight > 1<<14 || c.Concurrent < 1 || c.Queue < 0 || c.Timeout < 0 || c.Quality < 1 || c.Quality > 100 {
 		return nil, failf(ErrConfig, "a limit is out of range: maps have up to 16384 x 16384 pixels, and JPEG a quality from 1 to 100")
 	}
-	s := &Server{config: c, layers: map[string]*layer{}, slots: make(chan struct{}, c.Concurrent)}
+	s := &Server{config: c, layers: map[string]*layer{}, slots: make(chan struct{}, c.Concurrent), version: formatTime(time.Now().UTC())}
 	if c.TileCache > 0 {
 		s.cache = newTileCache(c.TileCache)
 	}
-	err := s.open()
+	err := s.addSystems(append([]int{3857, 4326}, c.Systems...)...)
 	if err == nil {
 		s.renderer, err = render.New(dev, render.Options{Pages: c.PageMemory, Blocks: c.BlockMemory, Lanes: c.Concurrent})
 	}
 	if err == nil {
-		err = s.checkViews()
+		err = s.open()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -129,38 +132,49 @@ func New(dev *gpu.Device, c Config) (*Server, error) {
 	return s, nil
 }
 
+// open opens the layers. Those that cannot be shown are left out, unless Config.Unusable has another opinion.
 func (s *Server) open() error {
-	codes := append([]int{3857, 4326}, s.config.Systems...)
-	version := uint64(0)
+	var reasons []error
 	for _, config := range s.config.Layers {
-		l, err := openLayer(config, s.config.Open, s.config.Unusable)
-		if err != nil {
+		if s.layers[config.Name] != nil {
+			return failf(ErrConfig, "two layers have the name %s", config.Name)
+		}
+		var end error
+		unusable := func(_ Layer, err error) error {
+			reasons = append(reasons, err)
+			end = s.config.Unusable(config, err)
+			return end
+		}
+		l, err := openLayer(config, s.config.Open, unusable)
+		if err == nil && l != nil {
+			err = s.check(l)
+		}
+		switch {
+		case err != nil:
 			if l != nil {
 				err = errors.Join(err, l.close())
 			}
-			if err := s.config.Unusable(config, err); err != nil {
-				return err
+			if end != nil || unusable(config, err) != nil {
+				return end
 			}
-			continue
+			s.missing = append(s.missing, config.Name)
+		case l == nil:
+			s.missing = append(s.missing, config.Name)
+		default:
+			s.order = append(s.order, l)
+			s.layers[l.Name] = l
 		}
-		if l == nil {
-			continue
-		}
-		s.order = append(s.order, l)
-		if s.layers[l.Name] != nil {
-			return failf(ErrConfig, "two layers have the name %s", l.Name)
-		}
-		s.layers[l.Name] = l
-		if l.own != nil {
-			codes = append(codes, l.own.Code())
-		}
-		version = version*31 + l.version
 	}
 	if len(s.order) == 0 {
-		return failf(ErrConfig, "no layer can be shown")
+		return errors.Join(failf(ErrConfig, "no layer can be shown"), errors.Join(reasons...))
 	}
-	for i, code := range codes {
-		if slices.Contains(codes[:i], code) {
+	return nil
+}
+
+// addSystems adds the systems of EPSG codes, unless they are there.
+func (s *Server) addSystems(codes ...int) error {
+	for _, code := range codes {
+		if slices.ContainsFunc(s.systems, func(known *system) bool { return known.crs.Code() == code }) {
 			continue
 		}
 		system, err := newSystem(code)
@@ -169,25 +183,25 @@ func (s *Server) open() error {
 		}
 		s.systems = append(s.systems, system)
 	}
-	s.version = strconv.FormatUint(version, 36)
 	return nil
 }
 
-// checkViews gives the layers the renderer, and finds out before the first request that a layer cannot be drawn.
-func (s *Server) checkViews() error {
-	for _, l := range s.order {
-		l.renderer = s.renderer
-		k, err := l.look(Rendering{})
-		if err != nil {
-			return err
-		}
-		for _, f := range l.frames {
-			if _, err := k.viewsOf(f, s.systems[0]); err != nil {
-				return err
-			}
+// check gives a layer the renderer, and finds out before the first request that it cannot be drawn.
+func (s *Server) check(l *layer) error {
+	l.renderer = s.renderer
+	k, err := l.look(Rendering{})
+	if err != nil {
+		return err
+	}
+	for _, f := range l.frames {
+		if _, err := k.viewsOf(f, s.systems[0]); err != nil {
+			return fmt.Errorf("wms: layer %s: %w", l.Name, err)
 		}
 	}
-	return nil
+	if l.own == nil {
+		return nil
+	}
+	return s.addSystems(l.own.Code())
 }
 
 // Close closes the files and frees the memory. No request may be under way: shut the HTTP server down first.
@@ -290,7 +304,7 @@ func (s *Server) route(w http.ResponseWriter, q *http.Request) string {
 		s.serveMetrics(w)
 		return "metrics"
 	case parts[0] == "health" && len(parts) == 1:
-		_, _ = io.WriteString(w, "ok\n") // fails only if the client has disconnected
+		s.serveHealth(w)
 		return "health"
 	case parts[0] == "layers.json" && len(parts) == 1:
 		s.serveLayers(w, q)
@@ -304,6 +318,17 @@ func (s *Server) route(w http.ResponseWriter, q *http.Request) string {
 	}
 	http.NotFound(w, q)
 	return "other"
+}
+
+// serveHealth says that the server lives, and which layers it does not show; the reasons went to Config.Unusable.
+func (s *Server) serveHealth(w http.ResponseWriter) {
+	text := "ok\n"
+	for _, name := range s.missing {
+		text += "not shown: " + name + "\n"
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = io.WriteString(w, text) // fails only if the client has disconnected
 }
 
 // enter waits for a slot to make a map, and returns how to leave it.

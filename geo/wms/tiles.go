@@ -123,7 +123,7 @@ func (s *Server) parseXYZ(q *http.Request, parts []string) (*mapRequest, *Except
 	}
 	f := findFormat(extension)
 	if f == nil || f == formats[formatTIFF] {
-		return nil, exceptf(codeInvalidFormat, "", "tiles are png or jpg, not %.40q", extension)
+		return nil, exceptf(codeInvalidFormat, "", "tiles are png, png8 or jpg, not %.40q", extension)
 	}
 	z, x, y, e := tileNumbers(parts[1], parts[2], name)
 	if e != nil {
@@ -141,7 +141,7 @@ func (s *Server) parseXYZ(q *http.Request, parts []string) (*mapRequest, *Except
 	if e := p.setOptions(m); e != nil {
 		return nil, e
 	}
-	m.transparent = !strings.EqualFold(p["TRANSPARENT"], "FALSE") && f == formats[formatPNG]
+	m.transparent = !strings.EqualFold(p["TRANSPARENT"], "FALSE") && f != formats[formatJPEG]
 	return m, p.setTime(m)
 }
 

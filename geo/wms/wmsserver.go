@@ -61,6 +61,7 @@ func (s *Server) serveWMS(w http.ResponseWriter, q *http.Request) string {
 			fail(e)
 			return "GetMap"
 		}
+		m.warn(w.Header())
 		s.serveTile(w, q, m, fail)
 		return "GetMap"
 	case "getfeatureinfo", "feature_info":
@@ -81,6 +82,15 @@ func (s *Server) serveWMS(w http.ResponseWriter, q *http.Request) string {
 	return "wms"
 }
 
+// warn says that a default time is used: WMS 1.3.0, annex C.4.2.
+func (m *mapRequest) warn(h http.Header) {
+	for _, k := range m.layers {
+		if l := k.layer; l.timed && m.time.IsZero() {
+			h.Set("Warning", "99 Default value used: time="+formatTime(l.at(m.time).time)+" ISO8601")
+		}
+	}
+}
+
 // mapFormat reads FORMAT.
 func (p parameters) mapFormat() (*format, *Exception) {
 	text, e := p.need("FORMAT")
@@ -89,7 +99,7 @@ func (p parameters) mapFormat() (*format, *Exception) {
 	}
 	f := findFormat(text)
 	if f == nil {
-		return nil, exceptf(codeInvalidFormat, "FORMAT", "maps are image/png, image/jpeg or image/tiff, not %.60q", text)
+		return nil, exceptf(codeInvalidFormat, "FORMAT", "maps are image/png, image/png; mode=8bit, image/jpeg or image/tiff, not %.60q", text)
 	}
 	return f, nil
 }

@@ -105,7 +105,7 @@ func (s *Server) serveWMTS(w http.ResponseWriter, q *http.Request, parts []strin
 	}
 	parts = parts[1:]
 	if len(parts) == 1 && parts[0] == "WMTSCapabilities.xml" {
-		s.wmtsCapabilities(w, q)
+		s.wmtsCapabilities(w, q, nil)
 		return "GetCapabilities"
 	}
 	p, e := parseParameters(q.URL.RawQuery)
@@ -162,7 +162,9 @@ func (s *Server) serveKVP(w http.ResponseWriter, q *http.Request) string {
 			fail(exceptf("VersionNegotiationFailed", "ACCEPTVERSIONS", "the server has version 1.0.0"))
 			return "GetCapabilities"
 		}
-		s.wmtsCapabilities(w, q)
+		if e := s.wmtsCapabilities(w, q, p); e != nil {
+			fail(e)
+		}
 		return "GetCapabilities"
 	}
 	if version := p["VERSION"]; version != "" && version != "1.0.0" && request != "" {
@@ -202,7 +204,7 @@ func (s *Server) parseTile(p parameters) (*mapRequest, *Exception) {
 	}
 	f := findFormat(p["FORMAT"])
 	if f == nil || f == formats[formatTIFF] {
-		return nil, exceptf(codeInvalid, "FORMAT", "tiles are image/png or image/jpeg, not %.60q", p["FORMAT"])
+		return nil, exceptf(codeInvalid, "FORMAT", "tiles are image/png, image/png; mode=8bit or image/jpeg, not %.60q", p["FORMAT"])
 	}
 	var set *matrixSet
 	for _, candidate := range s.sets(l) {
@@ -228,7 +230,7 @@ func (s *Server) parseTile(p parameters) (*mapRequest, *Exception) {
 	if e := p.setOptions(m); e != nil {
 		return nil, e
 	}
-	m.transparent = f == formats[formatPNG]
+	m.transparent = f != formats[formatJPEG]
 	return m, p.setTime(m)
 }
 
@@ -254,6 +256,9 @@ func (s *Server) wmtsFeatureInfo(w http.ResponseWriter, q *http.Request, p param
 			e = s.sendInformation(w, q, m, i, j, p["INFOFORMAT"], "INFOFORMAT")
 		}
 	}
+	if e != nil && e.Code == codeInvalid && (e.Locator == "I" || e.Locator == "J") {
+		e.Code = codePixel
+	}
 	if e != nil {
 		fail(e)
 	}
@@ -267,6 +272,8 @@ func (s *Server) owsException(w http.ResponseWriter, q *http.Request, status int
 	setRetry(w, status)
 	code := e.Code
 	switch code {
+	case codeOperation:
+		status = http.StatusNotImplemented
 	case codeLayer, codeStyle, codeInvalidFormat, codeInvalidDimension, codePoint:
 		code = codeInvalid // the codes of WMS are not those of OWS
 	}
@@ -290,13 +297,28 @@ func (s *Server) owsException(w http.ResponseWriter, q *http.Request, status int
 	}
 }
 
-// wmtsCapabilities describes the service: WMTS 1.0.0, section 7.1.
-func (s *Server) wmtsCapabilities(w http.ResponseWriter, q *http.Request) {
+// wmtsCapabilities describes the service: WMTS 1.0.0, section 7.1. A client that has the description gets only its number.
+func (s *Server) wmtsCapabilities(w http.ResponseWriter, q *http.Request, p parameters) *Exception {
 	base := s.base(q)
 	d := newDocument("")
+	have := p["UPDATESEQUENCE"]
+	if have > s.version {
+		return exceptf(codeSequence, "UPDATESEQUENCE", "the capabilities have the number %s", s.version)
+	}
 	d.begin("Capabilities", "version", "1.0.0", "updateSequence", s.version, "xmlns", "http://www.opengis.net/wmts/1.0", "xmlns:ows", "http://www.opengis.net/ows/1.1",
 		"xmlns:xlink", "http://www.w3.org/1999/xlink", "xmlns:xsi", "http://www.w3.org/2001/XMLSchema-instance",
 		"xsi:schemaLocation", "http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd")
+	if have != s.version {
+		s.describe(d, base)
+	}
+	d.end()
+	w.Header().Set("Cache-Control", "no-cache")
+	s.answerWith(w, q, answer{d.Bytes(), "text/xml; charset=utf-8"}, "")
+	return nil
+}
+
+// describe writes the sections of the capabilities.
+func (s *Server) describe(d *document, base string) {
 	d.begin("ows:ServiceIdentification")
 	d.text("ows:Title", s.config.Title)
 	if s.config.Abstract != "" {
@@ -331,9 +353,6 @@ func (s *Server) wmtsCapabilities(w http.ResponseWriter, q *http.Request) {
 	}
 	d.end()
 	d.empty("ServiceMetadataURL", "xlink:href", base+"/wmts/1.0.0/WMTSCapabilities.xml")
-	d.end()
-	w.Header().Set("Cache-Control", "no-cache")
-	s.answerWith(w, q, answer{d.Bytes(), "text/xml; charset=utf-8"}, "")
 }
 
 func (s *Server) wmtsLayer(d *document, l *layer, sets []*matrixSet, base string) {
@@ -343,19 +362,22 @@ func (s *Server) wmtsLayer(d *document, l *layer, sets []*matrixSet, base string
 		d.text("ows:Abstract", l.Abstract)
 	}
 	d.begin("ows:WGS84BoundingBox")
-	d.text("ows:LowerCorner", number(l.bounds[0])+" "+number(l.bounds[1]))
-	d.text("ows:UpperCorner", number(l.bounds[2])+" "+number(l.bounds[3]))
+	b := onGlobe(l.bounds)
+	d.text("ows:LowerCorner", number(b[0])+" "+number(b[1]))
+	d.text("ows:UpperCorner", number(b[2])+" "+number(b[3]))
 	d.end()
 	d.text("ows:Identifier", l.Name)
 	for i, style := range l.styles() {
 		d.begin("Style", "isDefault", strconv.FormatBool(i == 0))
 		d.text("ows:Title", style)
 		d.text("ows:Identifier", style)
-		d.empty("LegendURL", "format", "image/png", "xlink:href", base+legendPath(l.Name, style))
+		width, height := legendSize(l)
+		d.empty("LegendURL", "format", "image/png", "xlink:href", base+legendPath(l.Name, style), "width", strconv.Itoa(width), "height", strconv.Itoa(height))
 		d.end()
 	}
-	d.text("Format", "image/png")
-	d.text("Format", "image/jpeg")
+	for _, f := range tileFormats {
+		d.text("Format", f.mime)
+	}
 	for _, f := range infoFormats {
 		d.text("InfoFormat", f)
 	}
@@ -364,7 +386,9 @@ func (s *Server) wmtsLayer(d *document, l *layer, sets []*matrixSet, base string
 		path += "{Time}/"
 		d.begin("Dimension")
 		d.text("ows:Identifier", "Time")
+		d.text("ows:UOM", "ISO8601")
 		d.text("Default", formatTime(l.frames[len(l.frames)-1].time))
+		d.text("Current", "true")
 		for _, f := range l.frames {
 			d.text("Value", formatTime(f.time))
 		}
@@ -375,6 +399,7 @@ func (s *Server) wmtsLayer(d *document, l *layer, sets []*matrixSet, base string
 	for i, set := range sets {
 		d.begin("TileMatrixSetLink")
 		d.text("TileMatrixSet", set.name)
+		// Levels that have no more detail have no limits, so that clients do not take them for those of the image.
 		if e, ok := extentIn(l.bounds, set.system); i == 0 && ok {
 			d.begin("TileMatrixSetLimits")
 			for z := first; z <= last; z++ {
@@ -391,8 +416,9 @@ func (s *Server) wmtsLayer(d *document, l *layer, sets []*matrixSet, base string
 		}
 		d.end()
 	}
-	d.empty("ResourceURL", "format", "image/png", "resourceType", "tile", "template", path+".png")
-	d.empty("ResourceURL", "format", "image/jpeg", "resourceType", "tile", "template", path+".jpg")
+	for _, f := range tileFormats {
+		d.empty("ResourceURL", "format", f.mime, "resourceType", "tile", "template", path+"."+f.extension)
+	}
 	d.empty("ResourceURL", "format", "application/json", "resourceType", "FeatureInfo", "template", path+"/{J}/{I}.json")
 	d.end()
 }

@@ -7,6 +7,7 @@ import (
 
 	"math"
 	"quern.dev/geo/internal/projection"
+	"quern.dev/geo/internal/relief"
 	"quern.dev/gpu"
 	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
@@ -19,20 +20,21 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/terrain/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "a2101f81f0f31ecd46b8eef6bd199473a33e83500321c164136041d22186d8d7",
+	Sum:     "da161bfadca4f83fb53ea419e363906110317ca1a6c82019f39269e5f49502a2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 
-type quern_gen_is_stale__run_go_generate__Rows struct {
-	Width  int
-	Height int
-	Y      int
-	N      int
-	Edges  bool
+type quern_gen_is_stale__run_go_generate__relief_Window struct {
+	Width   int
+	Height  int
+	Left    int
+	Top     int
+	Columns int
+	Edges   bool
 }
-type quern_gen_is_stale__run_go_generate__Light struct {
+type quern_gen_is_stale__run_go_generate__relief_Light struct {
 	X       float64
 	Y       float64
 	Z       float64
@@ -41,11 +43,11 @@ type quern_gen_is_stale__run_go_generate__Light struct {
 	SinAzim float64
 	CosAzim float64
 }
-type quern_gen_is_stale__run_go_generate__shade func(kernel.Thread, Rows, int, int, Light, []float32, []uint8)
-type quern_gen_is_stale__run_go_generate__derive func(kernel.Thread, Rows, int, int, int, float64, float64, float64, float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__shade func(kernel.Thread, relief.Window, int, int, relief.Light, []float32, []uint8)
+type quern_gen_is_stale__run_go_generate__derive func(kernel.Thread, relief.Window, int, int, int, float64, float64, float64, float32, []float32, []float32)
 
-var _ = (*quern_gen_is_stale__run_go_generate__Rows)((*Rows)(nil))
-var _ = (*quern_gen_is_stale__run_go_generate__Light)((*Light)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__relief_Window)((*relief.Window)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__relief_Light)((*relief.Light)(nil))
 var quern_shade quern_gen_is_stale__run_go_generate__shade = shade
 var quern_derive quern_gen_is_stale__run_go_generate__derive = derive
 
@@ -54,7 +56,7 @@ var quernShade = &gpu.Kernel{Declared: compiled.Declaration{Name: "shade", Code:
 // LaunchShade runs shade on the grid g.
 //
 // shade writes the brightness of pixels from 1 to 255; 0 where there is none.
-func LaunchShade(s *gpu.Stream, g gpu.Grid, r Rows, y0, n int, l_ Light, heights *gpu.Buffer[float32], out *gpu.Buffer[uint8]) error {
+func LaunchShade(s *gpu.Stream, g gpu.Grid, r relief.Window, y0, n int, l_ relief.Light, heights *gpu.Buffer[float32], out *gpu.Buffer[uint8]) error {
 	l, err := quernShade.Begin(s, g)
 	gpu.Arg(l, r)
 	gpu.Arg(l, y0)
@@ -70,7 +72,7 @@ var quernDerive = &gpu.Kernel{Declared: compiled.Declaration{Name: "derive", Cod
 // LaunchDerive runs derive on the grid g.
 //
 // derive writes slopes or aspects, and none where there is none.
-func LaunchDerive(s *gpu.Stream, g gpu.Grid, r Rows, y0, n, kind int, dx, dy, scale float64, none float32, heights, out *gpu.Buffer[float32]) error {
+func LaunchDerive(s *gpu.Stream, g gpu.Grid, r relief.Window, y0, n, kind int, dx, dy, scale float64, none float32, heights, out *gpu.Buffer[float32]) error {
 	l, err := quernDerive.Begin(s, g)
 	gpu.Arg(l, r)
 	gpu.Arg(l, y0)
@@ -86,18 +88,14 @@ func LaunchDerive(s *gpu.Stream, g gpu.Grid, r Rows, y0, n, kind int, dx, dy, sc
 }
 
 func quernPlainShade(r *host.Run) {
-	v0, v1, v2, v3, v4, v5 := host.Value[Rows](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[Light](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
+	v0, v1, v2, v3, v4, v5 := host.Value[relief.Window](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[relief.Light](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	host.Plain(r, func(t kernel.Thread) { quern_shade(t, v0, v1, v2, v3, v4, v5) })
 }
 
 func quernHostShade(r *host.Run) {
-	r2, y0, n, l, heights, out := host.Value[Rows](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[Light](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
+	r2, y0, n, l, heights, out := host.Value[relief.Window](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[relief.Light](r, 3), host.Slice[float32](r, 4), host.Slice[uint8](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
-	t14 := l.Z
-	t15 := l.SinAlt
-	t12 := l.Z
-	t19 := float64(l.Z * l.Z)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -107,50 +105,41 @@ func quernHostShade(r *host.Run) {
 			threadY := r.ThreadIdx.Y
 			row := base2 + threadY
 			t3 := y0 + row
-			quernRow1Shade(r, r2, base, row, n, heights, t3, out, l, t14, t15, t12, t19, width)
+			quernRow1Shade(r, r2, l, base, row, n, heights, t3, out, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Shade(r *host.Run, r2 Rows, base, row, n int, heights []float32, t3 int, out []uint8, l Light, t14, t15, t12, t19 float64, width int) {
+func quernRow1Shade(r *host.Run, r2 relief.Window, l relief.Light, base, row, n int, heights []float32, t3 int, out []uint8, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line relief.go:85*/ r3 := r2
-		/*line relief.go:87*/ if x >= r3.Width || row >= n {
+		/*line relief.go:14*/ r3 := r2
+		l2 := l
+		if x >= r3.Width || row >= n {
 			continue
 		}
-		w, ok := r3.window(heights, x, t3)
-		w2 := w
-		/*line relief.go:91*/ if !ok {
+		n2, ok := r3.Neighbors(heights, x, t3)
+		w := n2
+		/*line relief.go:20*/ if !ok {
 			out[row*r3.Width+x] = 0
 			continue
 		}
-		t6 := &w2
-		/*line relief.go:95*/ west, south := slopes(t6)
-		a := float64(west * l.X)
-		b := float64(south * l.Y)
-		/*line relief.go:97*/ t11 := float64(float64(a*l.SinAzim) * l.CosAlt)
-		t13 := -float64(float64(b*l.CosAzim) * l.CosAlt)
-		/*line relief.go:97*/ result0 := fma(t13, t14, t15)
-		/*line relief.go:97*/ toLight := fma(t11, t12, result0)
-		t22 := float64(b * b)
-		/*line relief.go:98*/ result02 := fma(a, a, t22)
-		/*line relief.go:98*/ result03 := fma(t19, result02, 1)
-		length := math.Sqrt(result03 - 0)
-		/*line relief.go:99*/ v := float64(254*toLight) / length
-		out[row*r3.Width+x] = host.Narrow[uint8](max(v, 0) + 1.5)
-	} /*line quern_gen.go:144:1*/
+		t6 := &w
+		/*line relief.go:24*/ west, south := relief.Slopes(t6)
+		result0 := l2.Shade(west, south)
+		/*line relief.go:25*/ out[row*r3.Width+x] = result0
+	} /*line quern_gen.go:133:1*/
 }
 
 func quernPlainDerive(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[Rows](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Value[float64](r, 6), host.Value[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9)
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[relief.Window](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Value[float64](r, 6), host.Value[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9)
 	host.Plain(r, func(t kernel.Thread) { quern_derive(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
 }
 
 func quernHostDerive(r *host.Run) {
-	r2, y0, n, kind, dx, dy, scale, none, heights, out := host.Value[Rows](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Value[float64](r, 6), host.Value[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9)
+	r2, y0, n, kind, dx, dy, scale, none, heights, out := host.Value[relief.Window](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Value[float64](r, 6), host.Value[float32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	value := float64(8 * scale)
@@ -169,34 +158,32 @@ func quernHostDerive(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Derive(r *host.Run, r2 Rows, base, row, n int, heights []float32, t3 int, out []float32, none float32, kind int, dx, dy, value float64, width int) {
+func quernRow1Derive(r *host.Run, r2 relief.Window, base, row, n int, heights []float32, t3 int, out []float32, none float32, kind int, dx, dy, value float64, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line relief.go:114*/ r3 := r2
-		/*line relief.go:116*/ if x >= r3.Width || row >= n {
+		/*line relief.go:39*/ r3 := r2
+		/*line relief.go:41*/ if x >= r3.Width || row >= n {
 			continue
 		}
 		i := row*r3.Width + x
-		w, ok := r3.window(heights, x, t3)
-		w2 := w
-		/*line relief.go:121*/ if !ok {
+		n2, ok := r3.Neighbors(heights, x, t3)
+		w := n2
+		/*line relief.go:46*/ if !ok {
 			out[i] = none
 			continue
 		}
-		t6 := &w2
-		/*line relief.go:125*/ west, south := slopes(t6)
-		/*line relief.go:127*/ if kind == 0 || kind == 1 {
+		t6 := &w
+		/*line relief.go:50*/ west, south := relief.Slopes(t6)
+		/*line relief.go:52*/ if kind == 0 || kind == 1 {
 			a := float64(west * dx)
 			b := float64(south * dy)
-			/*line relief.go:129*/ t13 := float64(b * b)
-			/*line relief.go:129*/ result0 := fma(a, a, t13)
-			rise := math.Sqrt(result0-0) / value
-			/*line relief.go:130*/ if kind == 1 {
+			/*line relief.go:54*/ rise := math.Sqrt(math.FMA(a, a, float64(b*b))-0) / value
+			if kind == 1 {
 				out[i] = float32(float64(100 * rise))
 			} else {
-				result02 := projection.Angle(rise, 1)
-				/*line relief.go:133*/ out[i] = float32(float64(result02 * 57.29577951308232))
+				result0 := projection.Angle(rise, 1)
+				/*line relief.go:58*/ out[i] = float32(float64(result0 * 57.29577951308232))
 			}
 			continue
 		}
@@ -204,8 +191,8 @@ func quernRow1Derive(r *host.Run, r2 Rows, base, row, n int, heights []float32, 
 			out[i] = none
 			continue
 		}
-		result03 := projection.Angle(south, west)
-		angle := float64(result03 * 57.29577951308232)
+		result02 := projection.Angle(south, west)
+		angle := float64(result02 * 57.29577951308232)
 		if kind == 3 {
 			if angle < 0 {
 				angle += 360
@@ -219,7 +206,7 @@ func quernRow1Derive(r *host.Run, r2 Rows, base, row, n int, heights []float32, 
 			angle = 0
 		}
 		out[i] = float32(angle)
-	} /*line quern_gen.go:222:1*/
+	} /*line quern_gen.go:209:1*/
 }
 
-//line relief.go:158
+//line relief.go:83

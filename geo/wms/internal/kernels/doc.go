@@ -1,6 +1,8 @@
 // Package kernels has the kernels of map rendering. An image becomes pages of colors, and pages become maps:
 //
 //	paint  samples to a page of colors: bands, ranges, ramps, masks
+//	heights, shade
+//	       samples to a page of colors of the shape of a surface
 //	halve  four pages to one of half the resolution
 //	draw   pages to a map, at positions between exact ones
 //	exact  pages to a map, at exact positions

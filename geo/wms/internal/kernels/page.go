@@ -10,6 +10,8 @@ const (
 	PageSize   = 1 << PageShift
 	PageStride = PageSize + 1
 	PagePixels = PageStride * PageStride
+	// WindowPixels is the size of the largest window of an image that a page is made of: a page with a margin of a pixel.
+	WindowPixels = (PageStride + 2) * (PageStride + 2)
 )
 
 // Sample is a type of samples that float64 holds exactly.

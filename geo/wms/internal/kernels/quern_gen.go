@@ -5,6 +5,9 @@ package kernels
 import (
 	_ "embed"
 
+	"math"
+	"quern.dev/geo/internal/projection"
+	"quern.dev/geo/internal/relief"
 	"quern.dev/gpu"
 	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
@@ -17,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/wms/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "bf9522627c68a7f31f76fe560f1aee6597c503a67dd4e18a1925a35bd1a0c5aa",
+	Sum:     "f89c0d37fc5df3ac92081cb4b884985ff3a717cefd946f180663dd88aba8e518",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -78,6 +81,25 @@ type quern_gen_is_stale__run_go_generate__Halving struct {
 	First  int
 }
 type quern_gen_is_stale__run_go_generate__halve func(kernel.Thread, Halving, []int32, []uint32)
+type quern_gen_is_stale__run_go_generate__heights_uint8 func(kernel.Thread, Paint, []uint8, []uint8, []float32)
+type quern_gen_is_stale__run_go_generate__relief_Window struct {
+	Width   int
+	Height  int
+	Left    int
+	Top     int
+	Columns int
+	Edges   bool
+}
+type quern_gen_is_stale__run_go_generate__relief_Light struct {
+	X       float64
+	Y       float64
+	Z       float64
+	SinAlt  float64
+	CosAlt  float64
+	SinAzim float64
+	CosAzim float64
+}
+type quern_gen_is_stale__run_go_generate__shade func(kernel.Thread, Paint, int, relief.Window, relief.Light, []float64, []float32, []uint32, []uint32)
 
 var _ = (*quern_gen_is_stale__run_go_generate__Map)((*Map)(nil))
 var quern_draw quern_gen_is_stale__run_go_generate__draw = draw
@@ -89,6 +111,10 @@ var _ = (*quern_gen_is_stale__run_go_generate__Paint)((*Paint)(nil))
 var quern_paint_uint8 quern_gen_is_stale__run_go_generate__paint_uint8 = paint[uint8]
 var _ = (*quern_gen_is_stale__run_go_generate__Halving)((*Halving)(nil))
 var quern_halve quern_gen_is_stale__run_go_generate__halve = halve
+var quern_heights_uint8 quern_gen_is_stale__run_go_generate__heights_uint8 = heights[uint8]
+var _ = (*quern_gen_is_stale__run_go_generate__relief_Window)((*relief.Window)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__relief_Light)((*relief.Light)(nil))
+var quern_shade quern_gen_is_stale__run_go_generate__shade = shade
 
 var quernDraw = &gpu.Kernel{Declared: compiled.Declaration{Name: "draw", Code: &quernPTX, Host: quernHostDraw, Plain: quernPlainDraw}}
 
@@ -215,6 +241,65 @@ func LaunchHalve(s *gpu.Stream, g gpu.Grid, h Halving, table *gpu.Buffer[int32],
 	return l.EndBegun(err)
 }
 
+var quernHeights_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights[uint8]", Code: &quernPTX, Host: quernHostHeights[uint8], Plain: quernPlainHeights[uint8]}}
+var quernHeights_int8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights[int8]", Code: &quernPTX, Host: quernHostHeights[int8], Plain: quernPlainHeights[int8]}}
+var quernHeights_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights[uint16]", Code: &quernPTX, Host: quernHostHeights[uint16], Plain: quernPlainHeights[uint16]}}
+var quernHeights_int16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights[int16]", Code: &quernPTX, Host: quernHostHeights[int16], Plain: quernPlainHeights[int16]}}
+var quernHeights_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights[uint32]", Code: &quernPTX, Host: quernHostHeights[uint32], Plain: quernPlainHeights[uint32]}}
+var quernHeights_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights[int32]", Code: &quernPTX, Host: quernHostHeights[int32], Plain: quernPlainHeights[int32]}}
+var quernHeights_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights[float32]", Code: &quernPTX, Host: quernHostHeights[float32], Plain: quernPlainHeights[float32]}}
+var quernHeights_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "heights[float64]", Code: &quernPTX, Host: quernHostHeights[float64], Plain: quernPlainHeights[float64]}}
+
+// LaunchHeights runs heights on the grid g.
+//
+// heights writes the first band of a window. What has no data is NaN.
+func LaunchHeights[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, p Paint, src *gpu.Buffer[T], mask *gpu.Buffer[uint8], out *gpu.Buffer[float32]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *uint8:
+		k = quernHeights_uint8
+	case *int8:
+		k = quernHeights_int8
+	case *uint16:
+		k = quernHeights_uint16
+	case *int16:
+		k = quernHeights_int16
+	case *uint32:
+		k = quernHeights_uint32
+	case *int32:
+		k = quernHeights_int32
+	case *float32:
+		k = quernHeights_float32
+	case *float64:
+		k = quernHeights_float64
+	}
+	l, err := k.Begin(s, g)
+	gpu.Arg(l, p)
+	gpu.SliceArg(l, src)
+	gpu.SliceArg(l, mask)
+	gpu.SliceArg(l, out)
+	return l.EndBegun(err)
+}
+
+var quernShade = &gpu.Kernel{Declared: compiled.Declaration{Name: "shade", Code: &quernPTX, Host: quernHostShade, Plain: quernPlainShade}}
+
+// LaunchShade runs shade on the grid g.
+//
+// shade writes a page of the shape of a surface: the ramp's colors of brightness, slope or height. sizes has 1/width and 1/height
+// of the pixels of each row of the page. The window w is the one of p, with the neighbors of the page's pixels.
+func LaunchShade(s *gpu.Stream, g gpu.Grid, p Paint, kind int, w relief.Window, l_ relief.Light, sizes *gpu.Buffer[float64], heights *gpu.Buffer[float32], ramp, pages *gpu.Buffer[uint32]) error {
+	l, err := quernShade.Begin(s, g)
+	gpu.Arg(l, p)
+	gpu.Arg(l, kind)
+	gpu.Arg(l, w)
+	gpu.Arg(l, l_)
+	gpu.SliceArg(l, sizes)
+	gpu.SliceArg(l, heights)
+	gpu.SliceArg(l, ramp)
+	gpu.SliceArg(l, pages)
+	return l.EndBegun(err)
+}
+
 func quernPlainDraw(r *host.Run) {
 	v0, v1, v2, v3, v4 := host.Value[Map](r, 0), host.Slice[int64](r, 1), host.Slice[int32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
 	host.Plain(r, func(t kernel.Thread) { quern_draw(t, v0, v1, v2, v3, v4) })
@@ -308,7 +393,7 @@ func quernRow1Draw(r *host.Run, base int, m *Map, y, start, size int, lattice []
 			px += dx
 			py += dy
 		}
-	} /*line quern_gen.go:311:1*/
+	} /*line quern_gen.go:396:1*/
 }
 
 func quernPlainCoordinates(r *host.Run) {
@@ -372,7 +457,7 @@ func quernRow1Coordinates(r *host.Run, a Affine, base, width, y, height int, xs 
 		/*line draw.go:126*/ result0, result1 := a2.Apply(t5, t6)
 		/*line draw.go:126*/ xs[i] = result0
 		/*line draw.go:126*/ ys[i] = result1
-	} /*line quern_gen.go:375:1*/
+	} /*line quern_gen.go:460:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -441,7 +526,7 @@ func quernRow1Bounds(r *host.Run, a Affine, base int, xs, ys []float64, wide, hi
 			kernel.AtomicMax(&box[2], host.Narrow[int32](x))
 			kernel.AtomicMax(&box[3], host.Narrow[int32](y))
 		}
-	} /*line quern_gen.go:444:1*/
+	} /*line quern_gen.go:529:1*/
 }
 
 func quernPlainExact(r *host.Run) {
@@ -529,7 +614,7 @@ func quernRow1Exact(r *host.Run, base int, m *Map, y int, xs []float64, start in
 			/*line draw.go:165*/ c = over(c, t11)
 		}
 		dst[at] = c
-	} /*line quern_gen.go:532:1*/
+	} /*line quern_gen.go:617:1*/
 }
 
 func quernPlainPaint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
@@ -560,32 +645,32 @@ func quernRow1Paint_uint8(r *host.Run, p *Paint, base, y int, src, mask []uint8,
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:42*/ p2 := *p
-		/*line page.go:44*/ if x >= 257 || y >= 257 {
+		/*line page.go:44*/ p2 := *p
+		/*line page.go:46*/ if x >= 257 || y >= 257 {
 			continue
 		}
 		column := min(max(p2.X+x, 0), p2.Width-1)
 		row := min(max(p2.Y+y, 0), p2.Height-1)
-		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
+		/*line page.go:50*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
 		t3 := &p2
-		/*line page.go:49*/ result0 := quernFunc1Paint_uint8(t3, src, mask, ramp, pixel)
-		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:573:1*/
+		/*line page.go:51*/ result0 := quernFunc1Paint_uint8(t3, src, mask, ramp, pixel)
+		/*line page.go:51*/ pages[p2.First+start+x] = result0
+	} /*line quern_gen.go:658:1*/
 }
 
 // quernFunc1Paint_uint8 is kernels.color.
 func quernFunc1Paint_uint8(p *Paint, src, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:56*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
-//line page.go:57
+//line :59:500
 	var alpha float64 = 1
-	if p.Alpha >= 0 {
+	/*line :60:500*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line :63:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:64*/ if p.Ramp > 0 {
+		if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
 		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
@@ -594,18 +679,18 @@ func quernFunc1Paint_uint8(p *Paint, src, mask []uint8, ramp []uint32, pixel int
 		t2 := c >> 8 & 255
 		t3 := c >> 16 & 255
 		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
-		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
+		/*line page.go:70*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:72*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line :74:500*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line :74:500*/ if v != v {
+		/*line page.go:76*/ if v != v {
 			continue
 		}
-		/*line :77:500*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -617,8 +702,8 @@ func quernFunc1Paint_uint8(p *Paint, src, mask []uint8, ramp []uint32, pixel int
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
-	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:621:1*/
+	/*line page.go:88*/ result02 := multiply(t6, t7, t8, t9)
+	return result02 /*line quern_gen.go:706:1*/
 }
 
 func quernHostPaint_int8(r *host.Run) {
@@ -644,32 +729,32 @@ func quernRow1Paint_int8(r *host.Run, p *Paint, base, y int, src []int8, mask []
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:42*/ p2 := *p
-		/*line page.go:44*/ if x >= 257 || y >= 257 {
+		/*line page.go:44*/ p2 := *p
+		/*line page.go:46*/ if x >= 257 || y >= 257 {
 			continue
 		}
 		column := min(max(p2.X+x, 0), p2.Width-1)
 		row := min(max(p2.Y+y, 0), p2.Height-1)
-		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
+		/*line page.go:50*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
 		t3 := &p2
-		/*line page.go:49*/ result0 := quernFunc1Paint_int8(t3, src, mask, ramp, pixel)
-		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:657:1*/
+		/*line page.go:51*/ result0 := quernFunc1Paint_int8(t3, src, mask, ramp, pixel)
+		/*line page.go:51*/ pages[p2.First+start+x] = result0
+	} /*line quern_gen.go:742:1*/
 }
 
 // quernFunc1Paint_int8 is kernels.color.
 func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:56*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
-//line page.go:57
+//line :59:500
 	var alpha float64 = 1
-	if p.Alpha >= 0 {
+	/*line :60:500*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line :63:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:64*/ if p.Ramp > 0 {
+		if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
 		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
@@ -678,18 +763,18 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 		t2 := c >> 8 & 255
 		t3 := c >> 16 & 255
 		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
-		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
+		/*line page.go:70*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:72*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line :74:500*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line :74:500*/ if v != v {
+		/*line page.go:76*/ if v != v {
 			continue
 		}
-		/*line :77:500*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -701,8 +786,8 @@ func quernFunc1Paint_int8(p *Paint, src []int8, mask []uint8, ramp []uint32, pix
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
-	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:705:1*/
+	/*line page.go:88*/ result02 := multiply(t6, t7, t8, t9)
+	return result02 /*line quern_gen.go:790:1*/
 }
 
 func quernHostPaint_uint16(r *host.Run) {
@@ -728,32 +813,32 @@ func quernRow1Paint_uint16(r *host.Run, p *Paint, base, y int, src []uint16, mas
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:42*/ p2 := *p
-		/*line page.go:44*/ if x >= 257 || y >= 257 {
+		/*line page.go:44*/ p2 := *p
+		/*line page.go:46*/ if x >= 257 || y >= 257 {
 			continue
 		}
 		column := min(max(p2.X+x, 0), p2.Width-1)
 		row := min(max(p2.Y+y, 0), p2.Height-1)
-		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
+		/*line page.go:50*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
 		t3 := &p2
-		/*line page.go:49*/ result0 := quernFunc1Paint_uint16(t3, src, mask, ramp, pixel)
-		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:741:1*/
+		/*line page.go:51*/ result0 := quernFunc1Paint_uint16(t3, src, mask, ramp, pixel)
+		/*line page.go:51*/ pages[p2.First+start+x] = result0
+	} /*line quern_gen.go:826:1*/
 }
 
 // quernFunc1Paint_uint16 is kernels.color.
 func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:56*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
-//line page.go:57
+//line :59:500
 	var alpha float64 = 1
-	if p.Alpha >= 0 {
+	/*line :60:500*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line :63:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:64*/ if p.Ramp > 0 {
+		if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
 		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
@@ -762,18 +847,18 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 		t2 := c >> 8 & 255
 		t3 := c >> 16 & 255
 		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
-		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
+		/*line page.go:70*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:72*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line :74:500*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line :74:500*/ if v != v {
+		/*line page.go:76*/ if v != v {
 			continue
 		}
-		/*line :77:500*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -785,8 +870,8 @@ func quernFunc1Paint_uint16(p *Paint, src []uint16, mask []uint8, ramp []uint32,
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
-	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:789:1*/
+	/*line page.go:88*/ result02 := multiply(t6, t7, t8, t9)
+	return result02 /*line quern_gen.go:874:1*/
 }
 
 func quernHostPaint_int16(r *host.Run) {
@@ -812,32 +897,32 @@ func quernRow1Paint_int16(r *host.Run, p *Paint, base, y int, src []int16, mask 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:42*/ p2 := *p
-		/*line page.go:44*/ if x >= 257 || y >= 257 {
+		/*line page.go:44*/ p2 := *p
+		/*line page.go:46*/ if x >= 257 || y >= 257 {
 			continue
 		}
 		column := min(max(p2.X+x, 0), p2.Width-1)
 		row := min(max(p2.Y+y, 0), p2.Height-1)
-		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
+		/*line page.go:50*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
 		t3 := &p2
-		/*line page.go:49*/ result0 := quernFunc1Paint_int16(t3, src, mask, ramp, pixel)
-		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:825:1*/
+		/*line page.go:51*/ result0 := quernFunc1Paint_int16(t3, src, mask, ramp, pixel)
+		/*line page.go:51*/ pages[p2.First+start+x] = result0
+	} /*line quern_gen.go:910:1*/
 }
 
 // quernFunc1Paint_int16 is kernels.color.
 func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:56*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
-//line page.go:57
+//line :59:500
 	var alpha float64 = 1
-	if p.Alpha >= 0 {
+	/*line :60:500*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line :63:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:64*/ if p.Ramp > 0 {
+		if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
 		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
@@ -846,18 +931,18 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 		t2 := c >> 8 & 255
 		t3 := c >> 16 & 255
 		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
-		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
+		/*line page.go:70*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:72*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line :74:500*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line :74:500*/ if v != v {
+		/*line page.go:76*/ if v != v {
 			continue
 		}
-		/*line :77:500*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -869,8 +954,8 @@ func quernFunc1Paint_int16(p *Paint, src []int16, mask []uint8, ramp []uint32, p
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
-	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:873:1*/
+	/*line page.go:88*/ result02 := multiply(t6, t7, t8, t9)
+	return result02 /*line quern_gen.go:958:1*/
 }
 
 func quernHostPaint_uint32(r *host.Run) {
@@ -896,32 +981,32 @@ func quernRow1Paint_uint32(r *host.Run, p *Paint, base, y int, src []uint32, mas
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:42*/ p2 := *p
-		/*line page.go:44*/ if x >= 257 || y >= 257 {
+		/*line page.go:44*/ p2 := *p
+		/*line page.go:46*/ if x >= 257 || y >= 257 {
 			continue
 		}
 		column := min(max(p2.X+x, 0), p2.Width-1)
 		row := min(max(p2.Y+y, 0), p2.Height-1)
-		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
+		/*line page.go:50*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
 		t3 := &p2
-		/*line page.go:49*/ result0 := quernFunc1Paint_uint32(t3, src, mask, ramp, pixel)
-		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:909:1*/
+		/*line page.go:51*/ result0 := quernFunc1Paint_uint32(t3, src, mask, ramp, pixel)
+		/*line page.go:51*/ pages[p2.First+start+x] = result0
+	} /*line quern_gen.go:994:1*/
 }
 
 // quernFunc1Paint_uint32 is kernels.color.
 func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:56*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
-//line page.go:57
+//line :59:500
 	var alpha float64 = 1
-	if p.Alpha >= 0 {
+	/*line :60:500*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line :63:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:64*/ if p.Ramp > 0 {
+		if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
 		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
@@ -930,18 +1015,18 @@ func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32,
 		t2 := c >> 8 & 255
 		t3 := c >> 16 & 255
 		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
-		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
+		/*line page.go:70*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:72*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line :74:500*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line :74:500*/ if v != v {
+		/*line page.go:76*/ if v != v {
 			continue
 		}
-		/*line :77:500*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -953,8 +1038,8 @@ func quernFunc1Paint_uint32(p *Paint, src []uint32, mask []uint8, ramp []uint32,
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
-	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:957:1*/
+	/*line page.go:88*/ result02 := multiply(t6, t7, t8, t9)
+	return result02 /*line quern_gen.go:1042:1*/
 }
 
 func quernHostPaint_int32(r *host.Run) {
@@ -980,32 +1065,32 @@ func quernRow1Paint_int32(r *host.Run, p *Paint, base, y int, src []int32, mask 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:42*/ p2 := *p
-		/*line page.go:44*/ if x >= 257 || y >= 257 {
+		/*line page.go:44*/ p2 := *p
+		/*line page.go:46*/ if x >= 257 || y >= 257 {
 			continue
 		}
 		column := min(max(p2.X+x, 0), p2.Width-1)
 		row := min(max(p2.Y+y, 0), p2.Height-1)
-		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
+		/*line page.go:50*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
 		t3 := &p2
-		/*line page.go:49*/ result0 := quernFunc1Paint_int32(t3, src, mask, ramp, pixel)
-		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:993:1*/
+		/*line page.go:51*/ result0 := quernFunc1Paint_int32(t3, src, mask, ramp, pixel)
+		/*line page.go:51*/ pages[p2.First+start+x] = result0
+	} /*line quern_gen.go:1078:1*/
 }
 
 // quernFunc1Paint_int32 is kernels.color.
 func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:56*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
-//line page.go:57
+//line :59:500
 	var alpha float64 = 1
-	if p.Alpha >= 0 {
+	/*line :60:500*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line :63:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:64*/ if p.Ramp > 0 {
+		if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
 		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
@@ -1014,18 +1099,18 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 		t2 := c >> 8 & 255
 		t3 := c >> 16 & 255
 		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
-		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
+		/*line page.go:70*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:72*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line :74:500*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line :74:500*/ if v != v {
+		/*line page.go:76*/ if v != v {
 			continue
 		}
-		/*line :77:500*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -1037,8 +1122,8 @@ func quernFunc1Paint_int32(p *Paint, src []int32, mask []uint8, ramp []uint32, p
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
-	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1041:1*/
+	/*line page.go:88*/ result02 := multiply(t6, t7, t8, t9)
+	return result02 /*line quern_gen.go:1126:1*/
 }
 
 func quernHostPaint_float32(r *host.Run) {
@@ -1064,32 +1149,32 @@ func quernRow1Paint_float32(r *host.Run, p *Paint, base, y int, src []float32, m
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:42*/ p2 := *p
-		/*line page.go:44*/ if x >= 257 || y >= 257 {
+		/*line page.go:44*/ p2 := *p
+		/*line page.go:46*/ if x >= 257 || y >= 257 {
 			continue
 		}
 		column := min(max(p2.X+x, 0), p2.Width-1)
 		row := min(max(p2.Y+y, 0), p2.Height-1)
-		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
+		/*line page.go:50*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
 		t3 := &p2
-		/*line page.go:49*/ result0 := quernFunc1Paint_float32(t3, src, mask, ramp, pixel)
-		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1077:1*/
+		/*line page.go:51*/ result0 := quernFunc1Paint_float32(t3, src, mask, ramp, pixel)
+		/*line page.go:51*/ pages[p2.First+start+x] = result0
+	} /*line quern_gen.go:1162:1*/
 }
 
 // quernFunc1Paint_float32 is kernels.color.
 func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:56*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
-//line page.go:57
+//line :59:500
 	var alpha float64 = 1
-	if p.Alpha >= 0 {
+	/*line :60:500*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line :63:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:64*/ if p.Ramp > 0 {
+		if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
 		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
@@ -1098,18 +1183,18 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 		t2 := c >> 8 & 255
 		t3 := c >> 16 & 255
 		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
-		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
+		/*line page.go:70*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:72*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line :74:500*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line :74:500*/ if v != v {
+		/*line page.go:76*/ if v != v {
 			continue
 		}
-		/*line :77:500*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -1121,8 +1206,8 @@ func quernFunc1Paint_float32(p *Paint, src []float32, mask []uint8, ramp []uint3
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
-	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1125:1*/
+	/*line page.go:88*/ result02 := multiply(t6, t7, t8, t9)
+	return result02 /*line quern_gen.go:1210:1*/
 }
 
 func quernHostPaint_float64(r *host.Run) {
@@ -1148,32 +1233,32 @@ func quernRow1Paint_float64(r *host.Run, p *Paint, base, y int, src []float64, m
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:42*/ p2 := *p
-		/*line page.go:44*/ if x >= 257 || y >= 257 {
+		/*line page.go:44*/ p2 := *p
+		/*line page.go:46*/ if x >= 257 || y >= 257 {
 			continue
 		}
 		column := min(max(p2.X+x, 0), p2.Width-1)
 		row := min(max(p2.Y+y, 0), p2.Height-1)
-		/*line page.go:48*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
+		/*line page.go:50*/ pixel := (row-p2.Top)*p2.Columns + column - p2.Left
 		t3 := &p2
-		/*line page.go:49*/ result0 := quernFunc1Paint_float64(t3, src, mask, ramp, pixel)
-		/*line page.go:49*/ pages[p2.First+start+x] = result0
-	} /*line quern_gen.go:1161:1*/
+		/*line page.go:51*/ result0 := quernFunc1Paint_float64(t3, src, mask, ramp, pixel)
+		/*line page.go:51*/ pages[p2.First+start+x] = result0
+	} /*line quern_gen.go:1246:1*/
 }
 
 // quernFunc1Paint_float64 is kernels.color.
 func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint32, pixel int) uint32 {
-	/*line page.go:54:500*/ if p.Masked && mask[pixel] == 0 {
+	/*line page.go:56*/ if p.Masked && mask[pixel] == 0 {
 		return 0
 	}
-//line page.go:57
+//line :59:500
 	var alpha float64 = 1
-	if p.Alpha >= 0 {
+	/*line :60:500*/ if p.Alpha >= 0 {
 		alpha = min(max(float64(src[pixel*p.Stride+p.Alpha])/p.AlphaMax, 0), 1)
 	}
-	/*line :61:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
-	/*line page.go:62*/ if p.Ramp > 0 {
-		/*line :63:500*/ if first != first || p.NoData && first == p.None || alpha == 0 {
+	/*line :63:500*/ first := float64(src[pixel*p.Stride+p.Bands[0]])
+	/*line page.go:64*/ if p.Ramp > 0 {
+		if first != first || p.NoData && first == p.None || alpha == 0 {
 			return 0
 		}
 		at := min(max(float64((first-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1))
@@ -1182,18 +1267,18 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 		t2 := c >> 8 & 255
 		t3 := c >> 16 & 255
 		t4 := host.Narrow[uint32](float64(float64(c>>24)*alpha) + 0.5)
-		/*line page.go:68*/ result0 := multiply(t1, t2, t3, t4)
+		/*line page.go:70*/ result0 := multiply(t1, t2, t3, t4)
 		return result0
 	}
-	/*line page.go:70*/ level := [3]uint32{}
+	/*line page.go:72*/ level := [3]uint32{}
 	none := true
-	for i := 0; i < 3; i++ {
+	/*line :74:500*/ for i := 0; i < 3; i++ {
 		v := float64(src[pixel*p.Stride+p.Bands[i]])
-		/*line :74:500*/ if v != v {
+		/*line page.go:76*/ if v != v {
 			continue
 		}
-		/*line :77:500*/ none = none && p.NoData && v == p.None
-		/*line page.go:78*/ if p.Associated && alpha > 0 {
+		none = none && p.NoData && v == p.None
+		if p.Associated && alpha > 0 {
 			v /= alpha
 		}
 		level[i] = host.Narrow[uint32](min(max(float64((v-p.Low[i])*p.Scale[i])+0.5, 0), 255))
@@ -1205,8 +1290,8 @@ func quernFunc1Paint_float64(p *Paint, src []float64, mask []uint8, ramp []uint3
 	t7 := level[1]
 	t8 := level[2]
 	t9 := host.Narrow[uint32](float64(alpha*255) + 0.5)
-	/*line page.go:86*/ result02 := multiply(t6, t7, t8, t9)
-	return result02 /*line quern_gen.go:1209:1*/
+	/*line page.go:88*/ result02 := multiply(t6, t7, t8, t9)
+	return result02 /*line quern_gen.go:1294:1*/
 }
 
 func quernPlainHalve(r *host.Run) {
@@ -1250,7 +1335,7 @@ func quernRow1Halve(r *host.Run, base, y int, h *Halving, start int, pages []uin
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line page.go:112*/ if x >= 257 || y >= 257 {
+		/*line page.go:114*/ if x >= 257 || y >= 257 {
 			continue
 		}
 		column := min(max(h.X+x, 0), h.Width-1)
@@ -1261,25 +1346,200 @@ func quernRow1Halve(r *host.Run, base, y int, h *Halving, start int, pages []uin
 		p := pages[int(table[page])+start2+c&255]
 		even += p & 16711935
 		odd += p >> 8 & 16711935
-		/*line page.go:118*/ c2 := min(column*2+1, h.Wide-1) + 1
+		/*line page.go:120*/ c2 := min(column*2+1, h.Wide-1) + 1
 		page2 := start3 + c2>>8
 		p2 := pages[int(table[page2])+start4+c2&255]
 		even += p2 & 16711935
 		odd += p2 >> 8 & 16711935
-		/*line page.go:118*/ c3 := min(column*2, h.Wide-1) + 1
+		/*line page.go:120*/ c3 := min(column*2, h.Wide-1) + 1
 		page3 := start5 + c3>>8
 		p3 := pages[int(table[page3])+start6+c3&255]
 		even += p3 & 16711935
 		odd += p3 >> 8 & 16711935
-		/*line page.go:118*/ c4 := min(column*2+1, h.Wide-1) + 1
+		/*line page.go:120*/ c4 := min(column*2+1, h.Wide-1) + 1
 		page4 := start7 + c4>>8
 		p4 := pages[int(table[page4])+start8+c4&255]
 		even += p4 & 16711935
 		odd += p4 >> 8 & 16711935
 		even = (even + 131074) >> 2 & 16711935
 		odd = (odd + 131074) >> 2 & 16711935
-		/*line page.go:124*/ pages[start9+x] = even | odd<<8
-	} /*line quern_gen.go:1282:1*/
+		/*line page.go:126*/ pages[start9+x] = even | odd<<8
+	} /*line quern_gen.go:1367:1*/
 }
 
-//line page.go:127
+func quernPlainHeights[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[Paint](r, 0), host.Slice[T](r, 1), host.Slice[uint8](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { heights[T](t, v0, v1, v2, v3) })
+}
+
+func quernHostHeights[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
+	p, src, mask, out := host.Value[Paint](r, 0), host.Slice[T](r, 1), host.Slice[uint8](r, 2), host.Slice[float32](r, 3)
+	dimX := r.BlockDim.X
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1Heights[T](r, base, out, src, &p, mask, width)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Heights[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run, base int, out []float32, src []T, p *Paint, mask []uint8, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(mask)-base && count <= len(out)-base {
+			row := mask[base:][:count]
+			row2 := out[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line relief.go:19*/ v := float64(src[i*p.Stride+p.Bands[0]])
+				if p.Masked && row[threadX] == 0 || p.NoData && v == p.None || p.Alpha >= 0 && src[i*p.Stride+p.Alpha] == 0 {
+					v = math.NaN()
+				}
+				row2[threadX] = float32(v)
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line relief.go:16*/ if i >= len(out) {
+			continue
+		}
+		v := float64(src[i*p.Stride+p.Bands[0]])
+		if p.Masked && mask[i] == 0 || p.NoData && v == p.None || p.Alpha >= 0 && src[i*p.Stride+p.Alpha] == 0 {
+			v = math.NaN()
+		}
+		out[i] = float32(v)
+	} /*line quern_gen.go:1420:1*/
+}
+
+func quernPlainShade(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[Paint](r, 0), host.Value[int](r, 1), host.Value[relief.Window](r, 2), host.Value[relief.Light](r, 3), host.Slice[float64](r, 4), host.Slice[float32](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7)
+	host.Plain(r, func(t kernel.Thread) { quern_shade(t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostShade(r *host.Run) {
+	p, kind, w, l, sizes, heights, ramp, pages := host.Value[Paint](r, 0), host.Value[int](r, 1), host.Value[relief.Window](r, 2), host.Value[relief.Light](r, 3), host.Slice[float64](r, 4), host.Slice[float32](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimX
+		base2 := blockY * dimY
+		base3 := p.First + blockX*dimX
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			threadY := r.ThreadIdx.Y
+			y := base2 + threadY
+			row := min(max(p.Y+y, 0), p.Height-1)
+			start := p.First + y*257
+			start2 := 2 * y
+			start3 := 2*y + 1
+			start4 := base3 + y*257
+			quernRow1Shade(r, w, l, base, y, &p, heights, row, pages, start, sizes, start2, start3, kind, ramp, width, start4)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Shade(r *host.Run, w relief.Window, l relief.Light, base, y int, p *Paint, heights []float32, row int, pages []uint32, start int, sizes []float64, start2, start3, kind int, ramp []uint32, width, start4 int) {
+	count := width
+	if start4 >= 0 && count <= len(pages)-start4 && start2 >= 0 && start2 < len(sizes) && start3 >= 0 && start3 < len(sizes) {
+		row2 := pages[start4:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+			column := min(max(p.X+x, 0), p.Width-1)
+			/*line relief.go:37*/ w2 := w
+			l2 := l
+			if x >= 257 || y >= 257 {
+				continue
+			}
+			/*line relief.go:44*/ n, ok := w2.Neighbors(heights, column, row)
+			n2 := n
+			/*line relief.go:45*/ if !ok {
+				row2[threadX] = 0
+				continue
+			}
+			/*line :49:500*/ t8 := sizes[start2]
+			t9 := sizes[start3]
+			l2.X = t8
+			l2.Y = t9
+			/*line relief.go:50*/ t10 := &n2
+			/*line relief.go:50*/ west, south := relief.Slopes(t10)
+			v := n2[4]
+			/*line relief.go:53*/ if kind == 1 {
+				result0 := l2.Shade(west, south)
+				v = float64(result0)
+//line relief.go:55
+			} else if kind == 2 {
+				/*line :56:500*/ a := float64(west * l2.X)
+				b := float64(south * l2.Y)
+				/*line relief.go:57*/ rise := float64(math.Sqrt(math.FMA(a, a, float64(b*b))-0) * l2.Z)
+				result02 := projection.Angle(rise, 1)
+				v = float64(result02 * 57.29577951308232)
+			}
+			/*line :60:1000*/ c := ramp[host.Int64[int](min(max(float64((v-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1)))]
+			/*line :61:500*/ if kind == 3 {
+				result03 := l2.Shade(west, south)
+				t25 := int(result03)
+				t26 := host.Int64[int](float64(254*l2.SinAlt) + 1.5)
+				/*line relief.go:62*/ c = lit(c, t25, t26)
+			}
+			/*line :64:500*/ row2[threadX] = c
+		}
+		/*line relief.go:66*/ return
+	}
+	/*line :68:500*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		to := start + x
+		/*line relief.go:37*/ w2 := w
+		l2 := l
+		if x >= 257 || y >= 257 {
+			continue
+		}
+		/*line relief.go:43*/ column := min(max(p.X+x, 0), p.Width-1)
+		n, ok := w2.Neighbors(heights, column, row)
+		n2 := n
+		/*line relief.go:45*/ if !ok {
+			pages[to] = 0
+			continue
+		}
+		/*line :49:500*/ t8 := sizes[start2]
+		/*line relief.go:49*/ t9 := sizes[start3]
+		l2.X = t8
+		l2.Y = t9
+		/*line relief.go:50*/ t10 := &n2
+		/*line relief.go:50*/ west, south := relief.Slopes(t10)
+		v := n2[4]
+		/*line relief.go:53*/ if kind == 1 {
+			result0 := l2.Shade(west, south)
+			v = float64(result0)
+//line relief.go:55
+		} else if kind == 2 {
+			/*line :56:500*/ a := float64(west * l2.X)
+			b := float64(south * l2.Y)
+			/*line relief.go:57*/ rise := float64(math.Sqrt(math.FMA(a, a, float64(b*b))-0) * l2.Z)
+			result02 := projection.Angle(rise, 1)
+			v = float64(result02 * 57.29577951308232)
+		}
+		/*line :60:1000*/ c := ramp[host.Int64[int](min(max(float64((v-p.Low[0])*p.Scale[0]), 0), float64(p.Ramp-1)))]
+		/*line :61:500*/ if kind == 3 {
+			result03 := l2.Shade(west, south)
+			t25 := int(result03)
+			t26 := host.Int64[int](float64(254*l2.SinAlt) + 1.5)
+			/*line relief.go:62*/ c = lit(c, t25, t26)
+		}
+		/*line :64:500*/ pages[to] = c
+	} /*line quern_gen.go:1542:1*/
+}
+
+//line :67:500

@@ -8,9 +8,11 @@ import (
 
 // Encoder keeps memory between images. It is not safe for concurrent use.
 type Encoder struct {
-	filtered []byte
-	blank    []uint32
-	code     huffman
+	filtered  []byte
+	blank     []uint32
+	code      huffman
+	quantizer quantizer
+	matches   matcher
 }
 
 const signature = "\x89PNG\r\n\x1a\n"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"quern.dev/geo/internal/relief"
 	"quern.dev/geo/tiff"
 	"quern.dev/gpu"
 	"quern.dev/gputest"
@@ -32,15 +33,25 @@ func maps(t *testing.T, dev *gpu.Device) [][]uint32 {
 	ramp := Style{Ramp: []uint32{0xff0000ff, 0xff00ff00, 0xffff0000, 0xffffffff}, High: [3]float64{50, 1, 1}}
 	near := ramp
 	near.Nearest = true
+	hills := ramp
+	hills.High[0], hills.Light, hills.Ground = 255, relief.NewLight(315, 45, 3), func(y float64) (float64, float64) { return 1 + y/1e8, 1 }
 	var all [][]uint32
 	for _, target := range []int{3857, 32633} {
 		over, under, nearest := view(t, r, rgba, colors, target), view(t, r, dem, ramp, target), view(t, r, dem, near, target)
+		shade := func(s Shading) *View {
+			style := hills
+			style.Shading = s
+			return view(t, r, dem, style, target)
+		}
 		f := over.Footprint()
 		part := Extent{f.MinX, f.MinY, (f.MinX + f.MaxX) / 2, (f.MinY + f.MaxY) / 2}
 		for _, m := range []Map{
 			{Views: []*View{under, over}, Extent: f, Width: 45, Height: 35},
 			{Views: []*View{over}, Extent: part, Width: 25, Height: 26, Exact: true},
 			{Views: []*View{nearest}, Extent: part, Width: 33, Height: 20},
+			{Views: []*View{shade(Hillshade)}, Extent: f, Width: 45, Height: 35},
+			{Views: []*View{shade(Slope)}, Extent: f, Width: 45, Height: 35},
+			{Views: []*View{shade(Relief)}, Extent: part, Width: 45, Height: 35},
 		} {
 			out := make([]uint32, m.Width*m.Height)
 			if err := r.Draw(context.Background(), &m, out); err != nil {

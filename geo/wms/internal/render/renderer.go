@@ -91,6 +91,8 @@ type lane struct {
 	mapped  bool // out is the memory of result
 	src     *gpu.Buffer[[2]uint64]
 	mask    *gpu.Buffer[uint8]
+	heights *gpu.Buffer[float32] // for shadings, or nil
+	sizes   *gpu.Buffer[float64]
 
 	host     [][2]uint64 // a window of a source
 	hostMask []uint8
@@ -101,7 +103,7 @@ type lane struct {
 }
 
 func (r *Renderer) newLane() (l *lane, err error) {
-	l = &lane{r: r, hostMask: make([]uint8, kernels.PagePixels)}
+	l = &lane{r: r, hostMask: make([]uint8, kernels.WindowPixels)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -112,7 +114,7 @@ func (r *Renderer) newLane() (l *lane, err error) {
 	}
 	const nodes = partSize>>leastShift + 2
 	err = errors.Join(alloc(r.dev, &l.lattice, 2*nodes*nodes), alloc(r.dev, &l.table, mostPages), alloc(r.dev, &l.box, 4),
-		alloc(r.dev, &l.src, 1), alloc(r.dev, &l.mask, kernels.PagePixels))
+		alloc(r.dev, &l.src, 1), alloc(r.dev, &l.mask, kernels.WindowPixels))
 	if err != nil {
 		return l, err
 	}
@@ -161,6 +163,8 @@ func (l *lane) close() error {
 	closeBuffer(l.result, l.result != nil)
 	closeBuffer(l.src, l.src != nil)
 	closeBuffer(l.mask, l.mask != nil)
+	closeBuffer(l.heights, l.heights != nil)
+	closeBuffer(l.sizes, l.sizes != nil)
 	closeBuffer(l.s, l.s != nil)
 	return errors.Join(errs...)
 }

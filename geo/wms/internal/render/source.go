@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"quern.dev/geo/internal/blocks"
+	"quern.dev/geo/internal/relief"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/wms/internal/kernels"
 	"quern.dev/gpu"
@@ -25,7 +26,25 @@ type Style struct {
 	Indexed bool
 	// Nearest takes colors of the nearest pixel instead of interpolating.
 	Nearest bool
+	// Shading shows the shape of a surface, whose heights the first band has, in the colors of the ramp. Low and High are
+	// then brightnesses, angles or heights. Images are not rotated.
+	Shading Shading
+	// Light is that of a shading, without the size of pixels. Z also multiplies the heights of slopes.
+	Light relief.Light
+	// Ground returns how many units of height a unit of coordinates has in x and in y, at a y of the image; one and one
+	// if it is nil.
+	Ground func(y float64) (gx, gy float64)
 }
+
+// Shading is what a style shows of a surface: nothing special, or one of the following.
+type Shading int
+
+// Shadings.
+const (
+	Hillshade Shading = kernels.Hillshade // the brightness from 1 to 255
+	Slope     Shading = kernels.Slope     // the angle in degrees
+	Relief    Shading = kernels.Relief    // the height under the light
+)
 
 // Source is an image in a style.
 type Source struct {
@@ -62,6 +81,9 @@ func (r *Renderer) NewSource(im *tiff.Image, style Style) (*Source, error) {
 	case tiff.Uint8, tiff.Int8, tiff.Uint16, tiff.Int16, tiff.Uint32, tiff.Int32, tiff.Float32, tiff.Float64:
 	default:
 		return nil, fmt.Errorf("render: %s: samples of %v: %w", im, im.Type, errors.ErrUnsupported)
+	}
+	if style.Shading != 0 && (len(style.Ramp) == 0 || a[2] != 0 || a[4] != 0) {
+		return nil, fmt.Errorf("render: %s: a shading needs a ramp and an image that is not rotated", im)
 	}
 	for _, b := range style.Bands {
 		if b < 0 || b >= im.Bands {
@@ -170,8 +192,12 @@ func paint[T kernels.Sample](ctx context.Context, s *Source, l *lane, lv, x, y, 
 	p := s.paint
 	p.Width, p.Height = v.width, v.height
 	p.X, p.Y, p.First = x*kernels.PageSize-1, y*kernels.PageSize-1, slot*kernels.PagePixels
-	p.Left, p.Top = min(max(p.X, 0), v.width-1), min(max(p.Y, 0), v.height-1)
-	right, bottom := min(p.X+kernels.PageStride, v.width), min(p.Y+kernels.PageStride, v.height)
+	margin := 0
+	if s.style.Shading != 0 {
+		margin = 1
+	}
+	p.Left, p.Top = min(max(p.X-margin, 0), v.width-1), min(max(p.Y-margin, 0), v.height-1)
+	right, bottom := min(p.X+kernels.PageStride+margin, v.width), min(p.Y+kernels.PageStride+margin, v.height)
 	win := tiff.Region{X: p.Left, Y: p.Top, Width: max(right-p.Left, 1), Height: max(bottom-p.Top, 1)}
 	p.Columns = win.Width
 	n := win.Width * win.Height
@@ -196,10 +222,55 @@ func paint[T kernels.Sample](ctx context.Context, s *Source, l *lane, lv, x, y, 
 			return err
 		}
 	}
-	if err := kernels.LaunchPaint(l.s, gpu.Plane(kernels.PageStride, kernels.PageStride), p, src, l.mask, s.ramp, s.r.memory); err != nil {
+	var err error
+	if s.style.Shading != 0 {
+		err = shade(s, l, v, p, n, src)
+	} else {
+		err = kernels.LaunchPaint(l.s, gpu.Plane(kernels.PageStride, kernels.PageStride), p, src, l.mask, s.ramp, s.r.memory)
+	}
+	if err != nil {
 		return err
 	}
 	return l.s.Synchronize(context.WithoutCancel(ctx)) // the memory has other uses after an error
+}
+
+// shade makes a page of the shape of a surface, of a window of n pixels.
+func shade[T kernels.Sample](s *Source, l *lane, v *level, p kernels.Paint, n int, src *gpu.Buffer[T]) error {
+	if l.heights == nil {
+		if err := alloc(s.r.dev, &l.heights, kernels.WindowPixels); err != nil {
+			return err
+		}
+	}
+	if l.sizes == nil {
+		if err := alloc(s.r.dev, &l.sizes, 2*kernels.PageStride); err != nil {
+			return err
+		}
+	}
+	heights := l.heights.Slice(0, n)
+	if err := kernels.LaunchHeights(l.s, gpu.Linear(n), p, src, l.mask, heights); err != nil {
+		return err
+	}
+	if err := gpu.CopyIn(l.s, l.sizes, s.sizes(v, p.Y)); err != nil {
+		return err
+	}
+	w := relief.Window{Width: v.width, Height: v.height, Left: p.Left, Top: p.Top, Columns: p.Columns, Edges: true}
+	return kernels.LaunchShade(l.s, gpu.Plane(kernels.PageStride, kernels.PageStride), p, int(s.style.Shading), w, s.style.Light, l.sizes, heights, s.ramp, s.r.memory)
+}
+
+// sizes returns 1/width and 1/height of the pixels of a page's rows, in units of height.
+func (s *Source) sizes(v *level, first int) []float64 {
+	a, _ := s.im.Geo.Affine()
+	width, height := a[1]*v.scaleX, a[5]*v.scaleY
+	all := make([]float64, 0, 2*kernels.PageStride)
+	for y := range kernels.PageStride {
+		row := min(max(first+y, 0), v.height-1)
+		gx, gy := 1.0, 1.0
+		if s.style.Ground != nil {
+			gx, gy = s.style.Ground(a[3] + height*(float64(row)+0.5))
+		}
+		all = append(all, 1/(width*gx), 1/(height*gy))
+	}
+	return all
 }
 
 // halve makes a page of those of the level before.
