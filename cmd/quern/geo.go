@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"quern.dev/geo/crs"
 	"quern.dev/geo/gdal"
 	"quern.dev/geo/raster"
 	"quern.dev/geo/tiff"
@@ -185,7 +187,9 @@ func describeImage(im *tiff.Image) imageJSON {
 	if im.Layout == tiff.ByBand {
 		j.Interleave = "BAND"
 	}
-	j.EPSG, _ = im.Geo.Keys.EPSG()
+	if code, ok := im.Geo.Keys.EPSG(); ok {
+		j.EPSG = code
+	}
 	for _, key := range []tiff.GeoKey{tiff.GTCitation, tiff.ProjectedCitation, tiff.GeodeticCitation} {
 		if text, ok := im.Geo.Keys.Text(key); ok && j.Citation == "" {
 			j.Citation = text
@@ -287,14 +291,59 @@ func (j imageJSON) print(w io.Writer) {
 	}
 }
 
-// severalValues are the options of gdalwarp that take several arguments.
-var severalValues = map[string]int{"-te": 4, "-tr": 2, "-ts": 2}
+// system is an option that names a coordinate system.
+type system struct {
+	name, text string
+	to         **crs.CRS
+}
 
-// warpArguments joins the values of options that gdalwarp takes as several arguments: -tr 10 10 becomes --tr=10,10.
-func warpArguments(args []string) []string {
+// parseSystems sets those that are given.
+func parseSystems(systems ...system) error {
+	for _, s := range systems {
+		if s.text == "" {
+			continue
+		}
+		c, err := crs.Parse(s.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		*s.to = c
+	}
+	return nil
+}
+
+// counted is an option of several numbers.
+type counted struct {
+	name  string
+	n, of int
+}
+
+// checkCounts reports options with a wrong number of values.
+func checkCounts(lists ...counted) error {
+	for _, l := range lists {
+		if l.n != 0 && l.n != l.of {
+			return fmt.Errorf("%s has %s: want %d", l.name, count(l.n, "number"), l.of)
+		}
+	}
+	return nil
+}
+
+// severalValues are the options of GDAL's programs that take several arguments.
+var severalValues = map[string]int{"-te": 4, "-tr": 2, "-ts": 2, "-outsize": 2, "-projwin": 4, "-srcwin": 4, "-a_ullr": 4}
+
+// joinedArguments joins the values of options that GDAL's programs take as several arguments: -tr 10 10 becomes --tr=10,10.
+func joinedArguments(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
-		n := severalValues[strings.Replace(args[i], "--", "-", 1)]
+		name := strings.Replace(args[i], "--", "-", 1)
+		n := severalValues[name]
+		if name == "-scale" && slices.Contains(args[:i], "translate") { // none, two or four
+			n = min(numbers(args[i+1:]), 4) &^ 1
+			if n == 0 {
+				out = append(out, args[i])
+				continue
+			}
+		}
 		if n == 0 || i+n >= len(args) || strings.Contains(args[i+1], ",") {
 			out = append(out, args[i])
 			continue
@@ -303,4 +352,27 @@ func warpArguments(args []string) []string {
 		i += n
 	}
 	return out
+}
+
+// numbers counts the arguments that are numbers, up to the first that is not.
+func numbers(args []string) int {
+	for i, a := range args {
+		if _, err := strconv.ParseFloat(a, 64); err != nil {
+			return i
+		}
+	}
+	return len(args)
+}
+
+// noDataValues parses one number or several.
+func noDataValues(name, text string) ([]float64, error) {
+	var values []float64
+	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }) {
+		v, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: want a number, or one per band", name, text)
+		}
+		values = append(values, v)
+	}
+	return values, nil
 }

@@ -127,43 +127,6 @@ func sourcesAndResult(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// system is an option that names a coordinate system.
-type system struct {
-	name, text string
-	to         **crs.CRS
-}
-
-// parseSystems sets those that are given.
-func parseSystems(systems ...system) error {
-	for _, s := range systems {
-		if s.text == "" {
-			continue
-		}
-		c, err := crs.Parse(s.text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		*s.to = c
-	}
-	return nil
-}
-
-// counted is an option of several numbers.
-type counted struct {
-	name  string
-	n, of int
-}
-
-// checkCounts reports options with a wrong number of values.
-func checkCounts(lists ...counted) error {
-	for _, l := range lists {
-		if l.n != 0 && l.n != l.of {
-			return fmt.Errorf("%s has %s: want %d", l.name, count(l.n, "number"), l.of)
-		}
-	}
-	return nil
-}
-
 // placement holds the options that say where the pixels of a result are, as text.
 type placement struct {
 	target, resampling string

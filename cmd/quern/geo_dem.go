@@ -105,10 +105,20 @@ func geoCalcCommand() *cobra.Command {
 		Short: "Compute an image from bands, such as NDVI",
 		Long: `calc evaluates an expression for each pixel, and writes one band of float32. Bands of
 all sources, which have the same size, are b1, b2 and so on. The expression has
-numbers, + - * / < > ==, parentheses, min(a,b), max(a,b), abs(a), sqrt(a) and
-where(condition,yes,no). Creation options (-co) are those of quern geo translate.`,
-		Example: `  quern geo calc -calc "(b4-b1)/(b4+b1)" scene.tif ndvi.tif`,
-		Args:    sourcesAndResult,
+numbers, parentheses, min(a,b), max(a,b), abs(a), sqrt(a), where(condition,yes,no), and
+operators, from the strongest to the weakest:
+
+  ! - +              not, and signs
+  * /
+  + -
+  < <= > >= == !=    1 or 0
+  &&                 and; numbers other than 0 are true
+  ||                 or
+
+Creation options (-co) are those of quern geo translate.`,
+		Example: `  quern geo calc -calc "(b4-b1)/(b4+b1)" scene.tif ndvi.tif
+  quern geo calc -calc "where(b1>=100 && b1<200, 1, 0)" dem.tif zone.tif`,
+		Args: sourcesAndResult,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := c.options()
 			if err != nil {

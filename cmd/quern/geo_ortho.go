@@ -135,7 +135,14 @@ func (r *rectification) rectify(cmd *cobra.Command, sources []string, result str
 			o := o
 			o.Memory /= int64(min(len(sources), atOnce))
 			o.Progress = progress
-			return ortho.File(ctx, dev, names[i], images[0], sensor, surface, o)
+			out, err := ortho.New(ctx, dev, images[0], sensor, surface, o)
+			if err != nil {
+				return err
+			}
+			if err = checkSpace(cmd.ErrOrStderr(), names[i], out.Header(), o.File, r.quiet); err == nil {
+				err = out.WriteFile(ctx, names[i])
+			}
+			return errors.Join(err, out.Close())
 		})
 	})
 }

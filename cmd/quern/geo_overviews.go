@@ -10,6 +10,7 @@ import (
 
 	"quern.dev/geo/raster"
 	"quern.dev/geo/tiff"
+	"quern.dev/geo/translate"
 )
 
 // reduction holds the options of quern geo overviews.
@@ -78,11 +79,11 @@ func (r *reduction) run(ctx context.Context, source, result string, opt tiff.Opt
 		return err
 	}
 	defer w.Abort() // does nothing after Close
-	all, err := im.Resolve(im.All())
+	same, err := translate.New(ctx, im, translate.Options{})
 	if err != nil {
 		return err
 	}
-	if err := r.copy(ctx, w, im, all, opt.Mask, stderr); err != nil {
+	if err := r.rows(ctx, same, stderr, func(rows tiff.Rows) error { return w.WriteRows(ctx, rows) }); err != nil {
 		return err
 	}
 	return w.Close()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"quern.dev/geo/tiff"
+	"quern.dev/geo/translate"
 	"quern.dev/geo/worldfile"
 )
 
@@ -33,19 +35,19 @@ func (t *translation) picture() (o worldfile.Options, ok bool, err error) {
 		}
 	}
 	o.WorldFile = t.worldFile == 1
-	return o, true, t.checkWindow()
+	return o, true, nil
 }
 
-// writePicture writes a region as PNG or JPEG. A mask becomes alpha.
-func (t *translation) writePicture(ctx context.Context, im *tiff.Image, r tiff.Region, result string, h tiff.Header, o worldfile.Options, stderr io.Writer) error {
-	masked := im.Mask() != nil && t.mask != "none"
+// writePicture writes an image as PNG or JPEG. A mask becomes alpha.
+func (t *translation) writePicture(ctx context.Context, im *translate.Image, result string, o worldfile.Options, stderr io.Writer) error {
+	h := im.Header()
 	bands := h.Bands
-	if masked {
+	if im.Masked() {
 		if o.Format != "PNG" || bands != 1 && bands != 3 || h.Photometric == tiff.Palette {
 			return fmt.Errorf("%s: %s with %d bands has no mask; -mask none leaves it out, and PNG with one or three bands without a palette has it as alpha", result, o.Format, bands)
 		}
 		h.Bands++
-		h.Extra = append(h.Extra, tiff.StraightAlpha)
+		h.Extra = append(slices.Clone(h.Extra), tiff.StraightAlpha)
 		h.Bits = 0
 	}
 	w, err := worldfile.Create(result, h, o)
@@ -54,8 +56,8 @@ func (t *translation) writePicture(ctx context.Context, im *tiff.Image, r tiff.R
 	}
 	defer w.Abort() // does nothing after Close
 	size := h.Type.Size()
-	err = t.rows(ctx, im, r, masked, stderr, func(rows tiff.Rows) error {
-		if !masked {
+	err = t.rows(ctx, im, stderr, func(rows tiff.Rows) error {
+		if !im.Masked() {
 			return w.WriteRows(ctx, rows.Pixels)
 		}
 		pixels := make([]byte, 0, len(rows.Pixels)/bands*(bands+1))

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -26,7 +27,11 @@ func (p *throughPROJ) parseSystemsOrPROJ(systems ...system) error {
 	for _, s := range systems {
 		err := parseSystems(s)
 		if err == nil {
+			*s.to = cited(*s.to, s.text)
 			continue
+		}
+		if _, number := strconv.Atoi(s.text); number == nil {
+			return err // a code without its authority, of which PROJ knows no more
 		}
 		if !errors.Is(err, crs.ErrUnsupported) && !errors.Is(err, crs.ErrFormat) && !errors.Is(err, crs.ErrUnknown) {
 			return err
@@ -49,6 +54,24 @@ func (p *throughPROJ) parseSystemsOrPROJ(systems ...system) error {
 		*s.to = c
 	}
 	return nil
+}
+
+// cited returns a system that files can name: if GeoTIFF has no keys for it, with the definition that PROJ knows.
+func cited(c *crs.CRS, text string) *crs.CRS {
+	if c == nil {
+		return nil
+	}
+	if _, err := c.GeoKeys(); !errors.Is(err, crs.ErrUnsupported) {
+		return c
+	}
+	lib, err := proj.Open("")
+	if err != nil {
+		return c
+	}
+	if known, err := lib.CRS(text); err == nil && known.Supported() == nil {
+		return known
+	}
+	return c
 }
 
 // converter returns a function for the options of geo/warp and geo/mosaic, or nil if PROJ is not needed. It says on the

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,6 +58,42 @@ func TestGeoWarpUsesAnInstalledPROJ(t *testing.T) {
 		if code != 0 || !strings.Contains(stderr, "because crs: EPSG: EPSG:6247") {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr)
 		}
+	}
+}
+
+func TestGeoWarpWritesSystemsWithoutGeoKeys(t *testing.T) {
+	lib, err := proj.Open("")
+	if err != nil || lib.Version() == "" {
+		t.Skipf("no PROJ with its database: %v", err)
+	}
+	name, _ := geoFile(t, false)
+	folder := t.TempDir()
+	robinson, back := filepath.Join(folder, "robinson.tif"), filepath.Join(folder, "back.tif")
+	for _, args := range [][]string{{"-t_srs", "ESRI:54030", name, robinson}, {"-t_srs", "EPSG:32633", robinson, back}} {
+		if code, _, stderr := runGeo(t, append([]string{"warp", "-q", "-device", "cpu"}, args...)...); code != 0 {
+			t.Fatalf("%v: %s", args, stderr)
+		}
+	}
+	a, _ := pixelsOf(t, name)
+	b, _ := pixelsOf(t, back)
+	x, _ := a.Geo.Affine()
+	y, _ := b.Geo.Affine()
+	if code, _ := b.Geo.Keys.EPSG(); code != 32633 || math.Hypot(x[0]-y[0], x[3]-y[3]) > 100 {
+		t.Errorf("EPSG:%d, %v instead of %v", code, y, x)
+	}
+	if out := geoOK(t, "info", robinson); strings.Contains(out, "EPSG") || !strings.Contains(out, "system       World_Robinson") {
+		t.Error(out)
+	}
+	result := filepath.Join(folder, "none.tif")
+	if code, _, stderr := runGeo(t, "warp", "-q", "-device", "cpu", "-t_srs", "+proj=isea +datum=WGS84", name, result); code != 1 || !strings.Contains(stderr, "GeoTIFF has no keys for its projection") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	program, err := exec.LookPath("gdalsrsinfo")
+	if err != nil {
+		t.Skip("gdalsrsinfo is missing")
+	}
+	if out, err := exec.Command(program, "-o", "proj4", robinson).CombinedOutput(); err != nil || !strings.Contains(string(out), "+proj=robin +lon_0=0 +x_0=0 +y_0=0 +datum=WGS84") {
+		t.Errorf("GDAL reads %s, %v", out, err)
 	}
 }
 

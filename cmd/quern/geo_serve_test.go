@@ -115,6 +115,19 @@ func TestGeoTilesWritesAnArchive(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &info); code != 0 || err != nil || info.Tiles < 5 || info.Bytes < 1000 {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, out, stderr)
 	}
+	other := result + ".partial" // of another run
+	if err := os.WriteFile(other, []byte("other"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runGeo(t, "tiles", "--device", "cpu", "-q", "--overwrite", "--min-zoom", "8", "--max-zoom", "9", name, result); code != 0 {
+		t.Error(stderr)
+	}
+	if text, err := os.ReadFile(other); err != nil || string(text) != "other" {
+		t.Errorf("the file of another run has %q, %v", text, err)
+	}
+	if files, err := filepath.Glob(result + ".*"); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v", files, err)
+	}
 	for _, style := range []string{"hillshade", "no-such"} {
 		other := filepath.Join(t.TempDir(), "other.pmtiles")
 		if code, _, stderr := runGeo(t, "tiles", "--device", "cpu", "-q", "--format", "png8", "--style", style, name, other); code == 0 {

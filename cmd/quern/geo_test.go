@@ -103,6 +103,33 @@ func TestGeoTranslateCopiesPixelsAndPlace(t *testing.T) {
 	}
 }
 
+func TestGeoTranslateTakesTheOptionsOfGdalTranslate(t *testing.T) {
+	name, _ := geoFile(t, true)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-srcwin", "90", "70", "20", "20"}, "size         20 x 20 pixels, 3 bands of uint16"},
+		{[]string{"-projwin", "500100", "4999900", "500200", "4999700", "-outsize", "50%", "0", "-r", "average"}, "size         5 x 10 pixels"},
+		{[]string{"-tr", "20", "40", "-r", "cubic"}, "size         50 x 20 pixels"},
+		{[]string{"-scale", "-ot", "Byte"}, "3 bands of uint8"},
+		{[]string{"-scale", "0", "1000", "-ot", "Byte"}, "3 bands of uint8"},
+		{[]string{"-scale", "-10", "1000", "-1", "1", "-ot", "Float32", "-b", "2"}, "1 band of float32"},
+		{[]string{"-unscale", "-ot", "Float64"}, "3 bands of float64"},
+		{[]string{"-a_srs", "EPSG:3857", "-a_ullr", "0", "800", "1000", "0"}, "EPSG:3857"},
+		{[]string{"-a_srs", "none", "-a_ullr", "-10", "800", "990", "0"}, "origin       -10, 800"},
+		{[]string{"-a_nodata", "12"}, "nodata       12"},
+	} {
+		result := filepath.Join(t.TempDir(), "result.tif")
+		if code, _, stderr := runGeo(t, append(append([]string{"translate"}, test.args...), name, result)...); code != 0 {
+			t.Errorf("%v: exit code %d, %s", test.args, code, stderr)
+		}
+		if _, out, _ := runGeo(t, "info", result); !strings.Contains(out, test.want) {
+			t.Errorf("%v: %q is missing in:\n%s", test.args, test.want, out)
+		}
+	}
+}
+
 func TestGeoReportsWhatIsWrong(t *testing.T) {
 	name, _ := geoFile(t, false)
 	result := filepath.Join(t.TempDir(), "result.tif")
@@ -126,8 +153,27 @@ func TestGeoReportsWhatIsWrong(t *testing.T) {
 		{[]string{"translate", "-mask", "1", name, result}, 2, "want none"},
 		{[]string{"translate", "-co", "COMPRESS=LERC", name, result}, 2, "COMPRESS=LERC"},
 		{[]string{"translate", "-co", "COLOR=RED", name, result}, 2, "unknown option"},
-		{[]string{"translate", "-srcwin", "1,2", name, result}, 2, "x,y,width,height"},
-		{[]string{"translate", "-srcwin", "90,0,20,20", name, result}, 1, "100 x 80 pixels"},
+		{[]string{"translate", "-srcwin", "1,2", name, result}, 2, "x y width height"},
+		{[]string{"translate", "-srcwin", "100,0,20,20", name, result}, 1, "100 x 80 pixels"},
+		{[]string{"translate", "-srcwin", "1", "2", "3", "0", name, result}, 2, "above 0"},
+		{[]string{"translate", "-srcwin", "1", "2", "3", "4", "-projwin", "1", "2", "3", "4", name, result}, 2, "give one of them"},
+		{[]string{"translate", "-projwin", "1", "2", "x", "4", name, result}, 2, "projwin"},
+		{[]string{"translate", "-projwin", "0", "100", "100", "0", name, result}, 1, "outside of the image"},
+		{[]string{"translate", "-projwin_srs", "EPSG:4326", name, result}, 2, "-projwin_srs needs -projwin"},
+		{[]string{"translate", "-outsize", "50%", "x", name, result}, 2, "-outsize 50% x"},
+		{[]string{"translate", "-outsize", "0", "0", name, result}, 2, "want a width or a height"},
+		{[]string{"translate", "-outsize", "10", "10", "-tr", "5", "5", name, result}, 2, "give one of them"},
+		{[]string{"translate", "-tr", "0", "5", name, result}, 2, "-tr 0 5"},
+		{[]string{"translate", "-r", "sinc", name, result}, 2, "-r sinc"},
+		{[]string{"translate", "-ot", "Real", name, result}, 2, "-ot Real"},
+		{[]string{"translate", "-scale", "1", name, result}, 2, "want the names of two files"},
+		{[]string{"translate", "-scale=1,2,3", name, result}, 2, "-scale 1,2,3"},
+		{[]string{"translate", "-scale", "-unscale", name, result}, 2, "give one of them"},
+		{[]string{"translate", "-expand", "cmyk", name, result}, 2, "-expand cmyk"},
+		{[]string{"translate", "-expand", "rgb", name, result}, 1, "no palette"},
+		{[]string{"translate", "-a_srs", "EPSG:1", name, result}, 2, "-a_srs"},
+		{[]string{"translate", "-a_ullr", "1", "2", "1", "4", name, result}, 2, "area"},
+		{[]string{"translate", "-a_nodata", "black", name, result}, 2, "-a_nodata black"},
 		{[]string{"translate", "-b", "4", name, result}, 1, "band 3"},
 		{[]string{"translate", "-co", "PREDICTOR=3", name, result}, 1, "predictor 3"},
 	} {

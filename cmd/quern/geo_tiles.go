@@ -144,9 +144,13 @@ func (t *tiling) write(ctx context.Context, source, result string, e wms.Export,
 	e.Layer = layer.Name
 	e.Progress = func(done, total int) { t.progress(stderr, done, total) }
 	begin := time.Now()
-	n, err := s.WritePMTiles(ctx, result, e)
+	own := fmt.Sprintf("%s.%d", result, os.Getpid()) // not that of another process with the same result
+	n, err := s.WritePMTiles(ctx, own, e)
 	if err != nil {
 		return err
+	}
+	if err := os.Rename(own, result); err != nil {
+		return errors.Join(err, os.Remove(own))
 	}
 	info, err := os.Stat(result)
 	if err != nil {

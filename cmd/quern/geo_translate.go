@@ -12,27 +12,40 @@ import (
 
 	"quern.dev/geo/raster"
 	"quern.dev/geo/tiff"
+	"quern.dev/geo/translate"
 )
 
-// translation holds the options of quern geo translate.
+// translation holds the options of quern geo translate. Other commands have some of them.
 type translation struct {
 	format, noData, mask string
 	creation             []string
 	bands                []int
-	window               []int
 	quiet                bool
 	worldFile            uint8
 }
 
 func geoTranslateCommand() *cobra.Command {
 	var t translation
+	var c conversion
 	cmd := &cobra.Command{
 		Use:   "translate SOURCE RESULT",
 		Short: "Copy an image to GeoTIFF, COG, PNG or JPEG",
 		Long: `translate copies the first image of a file, or a part of it, to a GeoTIFF file, a Cloud
 Optimized GeoTIFF with overviews, PNG or JPEG. Georeference, palette, mask, NoData and
 metadata are kept: for PNG and JPEG in an .aux.xml, and a mask as alpha. Options have
-the names of gdal_translate. As there, a result that exists is replaced.
+the names and the meaning of gdal_translate. As there, a result that exists is replaced.
+
+A part of the source is given in pixels (-srcwin) or coordinates (-projwin). Without -r,
+or with -r near, it consists of whole pixels. What is outside of the source has no data.
+The size of the result is that of the part, or -outsize in pixels or percent, where 0
+keeps the shape of pixels, or follows from -tr. Resampling methods (-r) are near,
+bilinear, cubic, cubicspline, lanczos and average.
+
+Bands have the type -ot, for which numbers are rounded and limited. -scale makes the
+values src_min to src_max those from dst_min to dst_max, linearly and also beyond. The
+destination is 0 to 255 if it is not given, and the source the least and the greatest
+value of each band. -unscale applies the scale and the offset of bands. Pixels without
+data stay so. -expand makes colors of a palette.
 
 Creation options (-co NAME=VALUE) of GTiff and COG:
 
@@ -57,7 +70,9 @@ Creation options of PNG and JPEG:
 		Example: `  quern geo translate -of COG image.tif cog.tif
   quern geo translate -of PNG -co WORLDFILE=YES image.tif image.png
   quern geo translate 'NETCDF:"climate.nc":temperature' temperature.tif
-  quern geo translate -co COMPRESS=ZSTD -srcwin 0,0,1000,1000 image.tif part.tif`,
+  quern geo translate -co COMPRESS=ZSTD -srcwin 0 0 1000 1000 image.tif part.tif
+  quern geo translate -projwin 500000 5300000 510000 5290000 -outsize 1000 0 -r average image.tif small.tif
+  quern geo translate -ot Byte -scale 0 3000 1 255 -a_nodata 0 dem.tif gray.tif`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return errUsage{fmt.Errorf("%s: want the names of two files", count(len(args), "argument")), cmd.CommandPath()}
@@ -69,10 +84,14 @@ Creation options of PNG and JPEG:
 			if err != nil {
 				return errUsage{err, cmd.CommandPath()}
 			}
+			o, err := c.parse(&t)
+			if err != nil {
+				return errUsage{err, cmd.CommandPath()}
+			}
 			if err := checkResult(args[1], true, args[0]); err != nil {
 				return err
 			}
-			return t.run(cmd.Context(), args[0], write)
+			return t.run(cmd.Context(), args[0], o, write, cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
@@ -81,8 +100,8 @@ Creation options of PNG and JPEG:
 	flags.StringVar(&t.noData, "a_nodata", "", "value of pixels without data; none removes it")
 	flags.StringVar(&t.mask, "mask", "", "none leaves out the mask")
 	flags.IntSliceVarP(&t.bands, "band", "b", nil, "bands, from 1, for example 3,2,1")
-	flags.IntSliceVar(&t.window, "srcwin", nil, "part of the source: x,y,width,height")
 	flags.BoolVarP(&t.quiet, "quiet", "q", false, "no progress")
+	c.addTo(flags)
 	return cmd
 }
 
@@ -177,33 +196,11 @@ func (t *translation) options() (tiff.Options, error) {
 			return o, fmt.Errorf("-co %s: value %q; the help lists those that are possible", option, value)
 		}
 	}
-	return o, t.checkWindow()
+	return o, nil
 }
 
-func (t *translation) checkWindow() error {
-	if len(t.window) != 0 && len(t.window) != 4 {
-		return fmt.Errorf("-srcwin has %d numbers: want x,y,width,height", len(t.window))
-	}
-	if t.mask != "" && t.mask != "none" {
-		return fmt.Errorf("-mask %s: want none", t.mask)
-	}
-	return nil
-}
-
-// region returns the part of the image to copy.
-func (t *translation) region(im *tiff.Image) (tiff.Region, error) {
-	r := im.All()
-	if t.window != nil {
-		r = tiff.Region{X: t.window[0], Y: t.window[1], Width: t.window[2], Height: t.window[3]}
-	}
-	for _, b := range t.bands {
-		r.Bands = append(r.Bands, b-1)
-	}
-	return im.Resolve(r)
-}
-
-// writeImage writes a region of an image. The header is that of the result.
-type writeImage func(ctx context.Context, im *tiff.Image, r tiff.Region, h tiff.Header) error
+// writeImage writes the pixels of a translated image.
+type writeImage func(ctx context.Context, im *translate.Image) error
 
 // writer returns what writes the result.
 func (t *translation) writer(result string, stderr io.Writer) (writeImage, error) {
@@ -212,87 +209,60 @@ func (t *translation) writer(result string, stderr io.Writer) (writeImage, error
 		return nil, err
 	}
 	if picture {
-		return func(ctx context.Context, im *tiff.Image, r tiff.Region, h tiff.Header) error {
-			return t.writePicture(ctx, im, r, result, h, o, stderr)
+		return func(ctx context.Context, im *translate.Image) error {
+			return t.writePicture(ctx, im, result, o, stderr)
 		}, nil
 	}
 	opt, err := t.options()
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, im *tiff.Image, r tiff.Region, h tiff.Header) error {
-		opt.Mask = im.Mask() != nil && t.mask != "none"
-		w, err := tiff.Create(result, h, opt)
+	return func(ctx context.Context, im *translate.Image) error {
+		opt.Mask = im.Masked()
+		if err := checkSpace(stderr, result, im.Header(), opt, t.quiet); err != nil {
+			return err
+		}
+		w, err := tiff.Create(result, im.Header(), opt)
 		if err != nil {
 			return err
 		}
 		defer w.Abort() // does nothing after Close
-		if err := t.copy(ctx, w, im, r, opt.Mask, stderr); err != nil {
+		if err := t.rows(ctx, im, stderr, func(rows tiff.Rows) error { return w.WriteRows(ctx, rows) }); err != nil {
 			return err
 		}
 		return w.Close()
 	}, nil
 }
 
-func (t *translation) run(ctx context.Context, source string, write writeImage) error {
+func (t *translation) run(ctx context.Context, source string, o translate.Options, write writeImage, stderr io.Writer) error {
 	f, err := raster.Open(source)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	im := f.Image()
-	r, err := t.region(im)
+	im, err := translate.New(ctx, f.Image(), o)
 	if err != nil {
 		return err
 	}
-	h := im.Header.Region(r)
-	switch t.noData {
-	case "":
-	case "none":
-		h.NoData = ""
-	default:
-		h.NoData = t.noData
+	if !t.quiet {
+		for _, text := range im.Warnings() {
+			fmt.Fprintln(stderr, text)
+		}
 	}
-	return write(ctx, im, r, h)
+	return write(ctx, im)
 }
 
-// copy writes the rows of a region.
-func (t *translation) copy(ctx context.Context, w *tiff.Writer, im *tiff.Image, r tiff.Region, masked bool, stderr io.Writer) error {
-	return t.rows(ctx, im, r, masked, stderr, func(rows tiff.Rows) error { return w.WriteRows(ctx, rows) })
-}
-
-// rows reads whole rows of blocks, and decodes each block once.
-func (t *translation) rows(ctx context.Context, im *tiff.Image, r tiff.Region, masked bool, stderr io.Writer, use func(rows tiff.Rows) error) error {
-	step := (max(1, 256/im.BlockHeight)) * im.BlockHeight
-	pixel := len(r.Bands) * im.Type.Size()
-	var pixels, mask []byte
-	for y := r.Y; y < r.Y+r.Height; {
-		part := r
-		part.Y, part.Height = y, min(step-y%step, r.Y+r.Height-y)
-		n := part.Width * part.Height
-		if len(pixels) < n*pixel {
-			words := make([]complex128, (n*pixel+15)/16) // aligned for every type
-			pixels = tiff.Bytes(words)
-		}
-		if err := im.ReadRegion(ctx, pixels, part); err != nil {
-			return err
-		}
-		rows := tiff.Rows{Pixels: pixels[:n*pixel]}
-		if m := im.Mask(); masked {
-			mask = append(mask[:0], make([]byte, n)...)
-			part.Bands = nil
-			if err := m.ReadRegion(ctx, mask, part); err != nil {
-				return err
-			}
-			rows.Mask = mask
-		}
+// rows passes on the rows of an image, with progress.
+func (t *translation) rows(ctx context.Context, im *translate.Image, stderr io.Writer, use func(rows tiff.Rows) error) error {
+	done, height := 0, im.Header().Height
+	return im.Rows(ctx, func(rows tiff.Rows, n int) error {
 		if err := use(rows); err != nil {
 			return err
 		}
-		y += part.Height
-		t.progress(stderr, y-r.Y, r.Height)
-	}
-	return nil
+		done += n
+		t.progress(stderr, done, height)
+		return nil
+	})
 }
 
 // progress shows the share of the rows that are done, on a terminal.

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -31,7 +32,7 @@ type warping struct {
 	bands, toBands               []int
 	warper, transformer          []string
 	order                        int
-	errorThreshold               float64
+	errorThreshold, blend        float64
 	alpha, crop                  bool
 	sourceAlpha, noSourceAlpha   bool
 	spline, rpc                  bool
@@ -111,7 +112,14 @@ those of quern geo translate.`,
 				if o.Converter != nil {
 					o.Shift = nil
 				}
-				return warp.File(cmd.Context(), dev, result, images, o)
+				out, err := warp.New(dev, images, o)
+				if err != nil {
+					return err
+				}
+				if err = checkSpace(cmd.ErrOrStderr(), result, out.Header(), o.File, w.quiet); err == nil {
+					err = out.WriteFile(cmd.Context(), result)
+				}
+				return errors.Join(err, out.Close())
 			})
 		},
 	}
@@ -126,6 +134,7 @@ those of quern geo translate.`,
 	flags.StringVar(&w.dstNoData, "dstnodata", "", "value of result pixels without data, or one per band")
 	flags.BoolVar(&w.alpha, "dstalpha", false, "add an alpha band")
 	flags.StringVar(&w.cutline, "cutline", "", "GeoJSON file of polygons, outside of which sources have no data")
+	flags.Float64Var(&w.blend, "cblend", 0, "distance in source pixels on both sides of the cutline in which sources fade")
 	flags.StringVar(&w.cutlineSystem, "cutline_srs", "", "coordinate system of the cutline, instead of the file's")
 	flags.StringArrayVar(&w.warper, "wo", nil, "warp option NAME=VALUE")
 	flags.StringArrayVar(&w.transformer, "to", nil, "transformer option NAME=VALUE")
@@ -140,7 +149,7 @@ those of quern geo translate.`,
 	flags.IntSliceVar(&w.toBands, "dstband", nil, "bands of the result for those of -srcband")
 	flags.BoolVar(&w.sourceAlpha, "srcalpha", false, "the last band of the sources is alpha")
 	flags.BoolVar(&w.noSourceAlpha, "nosrcalpha", false, "no band of the sources is alpha")
-	flags.StringVar(&w.sampleType, "ot", "", "type of samples: Byte, Int8, UInt16, Int16, UInt32, Int32, UInt64, Int64, Float32, Float64, CInt16, CInt32, CFloat32, CFloat64")
+	flags.StringVar(&w.sampleType, "ot", "", sampleTypeUsage)
 	for name, usage := range map[string]string{"multi": "all cores are used", "setci": "colors are kept"} {
 		flags.Bool(name, false, "accepted and not used: "+usage)
 	}
@@ -285,11 +294,6 @@ func (w *warping) parseBands(o *warp.Options) error {
 	return nil
 }
 
-// sampleTypes are GDAL's names of types, in lower case.
-var sampleTypes = map[string]tiff.Type{"byte": tiff.Uint8, "uint8": tiff.Uint8, "int8": tiff.Int8, "uint16": tiff.Uint16, "int16": tiff.Int16, "uint32": tiff.Uint32,
-	"int32": tiff.Int32, "uint64": tiff.Uint64, "int64": tiff.Int64, "float32": tiff.Float32, "float64": tiff.Float64,
-	"cint16": tiff.ComplexI16, "cint32": tiff.ComplexI32, "cfloat32": tiff.Complex64, "cfloat64": tiff.Complex128}
-
 // parseTransformer reads the options -to, -order and -tps. What concerns RPC is for rectify.
 func (w *warping) parseTransformer(o *warp.Options) error {
 	polynomial := w.order != 0
@@ -347,10 +351,15 @@ func (w *warping) parseSystems(o *warp.Options) error {
 		return errors.New("-crop_to_cutline needs -cutline")
 	case w.cutlineSystem != "":
 		return errors.New("-cutline_srs needs -cutline")
+	case w.blend != 0:
+		return errors.New("-cblend needs -cutline")
 	default:
 		return nil
 	}
-	o.CropToCutline = w.crop
+	if !(w.blend >= 0) || math.IsInf(w.blend, 0) {
+		return fmt.Errorf("-cblend %g: want 0 or more pixels", w.blend)
+	}
+	o.CropToCutline, o.CutlineBlend = w.crop, w.blend
 	text, err := os.ReadFile(w.cutline)
 	if err != nil {
 		return fmt.Errorf("-cutline: %w", err)
@@ -399,17 +408,4 @@ func (w *warping) rectify(cmd *cobra.Command, sources []string, result string, o
 	}
 	options.Opaque = true
 	return r.rectify(cmd, sources, result, options)
-}
-
-// noDataValues parses one number or several.
-func noDataValues(name, text string) ([]float64, error) {
-	var values []float64
-	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }) {
-		v, err := strconv.ParseFloat(field, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: want a number, or one per band", name, text)
-		}
-		values = append(values, v)
-	}
-	return values, nil
 }

@@ -95,7 +95,7 @@ func TestGeoWarpTakesBandsTypesAndTransformers(t *testing.T) {
 	for i, args := range [][]string{
 		{"-tps", placed}, {"-order", "1", placed}, {"-order=3", placed}, {"-to", "MAX_GCP_ORDER=2", placed}, {"-to", "METHOD=GCP_TPS", placed},
 		{"-b", "1", "-ot", "Float32", "-te", "15.001", "45.145", "15.006", "45.15", "-te_srs", "EPSG:4326", name},
-		{"-cutline", area, "-crop_to_cutline", "-wo", "INIT_DEST=NO_DATA", "-wo", "NUM_THREADS=ALL_CPUS", "-multi", "-setci", "-wt", "Float64", "-oo", "NUM_THREADS=2", name},
+		{"-cutline", area, "-crop_to_cutline", "-cblend", "2.5", "-wo", "INIT_DEST=NO_DATA", "-wo", "NUM_THREADS=ALL_CPUS", "-multi", "-setci", "-wt", "Float64", "-oo", "NUM_THREADS=2", name},
 		{"-srcband", "1", "-dstband", "1", "-wo", "INIT_DEST=3", "-wo", "UNIFIED_SRC_NODATA=YES", "-nosrcalpha", name},
 		{"-rpc", "-r", "bilinear", "-te", "14.996", "44.996", "15.004", "45.004", "-ts", "20", "20", rpc}, {"-to", "METHOD=RPC", "-to", "RPC_HEIGHT=20", rpc},
 	} {
@@ -128,6 +128,9 @@ func TestGeoWarpReportsWhatIsWrong(t *testing.T) {
 		{[]string{name}, 2, "want one source or more"},
 		{[]string{"-r", "sinc", name, result}, 2, "-r sinc"},
 		{[]string{"-t_srs", "EPSG:1", name, result}, 2, "EPSG:1"},
+		{[]string{"-t_srs", "3857", name, result}, 2, "3857: a code needs its authority: EPSG:3857\n"},
+		{[]string{"-device", "cpu", "-tr", "0.000001", "0.000001", name, result}, 1, "make the image smaller, or blocks larger"},
+		{[]string{"-device", "cpu", "-ts", "30000000", "30000000", "-co", "COMPRESS=NONE", name, result}, 1, "30000000 x 30000000 pixels with 3 bands of uint16 are 5400000.0 GB without compression"},
 		{[]string{"-te", "1,2,3", name, result}, 2, "-te has 3 numbers"},
 		{[]string{"-te", "1", "2", "x", "4", name, result}, 2, "te"},
 		{[]string{"-srcnodata", "black", name, result}, 2, "-srcnodata black"},
@@ -137,6 +140,7 @@ func TestGeoWarpReportsWhatIsWrong(t *testing.T) {
 		{[]string{"-crop_to_cutlin", name, result}, 2, "-crop_to_cutlin; the most similar one is -crop_to_cutline"},
 		{[]string{"--dstnodat", "3", name, result}, 2, "-dstnodat; the most similar one is -dstnodata"},
 		{[]string{"-geoloc", name, result}, 2, "unknown option -geoloc"},
+		{[]string{"-cblend", "3", name, result}, 2, "-cblend needs -cutline"},
 		{[]string{"-crop_to_cutline", name, result}, 2, "-crop_to_cutline needs -cutline"},
 		{[]string{"-order", "4", name, result}, 2, "-order 4"},
 		{[]string{"-order", "1", "-tps", name, result}, 2, "give one of them"},

@@ -62,7 +62,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	if len(args) > 1 && args[0] == "geo" {
-		args = warpArguments(args)
+		args = joinedArguments(args)
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.Version = versionLine()

@@ -23,7 +23,7 @@ func TestRunOnTheCPU(t *testing.T) {
 	}
 	defer dev.Close()
 	o := options{out: t.TempDir(), size: 320, width: 32, verify: true}
-	exampletest.Run(t, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) }, "survey", "verified: the mosaic covers", "film", "wrote")
+	exampletest.Run(t, func(ctx context.Context, w io.Writer) error { return run(ctx, w, dev, o) }, "survey", "verified: the mosaic covers", "film", "quern geo mosaic -dem", "wrote")
 	if m := exampletest.Picture(t, filepath.Join(o.out, "map.png")); m.Bounds().Dx() != 512 {
 		t.Errorf("the picture is %v", m.Bounds())
 	}

@@ -75,5 +75,6 @@ func run(ctx context.Context, w io.Writer, dev *gpu.Device, o options) error {
 	if err := film(ctx, w, dev, o); err != nil {
 		return err
 	}
+	commands(w, o.out)
 	return serve(ctx, w, dev, o)
 }

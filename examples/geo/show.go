@@ -67,6 +67,18 @@ func film(ctx context.Context, w io.Writer, dev *gpu.Device, o options) error {
 	return nil
 }
 
+// commands prints the commands that repeat the steps after the survey.
+func commands(w io.Writer, folder string) {
+	in := func(name string) string { return filepath.Join(folder, name) }
+	fmt.Fprintf(w, `
+The same with the command line, once the photographs are there:
+  quern geo mosaic -dem %s -cameras %s -exterior %s -r bilinear -tr %g %g -tap -tolerance 0.5 -order nearest -seams -blend multiband -balance gain -of COG -overwrite %s %s
+  quern geo fly %s --dem %s --orbit 150,100 --duration 20 --sun 140,40 --shadows --overwrite -o %s
+  quern geo serve %s
+
+`, in("surface.tif"), in("cameras.json"), in("poses.csv"), pixel, pixel, in("photo-*.tif"), in("mosaic.tif"), in("mosaic.tif"), in("surface.tif"), in("flight.mp4"), in("mosaic.tif"))
+}
+
 // serve serves the mosaic, asks the server for a picture of it, and waits for an interrupt if an
 // address is given.
 func serve(ctx context.Context, w io.Writer, dev *gpu.Device, o options) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -67,7 +68,7 @@ func survey(ctx context.Context, w io.Writer, dev *gpu.Device, l *landscape, fol
 	cam := camera(view.Width, view.Height)
 	above := float64(width) * pixel / 2 / math.Tan(fieldOfView/2*math.Pi/180)
 	var poses strings.Builder
-	poses.WriteString("file,x,y,z,omega,phi,kappa\n")
+	poses.WriteString("filename,x,y,z,omega,phi,kappa\n")
 	stepX, stepY := float64(view.Width)*pixel*(1-overlap), float64(view.Height)*pixel*(1-overlap)
 	columns, rows := int(math.Ceil(l.meters()/stepX)), int(math.Ceil(l.meters()/stepY))
 	for row := range rows {
@@ -91,12 +92,13 @@ func survey(ctx context.Context, w io.Writer, dev *gpu.Device, l *landscape, fol
 			if err := writePhoto(ctx, p.name, view, pixels, exposure); err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(&poses, "%s,%.3f,%.3f,%.3f,0,0,%.6f\n", filepath.Base(p.name), x, y, z, kappa)
+			fmt.Fprintf(&poses, "%s,%v,%v,%v,0,0,%v\n", filepath.Base(p.name), x, y, z, kappa)
 			photos = append(photos, p)
 		}
 	}
 	fmt.Fprintf(w, "%-10s %8.2f s  %d photographs of %d x %d pixels\n", "survey", time.Since(begin).Seconds(), len(photos), view.Width, view.Height)
-	return photos, os.WriteFile(filepath.Join(folder, "poses.csv"), []byte(poses.String()), 0o666)
+	model := fmt.Sprintf(`{"drone": {"projection_type": "perspective", "width": %d, "height": %d, "focal": %v}}`, view.Width, view.Height, cam.FX/float64(view.Width))
+	return photos, errors.Join(os.WriteFile(filepath.Join(folder, "poses.csv"), []byte(poses.String()), 0o666), os.WriteFile(filepath.Join(folder, "cameras.json"), []byte(model+"\n"), 0o666))
 }
 
 // writePhoto writes a frame as a photograph with an exposure of its own.

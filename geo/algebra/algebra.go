@@ -3,11 +3,11 @@ package algebra
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 
 	"quern.dev/geo/algebra/internal/kernels"
+	"quern.dev/geo/internal/failure"
 	"quern.dev/geo/internal/heights"
 	"quern.dev/geo/internal/strips"
 	"quern.dev/geo/tiff"
@@ -18,7 +18,7 @@ import (
 var ErrArgument = errors.New("bad argument")
 
 func failf(kind error, format string, args ...any) error {
-	return fmt.Errorf("algebra: "+format+": %w", append(args, kind)...)
+	return failure.New(kind, "algebra: "+format, args...)
 }
 
 // Options says how an output is stored.
@@ -39,7 +39,7 @@ func File(ctx context.Context, dev *gpu.Device, name string, images []*tiff.Imag
 		return err
 	}
 	if o.File.Mask {
-		return failf(ErrArgument, "options: a file with a mask; the output has NoData")
+		return failf(ErrArgument, "options: the output has NoData; a mask is not possible")
 	}
 	none := float32(math.NaN())
 	if o.NoData != nil {
@@ -97,7 +97,7 @@ func (e Expression) compile(images []*tiff.Image) (readers []*heights.Reader, pr
 	case e.depth > kernels.Depth:
 		return nil, nil, failf(ErrArgument, "the expression needs %d operands at a time; %d are possible", e.depth, kernels.Depth)
 	case len(images) == 0:
-		return nil, nil, failf(ErrArgument, "no image")
+		return nil, nil, failf(ErrArgument, "an image is required")
 	}
 	var all []*heights.Reader
 	for _, im := range images {
@@ -105,7 +105,7 @@ func (e Expression) compile(images []*tiff.Image) (readers []*heights.Reader, pr
 			return nil, nil, failf(ErrArgument, "%s and %s have different sizes", images[0], im)
 		}
 		if im.Type.Complex() {
-			return nil, nil, failf(ErrArgument, "%s has samples of %v", im, im.Type)
+			return nil, nil, failf(ErrArgument, "%s has samples of %v, which have no order", im, im.Type)
 		}
 		for b := range im.Bands {
 			all = append(all, heights.New(im, b))

@@ -17,8 +17,13 @@ const width, height = 37, 23
 
 func sample(x, y, band int) uint16 { return uint16((x*131 + y*71 + band*977) % 1000) }
 
-// scene writes an image of three bands, with 5 for no data.
 func scene(t testing.TB) *tiff.Image {
+	t.Helper()
+	return open(t, sceneFile(t))
+}
+
+// sceneFile writes an image of three bands, with 5 for no data.
+func sceneFile(t testing.TB) string {
 	t.Helper()
 	h := tiff.Header{Width: width, Height: height, Bands: 3, Type: tiff.Uint16, Photometric: tiff.RGB, NoData: "5"}
 	h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
@@ -42,7 +47,7 @@ func scene(t testing.TB) *tiff.Image {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return open(t, name)
+	return name
 }
 
 func open(t testing.TB, name string) *tiff.Image {
@@ -63,6 +68,12 @@ func TestExpressionsAreEvaluatedForEachPixel(t *testing.T) {
 		}
 		return 0
 	}
+	truth := func(yes bool) float64 {
+		if yes {
+			return 1
+		}
+		return 0
+	}
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
 		for text, want := range map[string]func(a, b, c float64) float64{
 			"(b2-b1)/(b2+b1)":                  func(a, b, c float64) float64 { return (b - a) / (b + a) },
@@ -76,6 +87,13 @@ func TestExpressionsAreEvaluatedForEachPixel(t *testing.T) {
 					v = c
 				}
 				return v + less(500, a)
+			},
+			"b1<=b2 && b3>=500 || !b3": func(a, b, c float64) float64 { return truth(a <= b && c >= 500 || c == 0) },
+			"!(b1!=135)*2 - (b2 <= 7)": func(a, b, c float64) float64 { return 2*truth(a == 135) - truth(b <= 7) },
+			"b1>9 || b2>9 && b3>9":     func(a, b, c float64) float64 { return truth(a > 9 || b > 9 && c > 9) },
+			"(b1-7) && +b2>=b1+1":      func(a, b, c float64) float64 { return truth(a != 7 && b >= a+1) },
+			"logical_and(minimum(b1,b2)>3, logical_not(logical_or(b1==9,b2==9)))": func(a, b, c float64) float64 {
+				return truth(min(a, b) > 3 && a != 9 && b != 9)
 			},
 			"(b1==b2)+b3-b3+(b1==135)": func(a, b, c float64) float64 { return less(math.Abs(a-b), 0.5) + less(math.Abs(a-135), 0.5) },
 		} {
@@ -117,7 +135,20 @@ func TestBadExpressionsAreReported(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "character 1",
 		"b1+":                           "character 4",
-		"b0":                            "a band has a number",
+		"b0":                            "b0 is not a band",
+		"b1x":                           "b1x is not a band",
+		"b1<b2<b3":                      "character 6: an operator is expected; comparisons are joined by &&",
+		"b1==b2==b3":                    "== compares",
+		"b1 = 3":                        "== compares",
+		"(b1>2) & (b1<4)":               "character 8: an operator is expected; && is",
+		"(b1>2) and b1":                 "&& is the logical and",
+		"~b1":                           "! is the logical not",
+		"b1**2":                         "character 3: an operator is expected; there are no powers",
+		"A/b1":                          "character 1: a number, a band, a function or a parenthesis is expected; bands of all sources are b1",
+		"numpy.where(b1>1,1,2)":         "no prefix",
+		"min(b1&b2,2)":                  "&& is the logical and",
+		"b1&&":                          "character 5",
+		"! ":                            "character 3",
 		"b1 b2":                         "an operator is expected",
 		"min(b1)":                       `"," is expected`,
 		"(b1":                           `")" is expected`,

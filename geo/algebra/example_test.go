@@ -66,5 +66,5 @@ func Example() {
 func ExampleParse() {
 	_, err := algebra.Parse("(b4-b1)/(b4+b1")
 	fmt.Println(err)
-	// Output: algebra: the expression "(b4-b1)/(b4+b1" at character 15: ")" is expected: bad argument
+	// Output: algebra: the expression "(b4-b1)/(b4+b1" at character 15: ")" is expected
 }

@@ -2,6 +2,7 @@ package algebra
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,8 +67,23 @@ func (e Expression) Sqrt() Expression { return of(kernels.Root, e) }
 // Less returns 1 where e < o, and 0 elsewhere.
 func (e Expression) Less(o Expression) Expression { return of(kernels.Less, e, o) }
 
+// LessOrEqual returns 1 where e <= o, and 0 elsewhere.
+func (e Expression) LessOrEqual(o Expression) Expression { return of(kernels.LessOrEqual, e, o) }
+
 // Equal returns 1 where e = o, and 0 elsewhere.
 func (e Expression) Equal(o Expression) Expression { return of(kernels.Equal, e, o) }
+
+// NotEqual returns 1 where e is not o, and 0 elsewhere.
+func (e Expression) NotEqual(o Expression) Expression { return of(kernels.NotEqual, e, o) }
+
+// And returns 1 where neither e nor o is 0, and 0 elsewhere.
+func (e Expression) And(o Expression) Expression { return of(kernels.And, e, o) }
+
+// Or returns 1 where e or o is not 0, and 0 elsewhere.
+func (e Expression) Or(o Expression) Expression { return of(kernels.Or, e, o) }
+
+// Not returns 1 where e is 0, and 0 elsewhere.
+func (e Expression) Not() Expression { return of(kernels.Not, e) }
 
 // Choose returns yes where e is not 0, and no elsewhere.
 func (e Expression) Choose(yes, no Expression) Expression { return of(kernels.Choose, e, yes, no) }
@@ -90,13 +106,23 @@ func (e Expression) bands() []int {
 	return slices.Compact(all)
 }
 
-// Parse reads an expression: numbers, bands b1, b2 and so on, + - * / < > ==, parentheses, and the functions min, max, abs, sqrt
-// and where(condition, yes, no). Comparisons are 1 or 0.
+// Parse reads an expression of numbers, the bands b1, b2 and so on, parentheses, functions and operators. From the strongest to the
+// weakest, operators are
+//
+//	! - +           not, and signs
+//	* /
+//	+ -
+//	< <= > >= == != 1 or 0; a comparison is no operand of another one without parentheses
+//	&&              1 or 0; numbers other than 0 are true
+//	||
+//
+// Functions are min(a, b), max(a, b), abs(a), sqrt(a) and where(condition, yes, no). NumPy's minimum, maximum, logical_and,
+// logical_or and logical_not are there too.
 func Parse(text string) (Expression, error) {
 	p := parser{text: text}
-	e, err := p.comparison(0)
+	e, err := p.either(0)
 	if err == nil && p.peek() != 0 {
-		err = p.fail("an operator is expected")
+		err = p.unexpected("an operator is expected")
 	}
 	if err == nil && e.depth > kernels.Depth {
 		err = failf(ErrArgument, "the expression needs %d operands at a time; %d are possible", e.depth, kernels.Depth)
@@ -111,6 +137,40 @@ type parser struct {
 
 func (p *parser) fail(format string, args ...any) error {
 	return failf(ErrArgument, "the expression %q at character %d: %s", p.text, p.at+1, fmt.Sprintf(format, args...))
+}
+
+// hints say how to write what other languages have.
+var hints = []struct{ spelling, hint string }{
+	{"&", "&& is the logical and"},
+	{"|", "|| is the logical or"},
+	{"~", "! is the logical not"},
+	{"=", "== compares"},
+	{"<>", "!= compares"},
+	{"<", "comparisons are joined by &&, as in b1<b2 && b2<b3"},
+	{">", "comparisons are joined by &&, as in b1>b2 && b2>b3"},
+	{"!=", "comparisons are joined by &&, as in b1!=b2 && b2!=b3"},
+	{"**", "there are no powers; b1*b1 is a square"},
+	{"%", "there is no remainder"},
+	{"and", "&& is the logical and"},
+	{"or", "|| is the logical or"},
+	{"not", "! is the logical not"},
+	{"numpy.", "functions have no prefix"},
+	{"np.", "functions have no prefix"},
+}
+
+// unexpected is fail with a hint, if there is one for what follows.
+func (p *parser) unexpected(message string) error {
+	p.peek()
+	rest := p.text[p.at:]
+	for _, h := range hints {
+		if strings.HasPrefix(rest, h.spelling) {
+			return p.fail("%s; %s", message, h.hint)
+		}
+	}
+	if rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
+		return p.fail("%s; bands of all sources are b1, b2 and so on", message)
+	}
+	return p.fail("%s", message)
 }
 
 // peek skips spaces and returns the next character, or 0 at the end.
@@ -137,64 +197,71 @@ func (p *parser) accept(word string) bool {
 // mostNested is how deep parentheses may be.
 const mostNested = 100
 
-func (p *parser) comparison(depth int) (Expression, error) {
-	a, err := p.sum(depth)
-	if err != nil {
-		return a, err
+// operator joins two operands.
+type operator struct {
+	sign string
+	make func(a, b Expression) Expression
+}
+
+var (
+	ors         = []operator{{"||", Expression.Or}}
+	ands        = []operator{{"&&", Expression.And}}
+	comparisons = []operator{
+		{"==", Expression.Equal}, {"!=", Expression.NotEqual},
+		{"<=", Expression.LessOrEqual}, {">=", func(a, b Expression) Expression { return b.LessOrEqual(a) }},
+		{"<", Expression.Less}, {">", func(a, b Expression) Expression { return b.Less(a) }},
 	}
-	for _, c := range []struct {
-		sign string
-		make func(a, b Expression) Expression
-	}{{"==", Expression.Equal}, {"<", Expression.Less}, {">", func(a, b Expression) Expression { return b.Less(a) }}} {
-		if p.accept(c.sign) {
-			b, err := p.sum(depth)
-			return c.make(a, b), err
+	sums     = []operator{{"+", Expression.Add}, {"-", Expression.Sub}}
+	products = []operator{{"*", Expression.Mul}, {"/", Expression.Div}}
+)
+
+// joined reads operands with operators between them, which are evaluated from left to right: up to most of them.
+func (p *parser) joined(depth, most int, operators []operator, operand func(depth int) (Expression, error)) (Expression, error) {
+	a, err := operand(depth)
+	for n := 0; n < most && err == nil; n++ {
+		i := slices.IndexFunc(operators, func(o operator) bool { return !p.foreign(o.sign) && p.accept(o.sign) })
+		if i < 0 {
+			break
 		}
+		var b Expression
+		b, err = operand(depth)
+		a = operators[i].make(a, b)
 	}
-	return a, nil
+	return a, err
+}
+
+// foreign reports whether what follows begins with a sign, but is an operator of other languages.
+func (p *parser) foreign(sign string) bool {
+	p.peek()
+	rest := p.text[p.at:]
+	return sign == "*" && strings.HasPrefix(rest, "**") || sign == "<" && strings.HasPrefix(rest, "<>")
+}
+
+func (p *parser) either(depth int) (Expression, error) {
+	return p.joined(depth, math.MaxInt, ors, p.both)
+}
+
+func (p *parser) both(depth int) (Expression, error) {
+	return p.joined(depth, math.MaxInt, ands, p.comparison)
+}
+
+func (p *parser) comparison(depth int) (Expression, error) {
+	return p.joined(depth, 1, comparisons, p.sum)
 }
 
 func (p *parser) sum(depth int) (Expression, error) {
-	a, err := p.product(depth)
-	for err == nil {
-		var b Expression
-		switch {
-		case p.accept("+"):
-			b, err = p.product(depth)
-			a = a.Add(b)
-		case p.accept("-"):
-			b, err = p.product(depth)
-			a = a.Sub(b)
-		default:
-			return a, nil
-		}
-	}
-	return a, err
+	return p.joined(depth, math.MaxInt, sums, p.product)
 }
 
 func (p *parser) product(depth int) (Expression, error) {
-	a, err := p.factor(depth)
-	for err == nil {
-		var b Expression
-		switch {
-		case p.accept("*"):
-			b, err = p.factor(depth)
-			a = a.Mul(b)
-		case p.accept("/"):
-			b, err = p.factor(depth)
-			a = a.Div(b)
-		default:
-			return a, nil
-		}
-	}
-	return a, err
+	return p.joined(depth, math.MaxInt, products, p.factor)
 }
 
 // functions have their numbers of operands.
-var functions = []struct {
-	name    string
-	code, n int
-}{{"min", kernels.Minimum, 2}, {"max", kernels.Maximum, 2}, {"abs", kernels.Absolute, 1}, {"sqrt", kernels.Root, 1}, {"where", kernels.Choose, 3}}
+var functions = map[string]struct{ code, n int }{
+	"min": {kernels.Minimum, 2}, "max": {kernels.Maximum, 2}, "abs": {kernels.Absolute, 1}, "sqrt": {kernels.Root, 1}, "where": {kernels.Choose, 3},
+	"minimum": {kernels.Minimum, 2}, "maximum": {kernels.Maximum, 2}, "logical_and": {kernels.And, 2}, "logical_or": {kernels.Or, 2}, "logical_not": {kernels.Not, 1},
+}
 
 func (p *parser) factor(depth int) (Expression, error) {
 	if depth > mostNested {
@@ -205,6 +272,11 @@ func (p *parser) factor(depth int) (Expression, error) {
 	case p.accept("-"):
 		e, err := p.factor(depth + 1)
 		return e.Neg(), err
+	case p.accept("+"):
+		return p.factor(depth + 1)
+	case !strings.HasPrefix(p.text[p.at:], "!=") && p.accept("!"):
+		e, err := p.factor(depth + 1)
+		return e.Not(), err
 	case c == '(':
 		all, err := p.operands(depth, 1)
 		if err != nil {
@@ -214,27 +286,36 @@ func (p *parser) factor(depth int) (Expression, error) {
 	case c >= '0' && c <= '9' || c == '.':
 		return p.number()
 	}
-	for _, f := range functions {
-		if p.accept(f.name) {
-			all, err := p.operands(depth, f.n)
-			if err != nil {
-				return Expression{}, err
-			}
-			return of(f.code, all...), nil
+	word := p.word()
+	if f, ok := functions[word]; ok {
+		p.accept(word)
+		all, err := p.operands(depth, f.n)
+		if err != nil {
+			return Expression{}, err
 		}
+		return of(f.code, all...), nil
 	}
-	if p.accept("b") {
-		start := p.at
-		for p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9' {
-			p.at++
-		}
-		n, err := strconv.Atoi(p.text[start:p.at])
+	if digits, ok := strings.CutPrefix(word, "b"); ok {
+		n, err := strconv.Atoi(digits)
 		if err != nil || n < 1 {
-			return Expression{}, p.fail("a band has a number from 1")
+			return Expression{}, p.fail("%s is not a band: b1 is the first one", word)
 		}
+		p.accept(word)
 		return Band(n - 1), nil
 	}
-	return Expression{}, p.fail("a number, a band, a function or a parenthesis is expected")
+	return Expression{}, p.unexpected("a number, a band, a function or a parenthesis is expected")
+}
+
+// word returns the letters, digits and underscores that follow.
+func (p *parser) word() string {
+	rest := p.text[p.at:]
+	end := strings.IndexFunc(rest, func(r rune) bool {
+		return !(r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
+	})
+	if end < 0 {
+		return rest
+	}
+	return rest[:end]
 }
 
 // operands reads expressions in parentheses.
@@ -246,16 +327,16 @@ func (p *parser) operands(depth, n int) ([]Expression, error) {
 			open = "("
 		}
 		if !p.accept(open) {
-			return nil, p.fail("%q is expected", open)
+			return nil, p.unexpected(fmt.Sprintf("%q is expected", open))
 		}
-		e, err := p.comparison(depth + 1)
+		e, err := p.either(depth + 1)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, e)
 	}
 	if !p.accept(")") {
-		return nil, p.fail(`")" is expected`)
+		return nil, p.unexpected(`")" is expected`)
 	}
 	return all, nil
 }
@@ -264,8 +345,8 @@ func (p *parser) number() (Expression, error) {
 	start := p.at
 	for p.at < len(p.text) {
 		c := p.text[p.at]
-		sign := (c == '+' || c == '-') && p.at > start && p.text[p.at-1] == 'e'
-		if !(c >= '0' && c <= '9' || c == '.' || c == 'e' || sign) {
+		sign := (c == '+' || c == '-') && p.at > start && (p.text[p.at-1] == 'e' || p.text[p.at-1] == 'E')
+		if !(c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || sign) {
 			break
 		}
 		p.at++

@@ -90,6 +90,7 @@ type CRS struct {
 	conversion conversion // of a projected system
 	toWGS84    []float64  // Helmert parameters as in package epsg, where the definition has its own
 	text       string     // from which it was read, if it has no code
+	cited      string     // Esri's definition, or ""
 	foreign    error      // why this package does not compute its coordinates, or nil
 }
 

@@ -47,7 +47,23 @@ func Describe(text string) (*CRS, error) {
 func DescribeEPSG(code int) (*CRS, error) { return describe(EPSG(code)) }
 
 // DescribeGeoKeys is [FromGeoKeys] for a system whose coordinates another library is to compute; see [Describe].
-func DescribeGeoKeys(k tiff.GeoKeys) (*CRS, error) { return describe(FromGeoKeys(k)) }
+func DescribeGeoKeys(k tiff.GeoKeys) (*CRS, error) {
+	c, err := FromGeoKeys(k)
+	if text, ok := citedDefinition(k); ok && errors.Is(err, ErrUnsupported) {
+		if c, err := Describe(text); err == nil {
+			return c.Cited(text), nil
+		}
+	}
+	return describe(c, err)
+}
+
+// Cited returns the system with a definition in Esri's form of WKT 1. [CRS.GeoKeys] cites it, as GDAL does, if GeoTIFF has no keys for
+// the system.
+func (c *CRS) Cited(definition string) *CRS {
+	cited := *c
+	cited.cited = definition
+	return &cited
+}
 
 func describe(c *CRS, err error) (*CRS, error) {
 	var e *Error

@@ -25,7 +25,11 @@ func FromGeoKeys(k tiff.GeoKeys) (*CRS, error) {
 		return EPSG(code)
 	}
 	if text, ok := citedDefinition(k); ok {
-		return Parse(text)
+		c, err := Parse(text)
+		if err == nil {
+			c.cited = text
+		}
+		return c, err
 	}
 	if model == tiff.UserDefined {
 		name, _ := k.Text(tiff.GTCitation)
@@ -46,11 +50,14 @@ func FromGeoKeys(k tiff.GeoKeys) (*CRS, error) {
 	return projectedKeys(k, base)
 }
 
+// citationPrefix is before the definition in a citation.
+const citationPrefix = "ESRI PE String = "
+
 // citedDefinition returns the definition, in Esri's form of WKT, that GDAL writes to a citation if GeoTIFF has no keys for the system.
 func citedDefinition(k tiff.GeoKeys) (string, bool) {
 	for _, key := range []tiff.GeoKey{tiff.ProjectedCitation, tiff.GeodeticCitation, tiff.GTCitation} {
 		text, _ := k.Text(key)
-		if _, definition, ok := strings.Cut(text, "ESRI PE String = "); ok {
+		if _, definition, ok := strings.Cut(text, citationPrefix); ok {
 			return strings.TrimRight(definition, "| "), true
 		}
 	}

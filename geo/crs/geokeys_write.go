@@ -64,7 +64,8 @@ var writtenMethods = map[int]struct {
 }
 
 // GeoKeys returns the keys by which a GeoTIFF file names the system: with its EPSG code, or with a definition. A system
-// without a code whose method GeoTIFF does not have is an error that matches [ErrUnsupported]. Heights are left out.
+// without a code whose method GeoTIFF does not have is cited, see [CRS.Cited], or is an error that matches [ErrUnsupported]. Heights are
+// left out.
 func (c *CRS) GeoKeys() (tiff.GeoKeys, error) {
 	const op = "GeoKeys"
 	var k tiff.GeoKeys
@@ -108,6 +109,9 @@ func (c *CRS) GeoKeys() (tiff.GeoKeys, error) {
 		}
 	}
 	m, ok := writtenMethods[method]
+	if !ok && c.cited != "" {
+		return c.citation(k), nil
+	}
 	if !ok || c.axes[:2] != "EN" && c.axes[:2] != "NE" {
 		return nil, failure(ErrUnsupported, op, c.name, "GeoTIFF has no keys for its projection; give the EPSG code, or another system")
 	}
@@ -134,6 +138,20 @@ func (c *CRS) GeoKeys() (tiff.GeoKeys, error) {
 		k.Set(tiff.GeoValue{Key: w.key, Numbers: []float64{x}})
 	}
 	return k, nil
+}
+
+// citation adds the definition as text, as GDAL does.
+func (c *CRS) citation(k tiff.GeoKeys) tiff.GeoKeys {
+	if c.datum.ellipsoid.SemiMajorAxis != 0 {
+		k = c.geodeticDefinition(k)
+	}
+	k.Set(tiff.GeoValue{Key: tiff.GTModelType, Code: tiff.UserDefined})
+	k.Set(tiff.GeoValue{Key: tiff.GTCitation, Text: c.name})
+	k.Set(tiff.GeoValue{Key: tiff.ProjectedCitation, Text: citationPrefix + c.cited})
+	if c.unit == 1 {
+		k.Set(tiff.GeoValue{Key: tiff.ProjLinearUnits, Code: 9001})
+	}
+	return k
 }
 
 // geodeticDefinition adds the geographic system: by its code if EPSG has one with this datum, else by the ellipsoid.

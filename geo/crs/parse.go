@@ -52,5 +52,8 @@ func parse(text string) (*CRS, error) {
 			return EPSG(code)
 		}
 	}
+	if code, err := strconv.Atoi(text); err == nil && code > 0 {
+		return nil, failure(ErrFormat, op, text, "a code needs its authority: EPSG:%d", code)
+	}
 	return nil, failure(ErrFormat, op, strconv.Quote(text[:min(len(text), 60)]), "the text is not a code of EPSG, WKT, PROJJSON or a PROJ string")
 }

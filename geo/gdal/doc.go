@@ -31,6 +31,9 @@
 // # Errors
 //
 // GDAL's messages are the reasons of an [Error] and are not printed, except by its own threads and some of its libraries. GDAL runs in this
-// process: a fault in one of its drivers ends it. Drivers withstand damaged files as a rule; the netCDF library does not, in
-// GDAL's own programs neither.
+// process: a fault in one of its drivers ends it. Drivers withstand damaged files as a rule. The libraries of netCDF and HDF do not, in
+// GDAL's own programs neither, so [Open] and [Subdatasets] first open these files, and read some pixels, in another process: the program is
+// started again, and ends before main, in the init of this package, because the environment variable QUERN_GDAL_PROBE is set. That
+// takes some tenths of a second. It does not help with files that others refer to, such as those of a VRT, and with
+// damage further behind than 64 MiB of pixels.
 package gdal

@@ -39,11 +39,22 @@ type Subdataset struct {
 // Open opens a file, or what else GDAL has a name for. It reads no pixels. Errors match [ErrMissing], [ErrFormat],
 // [ErrArgument] or [ErrSubdatasets].
 func Open(name string, o Options) (*File, error) {
-	lib, err := library()
-	if err != nil {
+	if _, err := library(); err != nil {
 		return nil, err
 	}
 	if err := o.check(name); err != nil {
+		return nil, err
+	}
+	if err := probe(name, o); err != nil {
+		return nil, err
+	}
+	return open(name, o)
+}
+
+// open is Open in this process.
+func open(name string, o Options) (*File, error) {
+	lib, err := library()
+	if err != nil {
 		return nil, err
 	}
 	h := &handles{lib: lib, name: name, opt: o, jobs: make(chan job), quit: make(chan struct{})}
@@ -88,6 +99,9 @@ func Subdatasets(name string, o Options) ([]Subdataset, error) {
 		return nil, err
 	}
 	if err := o.check(name); err != nil {
+		return nil, err
+	}
+	if err := probe(name, o); err != nil {
 		return nil, err
 	}
 	var all []Subdataset

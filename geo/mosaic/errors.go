@@ -2,7 +2,8 @@ package mosaic
 
 import (
 	"errors"
-	"fmt"
+
+	"quern.dev/geo/internal/failure"
 )
 
 // Errors match one of these, or one of the packages warp, tiff, crs and gpu.
@@ -16,5 +17,5 @@ var (
 )
 
 func failf(kind error, format string, args ...any) error {
-	return fmt.Errorf("mosaic: "+format+": %w", append(args, kind)...)
+	return failure.New(kind, "mosaic: "+format, args...)
 }

@@ -62,7 +62,7 @@ func File(ctx context.Context, dev *gpu.Device, name string, sources []Source, o
 func (m *mosaic) prepare() error {
 	o := &m.opt
 	if len(m.sources) == 0 {
-		return failf(ErrArgument, "no source")
+		return failf(ErrArgument, "a source is required")
 	}
 	images := make([]*tiff.Image, len(m.sources))
 	for i, s := range m.sources {

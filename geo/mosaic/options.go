@@ -152,17 +152,17 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case d.Order > Nearest || d.Blend > Multiband || d.Balance > GainOffset:
-		return d, failf(ErrArgument, "options: %v, %v, %v", d.Order, d.Blend, d.Balance)
+		return d, failf(ErrArgument, "options: %v, %v or %v is not defined", d.Order, d.Blend, d.Balance)
 	case d.Radius < 1 || d.Radius > 1024:
 		return d, failf(ErrArgument, "options: radius %d; 1 to 1024 pixels are possible", d.Radius)
 	case d.Levels < 1 || d.Levels > 8:
 		return d, failf(ErrArgument, "options: %d levels; 1 to 8 are possible", d.Levels)
 	case d.Memory < 0 || d.TileSize < 0:
-		return d, failf(ErrArgument, "options: memory %d, tiles of %d pixels", d.Memory, d.TileSize)
+		return d, failf(ErrArgument, "options: memory of %d bytes and tiles of %d pixels; none may be negative", d.Memory, d.TileSize)
 	case d.NoData != nil && math.IsInf(*d.NoData, 0):
-		return d, failf(ErrArgument, "options: NoData %v", *d.NoData)
+		return d, failf(ErrArgument, "options: NoData %v is not finite", *d.NoData)
 	case d.File.Strips || d.File.Mask:
-		return d, failf(ErrArgument, "options: a file with strips or a mask; a mosaic has tiles, and alpha or NoData")
+		return d, failf(ErrArgument, "options: a mosaic has tiles, and alpha or NoData, but no strips and no mask")
 	}
 	return d, nil
 }

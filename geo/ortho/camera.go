@@ -48,17 +48,17 @@ func finite(v ...float64) bool {
 func (c *Camera) check() error {
 	switch {
 	case c.Width <= 0 || c.Height <= 0:
-		return failf(ErrArgument, "camera: an image of %d x %d pixels", c.Width, c.Height)
+		return failf(ErrArgument, "camera: an image of %d x %d pixels; both must be positive", c.Width, c.Height)
 	case !(c.FX > 0 && c.FY > 0) || !finite(c.FX, c.FY):
 		return failf(ErrArgument, "camera: focal lengths of %v and %v pixels; they must be positive", c.FX, c.FY)
 	case !finite(c.CX, c.CY, c.K[0], c.K[1], c.K[2], c.K[3], c.P1, c.P2):
 		return failf(ErrArgument, "camera: a parameter is not finite")
 	case c.Model > Fisheye:
-		return failf(ErrArgument, "camera: model %d", c.Model)
+		return failf(ErrArgument, "camera: model %d is not defined", c.Model)
 	case c.Model == Perspective && c.K[3] != 0:
-		return failf(ErrArgument, "camera: k4 = %v of a perspective camera, which has k1 to k3", c.K[3])
+		return failf(ErrArgument, "camera: k4 is %v, but a perspective camera has only k1 to k3", c.K[3])
 	case c.Model == Fisheye && (c.P1 != 0 || c.P2 != 0):
-		return failf(ErrArgument, "camera: tangential distortion of a fisheye")
+		return failf(ErrArgument, "camera: a fisheye has no tangential distortion")
 	}
 	return nil
 }
@@ -191,11 +191,11 @@ func Frame(c Camera, p Pose) (*Sensor, error) {
 	}
 	switch {
 	case p.CRS == nil:
-		return nil, failf(ErrArgument, "pose: no coordinate system")
+		return nil, failf(ErrArgument, "pose: it has no coordinate system")
 	case p.CRS.Kind() == crs.Geographic:
 		return nil, failf(ErrArgument, "pose: %v has degrees, in which there are no angles of a camera; use a projected or a geocentric system", p.CRS)
 	case !finite(p.Center[:]...):
-		return nil, failf(ErrArgument, "pose: the center %v", p.Center)
+		return nil, failf(ErrArgument, "pose: the center %v is not finite", p.Center)
 	}
 	for i, row := range [][]float64{p.Rotation[:3], p.Rotation[3:6], p.Rotation[6:]} {
 		for j := range 3 {
@@ -219,7 +219,7 @@ func RPC(rpc *tiff.RPC, width, height int) (*Sensor, error) {
 		return nil, failf(ErrArgument, "the image has no RPC")
 	}
 	if !finite(rpc.LineOff, rpc.SampOff, rpc.LatOff, rpc.LongOff, rpc.HeightOff) || !(rpc.LatScale != 0 && rpc.LongScale != 0 && rpc.HeightScale != 0 && rpc.LineScale != 0 && rpc.SampScale != 0) {
-		return nil, failf(ErrArgument, "rpc: an offset that is not finite, or a scale of 0")
+		return nil, failf(ErrArgument, "rpc: an offset is not finite, or a scale is 0")
 	}
 	system, err := crs.EPSG(4326)
 	if err != nil {

@@ -65,9 +65,9 @@ func (o *Options) check() error {
 	case o.Extent != nil && !(finite(o.Extent.MinX, o.Extent.MinY, o.Extent.MaxX, o.Extent.MaxY) && o.Extent.MinX < o.Extent.MaxX && o.Extent.MinY < o.Extent.MaxY):
 		return failf(ErrArgument, "options: extent %v: the minimum must be less than the maximum", *o.Extent)
 	case !finite(o.Tolerance) || o.Tolerance < 0:
-		return failf(ErrArgument, "options: tolerance %v", o.Tolerance)
+		return failf(ErrArgument, "options: the tolerance %v must be 0 or more", o.Tolerance)
 	case o.Memory < 0 || o.TileWidth < 0 || o.TileHeight < 0:
-		return failf(ErrArgument, "options: memory %d, tiles of %d x %d", o.Memory, o.TileWidth, o.TileHeight)
+		return failf(ErrArgument, "options: memory of %d bytes and tiles of %d x %d pixels; none may be negative", o.Memory, o.TileWidth, o.TileHeight)
 	}
 	return nil
 }

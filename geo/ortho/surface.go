@@ -59,9 +59,9 @@ func NewSurface(ctx context.Context, im *tiff.Image, o SurfaceOptions) (*Surface
 	case s.crs.Kind() == crs.Geocentric:
 		return nil, failf(ErrArgument, "%s: geocentric coordinates are not those of a surface", im)
 	case im.Type.Complex():
-		return nil, failf(ErrArgument, "%s: heights of %v", im, im.Type)
+		return nil, failf(ErrArgument, "%s: heights cannot be %v", im, im.Type)
 	case !finite(o.Scale, o.Offset):
-		return nil, failf(ErrArgument, "surface: scale %v, offset %v", o.Scale, o.Offset)
+		return nil, failf(ErrArgument, "surface: the scale %v and the offset %v must be finite", o.Scale, o.Offset)
 	}
 	if o.Scale == 0 && o.Offset == 0 {
 		s.fromMetadata()

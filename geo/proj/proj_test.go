@@ -9,12 +9,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"quern.dev/geo/crs"
 	"quern.dev/geo/proj"
+	"quern.dev/geo/tiff"
 )
 
 // library returns PROJ, or skips the test.
@@ -278,4 +280,43 @@ func BenchmarkForwardAll(b *testing.B) {
 		}
 	}
 	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpoint/s")
+}
+
+func TestSystemsWithoutGeoKeysAreCited(t *testing.T) {
+	l := library(t)
+	for _, text := range []string{"ESRI:54030", "ESRI:54009", "ESRI:54042", "+proj=aitoff +datum=WGS84"} {
+		s, err := l.CRS(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := s.GeoKeys()
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		cited, _ := keys.Text(tiff.ProjectedCitation)
+		if model, _ := keys.Code(tiff.GTModelType); model != tiff.UserDefined || !strings.HasPrefix(cited, `ESRI PE String = PROJCS["`) || strings.ContainsAny(cited, "\n|") {
+			t.Errorf("%s: model %d, %s", text, model, cited)
+		}
+		read, err := crs.DescribeGeoKeys(keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := read.GeoKeys(); err != nil || !slices.EqualFunc(again, keys, func(a, b tiff.GeoValue) bool { return a.Key == b.Key && a.Code == b.Code && a.Text == b.Text }) {
+			t.Errorf("%s: other keys than before: %v, %v", text, again, err)
+		}
+		a, b := transform(t, "EPSG:4326", text, proj.Options{}), transform(t, "EPSG:4326", read.Definition(), proj.Options{})
+		x, y, err := a.Forward(15, 45)
+		u, v, err2 := b.Forward(15, 45)
+		if err != nil || err2 != nil || math.Hypot(x-u, y-v) > 1e-3 {
+			t.Errorf("%s: %v,%v and %v,%v; %v, %v", text, x, y, u, v, err, err2)
+		}
+	}
+	s, err := l.CRS("+proj=isea +datum=WGS84") // Esri has no name for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.GeoKeys(); !errors.Is(err, crs.ErrUnsupported) {
+		t.Errorf("%v", err)
+	}
 }

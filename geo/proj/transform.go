@@ -98,7 +98,7 @@ func (l *Library) create(op string, c context, text string) (uintptr, error) {
 }
 
 // CRS returns a system that PROJ knows by a text; see [Library.NewTransform]. Its projection need not be one of package crs:
-// [crs.CRS.Supported] tells.
+// [crs.CRS.Supported] tells. GeoTIFF files name it by Esri's definition, if it has one; see [crs.CRS.Cited].
 func (l *Library) CRS(text string) (*crs.CRS, error) {
 	c := l.context()
 	defer l.free(c)
@@ -112,7 +112,19 @@ func (l *Library) CRS(text string) (*crs.CRS, error) {
 	if wkt == "" {
 		return nil, failure(ErrSystem, "system", short(text), "it is not a coordinate reference system: %s", l.reason(c))
 	}
-	return crs.Describe(wkt)
+	system, err := crs.Describe(wkt)
+	if err != nil {
+		return nil, err
+	}
+	const wkt1OfEsri = 5
+	esri := ""
+	for line := range strings.Lines(goString(l.proj_as_wkt(c.handle, pj, wkt1OfEsri, nil))) {
+		esri += strings.TrimSpace(line)
+	}
+	if strings.HasPrefix(esri, "PROJCS[") && !strings.Contains(esri, `PROJECTION["PROJ_`) { // other names are Esri's
+		system = system.Cited(esri)
+	}
+	return system, nil
 }
 
 // worker makes a worker.

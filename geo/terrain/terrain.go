@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"quern.dev/geo/crs"
+	"quern.dev/geo/internal/failure"
 	"quern.dev/geo/internal/heights"
 	shape "quern.dev/geo/internal/relief"
 	"quern.dev/geo/internal/strips"
@@ -25,7 +26,7 @@ var (
 )
 
 func failf(kind error, format string, args ...any) error {
-	return fmt.Errorf("terrain: "+format+": %w", append(args, kind)...)
+	return failure.New(kind, "terrain: "+format, args...)
 }
 
 // Derivative is what is derived: a [Hillshade], a [Slope] or an [Aspect].
@@ -83,15 +84,15 @@ func File(ctx context.Context, dev *gpu.Device, name string, im *tiff.Image, d D
 	a, ok := im.Geo.Affine()
 	switch {
 	case o.Band < 0 || o.Band >= im.Bands:
-		return failf(ErrArgument, "options: band %d of %d", o.Band, im.Bands)
+		return failf(ErrArgument, "options: band %d of %d does not exist; they are counted from 0", o.Band, im.Bands)
 	case im.Type.Complex():
-		return failf(ErrArgument, "%s: heights of %v", im, im.Type)
+		return failf(ErrArgument, "%s: heights cannot be %v", im, im.Type)
 	case !ok:
 		return failf(ErrNoCRS, "%s: the file does not say where its pixels are", im)
 	case a[2] != 0 || a[4] != 0:
 		return failf(ErrArgument, "%s: the image is rotated; warp it first", im)
 	case o.File.Mask:
-		return failf(ErrArgument, "options: a file with a mask; the output has NoData")
+		return failf(ErrArgument, "options: the output has NoData; a mask is not possible")
 	}
 	if err := d.check(); err != nil {
 		return err
@@ -173,7 +174,7 @@ func finite(v ...float64) bool {
 
 func (d Hillshade) check() error {
 	if !finite(d.Azimuth, d.Altitude, d.ZFactor, d.Scale) || d.Altitude < 0 || d.Altitude > 90 || d.Scale < 0 {
-		return failf(ErrArgument, "hillshade: %+v; the altitude is from 0 to 90, and the scale is positive", d)
+		return failf(ErrArgument, "hillshade: %+v is not possible; the altitude is from 0 to 90, and the scale is positive", d)
 	}
 	return nil
 }
@@ -192,7 +193,7 @@ func (d Hillshade) launch(s *gpu.Stream, r *relief, y, n int) error {
 
 func (d Slope) check() error {
 	if !finite(d.Scale) || d.Scale < 0 {
-		return failf(ErrArgument, "slope: scale %v", d.Scale)
+		return failf(ErrArgument, "slope: the scale %v must be positive", d.Scale)
 	}
 	return nil
 }

@@ -111,6 +111,9 @@ func (k GeoKeys) Text(key GeoKey) (string, bool) {
 // EPSG returns the EPSG code of the projected or, without one, geographic or geocentric system. It is
 // false if the file defines the system itself, or has none.
 func (k GeoKeys) EPSG() (int, bool) {
+	if model, ok := k.Code(GTModelType); ok && model == UserDefined {
+		return 0, false // GeodeticCRS is that of the geographic system behind a projected one
+	}
 	for _, key := range []GeoKey{ProjectedCRS, GeodeticCRS} {
 		if code, ok := k.Code(key); ok && code != 0 {
 			return code, code != UserDefined

@@ -3,6 +3,7 @@ package tiff
 import (
 	"encoding/binary"
 	"math"
+	"strconv"
 )
 
 // Options says how [Create] stores an image. The zero value is a tiled file of 512 x 512 pixels,
@@ -192,7 +193,23 @@ func (o Options) withBlocks(h *Header) (Options, error) {
 	if o.Compression == JPEG && max(o.BlockWidth, o.BlockHeight) > 65535 {
 		return o, writing.argument("JPEG blocks of %d x %d pixels; 65535 is possible", o.BlockWidth, o.BlockHeight)
 	}
+	planes := 1
+	if o.Layout == ByBand {
+		planes = h.Bands
+	}
+	across, down := int64((h.Width-1)/o.BlockWidth+1), int64((h.Height-1)/o.BlockHeight+1)
+	if most := (Limits{}).withDefaults().TagBytes / 8 / int64(planes); down > most || across > most/down {
+		return o, writing.limit(0, "%d x %d pixels have %d x %d blocks in %s; %d blocks are possible, which readers hold in memory: make the image smaller, or blocks larger",
+			h.Width, h.Height, across, down, planeCount(planes), most*int64(planes))
+	}
 	return o.withOverviews(h)
+}
+
+func planeCount(n int) string {
+	if n == 1 {
+		return "1 plane"
+	}
+	return strconv.Itoa(n) + " planes"
 }
 
 func (o Options) withOverviews(h *Header) (Options, error) {

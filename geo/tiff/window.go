@@ -45,6 +45,43 @@ func (g Georeference) moved(x, y float64) Georeference {
 	return g
 }
 
+// Resampled returns the header of an image of columns x rows pixels that show a part of this one. The part is in
+// pixels, may begin and end within them, and may be partly outside.
+func (h Header) Resampled(x, y, width, height float64, columns, rows int) Header {
+	h.Metadata = slices.DeleteFunc(slices.Clone(h.Metadata), func(i Item) bool { return strings.HasPrefix(i.Name, "STATISTICS_") })
+	h.Width, h.Height = columns, rows
+	fx, fy := float64(columns)/width, float64(rows)/height
+	h.Geo = h.Geo.moved(x, y).scaled(fx, fy)
+	if h.RPC != nil {
+		rpc := *h.RPC // its pixels have whole numbers at their centers
+		rpc.SampOff, rpc.LineOff = (rpc.SampOff-x+0.5)*fx-0.5, (rpc.LineOff-y+0.5)*fy-0.5
+		rpc.SampScale *= fx
+		rpc.LineScale *= fy
+		h.RPC = &rpc
+	}
+	return h
+}
+
+// scaled returns the georeference of an image that has fx x fy pixels for one of this.
+func (g Georeference) scaled(fx, fy float64) Georeference {
+	if a, ok := g.Affine(); ok {
+		a[1], a[4] = a[1]/fx, a[4]/fx
+		a[2], a[5] = a[2]/fy, a[5]/fy
+		g.SetAffine(a)
+		return g
+	}
+	half := 0.0
+	if g.PixelIsPoint() {
+		half = 0.5
+	}
+	g.Tiepoints = slices.Clone(g.Tiepoints)
+	for i := range g.Tiepoints {
+		t := &g.Tiepoints[i]
+		t.Column, t.Row = (t.Column+half)*fx-half, (t.Row+half)*fy-half
+	}
+	return g
+}
+
 // selectBands keeps bands. If they are not the colors in their order, they have no meaning as colors any more.
 func (h *Header) selectBands(bands []int) {
 	colors := h.Bands - len(h.Extra)

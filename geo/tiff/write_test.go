@@ -3,12 +3,14 @@ package tiff
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -226,4 +228,20 @@ func TestHalfPrecisionFloatsRoundToNearest(t *testing.T) {
 			t.Errorf("%g became %#04x, not %#04x", test.in, got, test.want)
 		}
 	}
+}
+
+func TestFilesWithTooManyBlocksAreRefused(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.tif")
+	h := Header{Width: math.MaxInt32, Height: math.MaxInt32, Bands: 1, Type: Uint8, Photometric: MinIsBlack}
+	for _, o := range []Options{{}, {BlockWidth: 16, BlockHeight: 16}, {COG: true}} {
+		if w, err := Create(name, h, o); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "2147483647 x 2147483647 pixels") || w != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	h.Width, h.Height = 100000, 100000
+	w, err := Create(name, h, Options{Sparse: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Abort()
 }

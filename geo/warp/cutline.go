@@ -34,7 +34,7 @@ func (c *Cutline) check() error {
 		}
 		for _, p := range r {
 			if math.IsNaN(p[0]+p[1]) || math.IsInf(p[0]+p[1], 0) {
-				return failf(ErrArgument, "cutline: ring %d has the point %v", i, p)
+				return failf(ErrArgument, "cutline: ring %d has the point %v; coordinates must be finite", i, p)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (c *Cutline) add(g *geoJSON, depth int) error {
 			var points [][2]float64
 			for _, p := range ring {
 				if len(p) < 2 {
-					return failf(ErrArgument, "cutline: GeoJSON: a position of %d numbers", len(p))
+					return failf(ErrArgument, "cutline: GeoJSON: a position of %d numbers; at least 2 are required", len(p))
 				}
 				points = append(points, [2]float64{p[0], p[1]})
 			}
@@ -147,7 +147,10 @@ func (c *Cutline) ownSystem() (*crs.CRS, error) {
 }
 
 // cut is a cutline in the pixels of a source.
-type cut struct{ rings []points }
+type cut struct {
+	rings []points
+	blend float64 // pixels on both sides of an edge in which the source fades
+}
 
 // cut converts the rings. Edges are divided, so that they stay straight in the cutline's own system within a tenth of
 // a pixel.
@@ -168,7 +171,7 @@ func (c *Cutline) cut(s *source, o *Options) (*cut, error) {
 		x, y = s.place.Pixel(s.spline, x, y)
 		return [2]float64{x, y}, nil
 	}
-	out := new(cut)
+	out := &cut{blend: o.CutlineBlend}
 	for _, ring := range c.rings {
 		var r points
 		for i, p := range ring {
@@ -234,6 +237,55 @@ func (c *cut) apply(mask []uint8, win rectangle) {
 			done = max(done, end)
 		}
 		clear(row[done:])
+	}
+}
+
+// fade multiplies what pixels of a window count: by 1/2 at the edges of the cutline, increasing to 1 inside and decreasing to 0 outside
+// in the distance blend.
+func (c *cut) fade(counts []float32, win rectangle) {
+	inside := make([]uint8, len(counts))
+	for i := range inside {
+		inside[i] = 255
+	}
+	c.apply(inside, win)
+	distances := make([]float64, len(counts)) // squares
+	far := c.blend * c.blend
+	for i := range distances {
+		distances[i] = math.Inf(1)
+	}
+	for _, r := range c.rings {
+		for i := range r.x {
+			j := (i + 1) % len(r.x)
+			near(distances, win, c.blend, r.x[i]-float64(win.x), r.y[i]-float64(win.y), r.x[j]-float64(win.x), r.y[j]-float64(win.y))
+		}
+	}
+	for i, d := range distances {
+		share := 1.0
+		if d <= far {
+			share = 0.5 + 0.5*math.Sqrt(d)/c.blend
+		}
+		if inside[i] == 0 {
+			share = 1 - share
+		}
+		counts[i] *= float32(share)
+	}
+}
+
+// near lowers the squares of distances from the centers of pixels to an edge, where they are at most reach.
+func near(distances []float64, win rectangle, reach, x0, y0, x1, y1 float64) {
+	dx, dy := x1-x0, y1-y0
+	length := dx*dx + dy*dy
+	limit := func(v float64, most int) int { return int(min(max(v, 0), float64(most))) }
+	for y := limit(math.Floor(min(y0, y1)-reach), win.h); y < limit(math.Ceil(max(y0, y1)+reach), win.h); y++ {
+		for x := limit(math.Floor(min(x0, x1)-reach), win.w); x < limit(math.Ceil(max(x0, x1)+reach), win.w); x++ {
+			px, py := float64(x)+0.5-x0, float64(y)+0.5-y0
+			t := 0.0
+			if length > 0 {
+				t = min(1, max(0, (px*dx+py*dy)/length))
+			}
+			px, py = px-t*dx, py-t*dy
+			distances[y*win.w+x] = min(distances[y*win.w+x], px*px+py*py)
+		}
 	}
 }
 

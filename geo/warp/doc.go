@@ -79,6 +79,6 @@
 //
 // # Not supported
 //
-// Geolocation arrays; alpha that is not the last band; complex samples with a value for no data; blending at cutlines; an
+// Geolocation arrays; alpha that is not the last band; complex samples with a value for no data; an
 // output in a system that neither EPSG nor GeoTIFF's keys describe.
 package warp

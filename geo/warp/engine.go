@@ -43,7 +43,7 @@ func newEngine(w *Warper) (engine, error) {
 	case tiff.Float64:
 		return newEngineOf[float64](w)
 	}
-	return nil, failf(errors.ErrUnsupported, "samples of %v", w.working)
+	return nil, failf(errors.ErrUnsupported, "samples of %v are not supported", w.working)
 }
 
 type engineOf[T kernels.Sample] struct {
@@ -112,13 +112,15 @@ type laneOf[T kernels.Sample] struct {
 	smooth *gpu.Buffer[uint8]   // cells of the lattice
 	box    *gpu.Buffer[int32]
 	src    *gpu.Buffer[T]
-	mask   *gpu.Buffer[uint8]
+	mask   *gpu.Buffer[float32]
 	dst    *gpu.Buffer[T]
 	cover  *gpu.Buffer[uint8]
 
-	hostSrc, hostDst   *gpu.HostBuffer[T]
-	host               points // positions that the host computes
-	hostMask, hostWide *gpu.HostBuffer[uint8]
+	hostSrc, hostDst *gpu.HostBuffer[T]
+	host             points // positions that the host computes
+	hostMask         *gpu.HostBuffer[float32]
+	hostWide         *gpu.HostBuffer[uint8]
+	hostBytes        []uint8
 }
 
 func (e *engineOf[T]) newLane() (lane, error) {
@@ -308,7 +310,11 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 	top, bottom = top-max(2, 1-s.filter.FirstY), bottom+max(2, 1+s.filter.LastY)
 	left, top, right, bottom = max(left, 0), max(top, 0), min(right, s.h.Width), min(bottom, s.h.Height)
 	win = rectangle{left, top, right - left, bottom - top}
-	if bytes := int64(win.w) * int64(win.h) * int64(s.shape.Stride) * int64(unsafe.Sizeof(*new(T))); bytes > l.w.opt.Memory/8 {
+	pixel := int64(s.shape.Stride) * int64(unsafe.Sizeof(*new(T)))
+	if s.shape.Masked {
+		pixel += int64(unsafe.Sizeof(float32(0)))
+	}
+	if bytes := int64(win.w) * int64(win.h) * pixel; bytes > l.w.opt.Memory/8 {
 		return win, &largeWindow{s.name, bytes}
 	}
 	return win, nil
@@ -369,10 +375,14 @@ func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 	if !s.shape.Masked {
 		return nil
 	}
-	mask, err := grow(l.w.dev, &l.mask, &l.hostMask, n)
+	counts, err := grow(l.w.dev, &l.mask, &l.hostMask, n)
 	if err != nil {
 		return err
 	}
+	if len(l.hostBytes) < n {
+		l.hostBytes = make([]uint8, n)
+	}
+	mask := l.hostBytes[:n]
 	if m := s.im.Mask(); m != nil {
 		if err := m.ReadRegion(ctx, mask, region); err != nil {
 			return err
@@ -385,10 +395,19 @@ func (l *laneOf[T]) load(ctx context.Context, s *source, win rectangle) error {
 	if s.unified {
 		l.hide(s, pixels, mask)
 	}
-	if s.cut != nil {
+	if s.cut != nil && s.cut.blend == 0 {
 		s.cut.apply(mask, win)
 	}
-	return gpu.CopyIn(l.s, l.mask.Slice(0, n), mask)
+	for i, v := range mask {
+		counts[i] = 0
+		if v != 0 {
+			counts[i] = 1
+		}
+	}
+	if s.cut != nil && s.cut.blend > 0 {
+		s.cut.fade(counts, win)
+	}
+	return gpu.CopyIn(l.s, l.mask.Slice(0, n), counts)
 }
 
 // hide sets the mask of pixels to 0 that have no data in any band.

@@ -2,7 +2,8 @@ package warp
 
 import (
 	"errors"
-	"fmt"
+
+	"quern.dev/geo/internal/failure"
 )
 
 // Errors match one of these, or one of the packages tiff, crs and gpu.
@@ -18,5 +19,5 @@ var (
 )
 
 func failf(kind error, format string, args ...any) error {
-	return fmt.Errorf("warp: "+format+": %w", append(args, kind)...)
+	return failure.New(kind, "warp: "+format, args...)
 }

@@ -46,7 +46,7 @@ func (s *source) setFit(fit Fit) error {
 	for i, p := range points {
 		pixels[i], places[i] = [2]float64{p.Column, p.Row}, [2]float64{p.X, p.Y}
 		if v := p.Column + p.Row + p.X + p.Y; math.IsNaN(v) || math.IsInf(v, 0) {
-			return failf(ErrArgument, "%s: the control point %v", s.name, p)
+			return failf(ErrArgument, "%s: the control point %v is not finite", s.name, p)
 		}
 	}
 	if fit == FitSpline {

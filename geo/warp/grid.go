@@ -125,7 +125,7 @@ func (o *Options) setExtent(target *crs.CRS, first *source) error {
 		x0, y0, err0 := convert(e.MinX, e.MinY)
 		x1, y1, err1 := convert(e.MaxX, e.MaxY)
 		if err := errors.Join(err0, err1); err != nil {
-			return failf(ErrArgument, "options: the extent %v: %w", e, err)
+			return failf(ErrArgument, "options: the extent %v cannot be transformed: %w", e, err)
 		}
 		if !(x0 < x1 && y0 < y1) {
 			return failf(ErrArgument, "options: the extent %v is %v in %v, which is empty", e, Extent{x0, y0, x1, y1}, target)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"quern.dev/geo/tiff"
@@ -103,6 +104,14 @@ func TestPlacesAreThoseOfGDAL(t *testing.T) {
 	add("two sources with nodata", []string{a, b}, 3857, Options{NoData: noData, Extent: &extent, Resolution: [2]float64{45, 45}}, append(te, "-dstnodata", "255", "-tr", "45", "45")...)
 	add("two sources to alpha", []string{b, a}, 3857, Options{Alpha: true, Extent: &extent, Resolution: [2]float64{45, 45}, Resampling: Bilinear}, append(te, "-dstalpha", "-tr", "45", "45")...)
 	add("a cutline", []string{a}, 3857, Options{Cutline: cutline, Alpha: true, Extent: &extent, Resolution: [2]float64{33, 33}}, append(te, "-dstalpha", "-cutline", area, "-tr", "33", "33")...)
+	for _, r := range []Resampling{Nearest, Bilinear, Cubic, GDALCubicSpline, Average} {
+		for name, output := range map[string]Options{"-dstalpha": {Alpha: true}, "-dstnodata 255": {NoData: noData}, "": {}} {
+			o := output
+			o.Cutline, o.CutlineBlend, o.Resampling, o.Extent, o.Resolution = cutline, 6.5, r, &extent, [2]float64{33, 33}
+			add(fmt.Sprintf("a cutline that blends, %v, %s", r, name), []string{a}, 3857, o, append(append(strings.Fields(name), te...), "-cutline", area, "-cblend", "6.5", "-tr", "33", "33")...)
+		}
+	}
+	add("two sources with a cutline that blends", []string{a, b}, 3857, Options{Cutline: cutline, CutlineBlend: 4, Alpha: true, Extent: &extent, Resolution: [2]float64{45, 45}}, append(te, "-dstalpha", "-cutline", area, "-cblend", "4", "-tr", "45", "45")...)
 	add("a mask", []string{masked}, 3857, Options{Alpha: true, Extent: &extent, Resolution: [2]float64{33, 33}, Resampling: Bilinear}, append(te, "-dstalpha", "-tr", "33", "33")...)
 	add("nodata ignored", []string{b}, 3857, Options{IgnoreNoData: true, Extent: &extent, Resolution: [2]float64{40, 40}, Resampling: Bilinear}, append(te, "-srcnodata", "None", "-tr", "40", "40")...)
 	add("alpha and nodata", []string{both}, 3857, Options{Extent: &extent, Resolution: [2]float64{40, 40}, Resampling: Bilinear}, append(te, "-tr", "40", "40")...)

@@ -28,7 +28,9 @@ func TestPositionsOfTheHostAreThoseOfTheDevice(t *testing.T) {
 						continue
 					}
 					o := small(t, r, 1.3)
-					o.Cutline = cut
+					if o.Cutline = cut; cut != nil {
+						o.CutlineBlend = 3.5
+					}
 					want, wantMask, _ := whole(t, dev, images, o)
 					o.Converter = ownConverter
 					for _, tile := range []int{0, 23} {

@@ -34,7 +34,7 @@ type Located struct {
 func NewLocated(dev *gpu.Device, sources []Located, o Options) (*Warper, error) {
 	switch {
 	case o.SourceCRS != nil || o.Shift != nil || o.Converter != nil || o.Cutline != nil || o.Overview != 0:
-		return nil, failf(ErrArgument, "options: a coordinate system, a datum shift, a converter, a cutline or an overview for sources that locators place")
+		return nil, failf(ErrArgument, "options: sources that locators place take no coordinate system, datum shift, converter, cutline or overview")
 	case o.Grid == nil:
 		return nil, failf(ErrArgument, "options: Grid is required for sources that locators place")
 	}

@@ -163,6 +163,10 @@ type Options struct {
 	Alpha bool
 	// Cutline restricts the sources to polygons.
 	Cutline *Cutline
+	// CutlineBlend is a distance in pixels of the sources on both sides of the cutline's edges, in which sources fade into what is
+	// below them: from all at the distance inside, by half at the edge, to nothing at the distance outside. Without alpha and NoData of
+	// the output, they fade into Start. As in GDAL, average and the resamplings below it do not fade: their pixels have data or not.
+	CutlineBlend float64
 
 	// Memory is roughly how much host memory, and device memory, to use: 512 MiB by default. It does not change the output.
 	Memory int64
@@ -191,43 +195,45 @@ func (o *Options) check() error {
 	g := o.Grid
 	switch {
 	case g != nil && (o.Target != nil || o.Extent != nil || o.Resolution != [2]float64{} || o.AlignPixels || o.CropToCutline || o.Width != 0 || o.Height != 0):
-		return failf(ErrArgument, "options: a grid, and a target, an extent or a size")
+		return failf(ErrArgument, "options: a grid excludes a target, an extent and a size")
 	case g != nil && (g.CRS == nil || g.Width <= 0 || g.Height <= 0 || g.Width > mostPixels || g.Height > mostPixels || g.Affine[1]*g.Affine[5]-g.Affine[2]*g.Affine[4] == 0):
-		return failf(ErrArgument, "options: a grid of %d x %d pixels with the transform %v in %v", g.Width, g.Height, g.Affine, g.CRS)
+		return failf(ErrArgument, "options: a grid of %d x %d pixels with the transform %v in %v; it needs pixels with an area and a coordinate system", g.Width, g.Height, g.Affine, g.CRS)
 	case o.Converter != nil && o.Shift != nil:
-		return failf(ErrArgument, "options: a converter and a datum shift; the converter chooses the shift")
+		return failf(ErrArgument, "options: a converter excludes a datum shift; the converter chooses it")
 	case int(o.Resampling) >= len(resamplings):
-		return failf(ErrArgument, "options: resampling %d", o.Resampling)
+		return failf(ErrArgument, "options: resampling %d is not defined", o.Resampling)
 	case o.Extent != nil && !(finite(o.Extent.MinX, o.Extent.MinY, o.Extent.MaxX, o.Extent.MaxY) && o.Extent.MinX < o.Extent.MaxX && o.Extent.MinY < o.Extent.MaxY):
 		return failf(ErrArgument, "options: extent %v: the minimum must be less than the maximum", *o.Extent)
 	case !finite(o.Resolution[:]...) || o.Resolution[0] < 0 || o.Resolution[1] < 0 || (o.Resolution[0] == 0) != (o.Resolution[1] == 0):
 		return failf(ErrArgument, "options: resolution %v: both numbers must be positive", o.Resolution)
 	case o.ExtentCRS != nil && o.Extent == nil:
-		return failf(ErrArgument, "options: ExtentCRS without an extent")
+		return failf(ErrArgument, "options: ExtentCRS needs an extent")
+	case !finite(o.CutlineBlend) || o.CutlineBlend < 0 || o.CutlineBlend > 0 && o.Cutline == nil:
+		return failf(ErrArgument, "options: CutlineBlend %v needs a cutline, and must be 0 or more", o.CutlineBlend)
 	case o.CropToCutline && (o.Cutline == nil || o.Extent != nil):
 		return failf(ErrArgument, "options: CropToCutline needs a cutline, and no extent")
 	case o.Width < 0 || o.Height < 0:
-		return failf(ErrArgument, "options: size %d x %d", o.Width, o.Height)
+		return failf(ErrArgument, "options: the size %d x %d; a width or a height must be positive", o.Width, o.Height)
 	case o.Resolution[0] != 0 && (o.Width != 0 || o.Height != 0):
 		return failf(ErrArgument, "options: a resolution and a size; give one of them")
 	case o.AlignPixels && o.Resolution[0] == 0:
 		return failf(ErrArgument, "options: AlignPixels needs a resolution")
 	case !finite(o.XScale, o.YScale) || o.XScale < 0 || o.YScale < 0:
-		return failf(ErrArgument, "options: scale %v, %v", o.XScale, o.YScale)
+		return failf(ErrArgument, "options: the scale %v, %v; both numbers must be positive", o.XScale, o.YScale)
 	case !finite(o.Tolerance) || o.Tolerance < 0:
-		return failf(ErrArgument, "options: tolerance %v", o.Tolerance)
+		return failf(ErrArgument, "options: the tolerance %v must be 0 or more", o.Tolerance)
 	case o.Fit > FitSpline:
-		return failf(ErrArgument, "options: fit %d", o.Fit)
+		return failf(ErrArgument, "options: fit %d is not defined", o.Fit)
 	case o.Bands != nil && len(o.Bands) == 0:
-		return failf(ErrArgument, "options: an empty list of bands")
+		return failf(ErrArgument, "options: the list of bands is empty")
 	case o.Overview < OverviewAuto:
-		return failf(ErrArgument, "options: overview %d", o.Overview)
+		return failf(ErrArgument, "options: overview %d is not defined", o.Overview)
 	case o.SourceAlpha > AlphaNone:
-		return failf(ErrArgument, "options: source alpha %d", o.SourceAlpha)
+		return failf(ErrArgument, "options: source alpha %d is not defined", o.SourceAlpha)
 	case o.Type != 0 && o.Type.Size() == 0:
-		return failf(ErrArgument, "options: the type %v", o.Type)
+		return failf(ErrArgument, "options: the type %v is not defined", o.Type)
 	case o.Memory < 0 || o.TileWidth < 0 || o.TileHeight < 0:
-		return failf(ErrArgument, "options: memory %d, tiles of %d x %d", o.Memory, o.TileWidth, o.TileHeight)
+		return failf(ErrArgument, "options: memory of %d bytes and tiles of %d x %d pixels; none may be negative", o.Memory, o.TileWidth, o.TileHeight)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func TestPixelsDoNotDependOnTilesAndMemory(t *testing.T) {
 				}
 			}
 			// Windows that are too large are divided.
-			o.TileWidth, o.TileHeight, o.Memory = 0, 0, 20000
+			o.TileWidth, o.TileHeight, o.Memory = 0, 0, 40000
 			p, m, _ := whole(t, dev, images, o)
 			if !slices.Equal(p, pixels) || !slices.Equal(m, mask) {
 				t.Errorf("%s, %v, little memory: the bits differ", kind, Resampling(r))
@@ -299,7 +299,7 @@ func TestBadInputIsAnError(t *testing.T) {
 		kind    error
 		text    string
 	}{
-		{"no source", nil, Options{}, ErrArgument, "no source"},
+		{"no source", nil, Options{}, ErrArgument, "a source is required"},
 		{"no place", []string{nowhere}, Options{}, ErrNoCRS, "where its pixels are"},
 		{"other types", []string{name, words}, Options{}, ErrArgument, "uint16"},
 		{"other bands", []string{name, wide}, Options{}, ErrArgument, "3"},
@@ -313,6 +313,7 @@ func TestBadInputIsAnError(t *testing.T) {
 		{"an unknown resampling", []string{name}, Options{Resampling: 99}, ErrArgument, "resampling 99"},
 		{"too many values", []string{name}, Options{SourceNoData: []float64{1, 2}}, ErrArgument, "SourceNoData has 2 values for 1 bands"},
 		{"a value of another type", []string{name}, Options{NoData: []float64{-1}}, ErrArgument, "not a value of uint8"},
+		{"a blend without a cutline", []string{name}, Options{CutlineBlend: 3}, ErrArgument, "CutlineBlend 3 needs a cutline"},
 		{"an unknown shift", []string{name}, Options{Target: nad27}, crs.ErrDatumShift, ""},
 		{"a bad file option", []string{name}, Options{File: tiff.Options{BlockWidth: 17}}, tiff.ErrArgument, "17"},
 	} {

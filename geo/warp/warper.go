@@ -70,7 +70,7 @@ func newWarper(dev *gpu.Device, o Options, place func(w *Warper) error) (*Warper
 		return nil, err
 	}
 	if len(w.sources) == 0 {
-		return nil, failf(ErrArgument, "no source")
+		return nil, failf(ErrArgument, "a source is required")
 	}
 	reached := false
 	for _, s := range w.sources {
@@ -214,6 +214,7 @@ func (w *Warper) describe() error {
 	}
 	o.Bands = h.Bands * parts
 	o.Masked = masked && !alpha && values == nil
+	o.Solid = o.Masked && w.opt.CutlineBlend > 0 // sources fade into Start, as in GDAL
 	w.output = o
 	for _, s := range w.sources {
 		table := make([]kernels.Table, first.bands*parts)
@@ -308,7 +309,7 @@ func (w *Warper) Read(ctx context.Context, r tiff.Region, pixels, mask []byte) e
 // ReadSource is Read of one source, as if there were no others.
 func (w *Warper) ReadSource(ctx context.Context, source int, r tiff.Region, pixels, mask []byte) error {
 	if source < 0 || source >= len(w.sources) {
-		return failf(ErrArgument, "read: source %d of %d", source, len(w.sources))
+		return failf(ErrArgument, "read: source %d of %d does not exist", source, len(w.sources))
 	}
 	return w.read(ctx, r, source, pixels, mask)
 }
@@ -322,13 +323,13 @@ func (w *Warper) read(ctx context.Context, r tiff.Region, source int, pixels, ma
 	case w.engine == nil:
 		return failf(ErrArgument, "read: the warper is closed")
 	case r.X < 0 || r.Y < 0 || r.Width <= 0 || r.Height <= 0 || r.X > w.header.Width-r.Width || r.Y > w.header.Height-r.Height:
-		return failf(ErrArgument, "read: the region %d,%d,%d,%d of an output of %d x %d pixels", r.X, r.Y, r.Width, r.Height, w.header.Width, w.header.Height)
+		return failf(ErrArgument, "read: the region %d,%d,%d,%d is not within the output of %d x %d pixels", r.X, r.Y, r.Width, r.Height, w.header.Width, w.header.Height)
 	case len(r.Bands) != 0 || r.Layout != tiff.ByPixel:
 		return failf(ErrArgument, "read: all bands are read, side by side")
 	case len(pixels) != r.Width*r.Height*size:
-		return failf(ErrArgument, "read: %d bytes for pixels of %d", len(pixels), r.Width*r.Height*size)
+		return failf(ErrArgument, "read: %d bytes for pixels of %d bytes", len(pixels), r.Width*r.Height*size)
 	case w.output.Masked && len(mask) != r.Width*r.Height || !w.output.Masked && mask != nil:
-		return failf(ErrArgument, "read: %d bytes of mask", len(mask))
+		return failf(ErrArgument, "read: a mask of %d bytes; it needs one per pixel", len(mask))
 	case uintptr(unsafe.Pointer(&pixels[0]))%uintptr(w.header.Type.Size()) != 0:
 		return failf(ErrArgument, "read: memory that is not aligned for %v", w.header.Type)
 	}

@@ -276,7 +276,7 @@ func readFloat(ctx context.Context, im *tiff.Image, r tiff.Region) ([]float64, e
 	case tiff.Float64:
 		return readAs[float64](ctx, im, r)
 	}
-	return nil, failf(errors.ErrUnsupported, "samples of %v", im.Type)
+	return nil, failf(errors.ErrUnsupported, "samples of %v cannot be shown", im.Type)
 }
 
 func readAs[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](ctx context.Context, im *tiff.Image, r tiff.Region) ([]float64, error) {

@@ -3,6 +3,8 @@ package wms
 import (
 	"errors"
 	"fmt"
+
+	"quern.dev/geo/internal/failure"
 )
 
 // Errors match one of these, or one of the packages tiff, crs and gpu.
@@ -14,7 +16,7 @@ var (
 )
 
 func failf(kind error, format string, args ...any) error {
-	return fmt.Errorf("wms: "+format+": %w", append(args, kind)...)
+	return failure.New(kind, "wms: "+format, args...)
 }
 
 // Codes of exceptions, of WMS 1.3.0 table E.1, of WMS 1.1.1 annex A.3, of OWS 1.1 table 27, and of WMTS 1.0.0.

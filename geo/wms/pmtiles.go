@@ -53,7 +53,7 @@ func (s *Server) WritePMTiles(ctx context.Context, name string, e Export) (int, 
 		last = *e.MaxZoom
 	}
 	if first < 0 || last > mostZoom || first > last {
-		return 0, failf(ErrArgument, "export: levels %d to %d; they are 0 to %d", first, last, mostZoom)
+		return 0, failf(ErrArgument, "export: levels %d to %d are not possible; they are 0 to %d", first, last, mostZoom)
 	}
 	numbers, err := s.numbers(l, first, last)
 	if err != nil {

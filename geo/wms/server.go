@@ -110,7 +110,7 @@ func (s *Server) Layers() []string {
 func New(dev *gpu.Device, c Config) (*Server, error) {
 	c.complete()
 	if len(c.Layers) == 0 {
-		return nil, failf(ErrConfig, "no layer")
+		return nil, failf(ErrConfig, "a layer is required")
 	}
 	if c.MaxWidth < 1 || c.MaxHeight < 1 || c.MaxWidth > 1<<14 || c.MaxHeight > 1<<14 || c.Concurrent < 1 || c.Queue < 0 || c.Timeout < 0 || c.Quality < 1 || c.Quality > 100 {
 		return nil, failf(ErrConfig, "a limit is out of range: maps have up to 16384 x 16384 pixels, and JPEG a quality from 1 to 100")

@@ -2,7 +2,8 @@ package worldfile
 
 import (
 	"errors"
-	"fmt"
+
+	"quern.dev/geo/internal/failure"
 )
 
 // Errors match one of these, or those of package os.
@@ -18,5 +19,5 @@ var (
 )
 
 func failf(kind error, format string, args ...any) error {
-	return fmt.Errorf("worldfile: "+format+": %w", append(args, kind)...)
+	return failure.New(kind, "worldfile: "+format, args...)
 }

@@ -37,13 +37,13 @@ func readJPEG(f *os.File, _ int64, h *tiff.Header) (decoder, error) {
 	case color.YCbCrModel:
 		p.photometric = tiff.YCbCr
 	case color.CMYKModel:
-		return nil, failf(ErrUnsupported, "JPEG: four colors (CMYK)")
+		return nil, failf(ErrUnsupported, "JPEG: four colors (CMYK) are not supported")
 	}
 	if h.Width == 0 || h.Height == 0 {
-		return nil, failf(ErrUnsupported, "JPEG: %d x %d pixels in the header", h.Width, h.Height)
+		return nil, failf(ErrUnsupported, "JPEG: the header has %d x %d pixels, which is not supported", h.Width, h.Height)
 	}
 	if int64(h.Width)*int64(h.Height)*int64(h.Bands) > 4<<30 {
-		return nil, failf(ErrUnsupported, "JPEG: images of more than 4 GiB")
+		return nil, failf(ErrUnsupported, "JPEG: images of more than 4 GiB are not supported")
 	}
 	p.header = *h
 	return p, nil

@@ -99,7 +99,7 @@ func (im *source) read(ctx context.Context, b tiff.VirtualBlock, dst []byte) err
 	}
 	defer im.mu.RUnlock()
 	if im.closed {
-		return failf(ErrClosed, "%s", im.name)
+		return failf(ErrClosed, "%s is closed", im.name)
 	}
 	stride := blockSide * im.pixel
 	for y := range b.Height {
@@ -120,7 +120,7 @@ func (im *source) load(ctx context.Context) error {
 	defer im.mu.Unlock()
 	switch {
 	case im.closed:
-		return failf(ErrClosed, "%s", im.name)
+		return failf(ErrClosed, "%s is closed", im.name)
 	case im.pixels != nil || im.err != nil:
 		return im.err
 	}

@@ -90,7 +90,7 @@ func (c *chunks) end(k chunk) error {
 // data reads the data of a small chunk.
 func (c *chunks) data(k chunk) ([]byte, error) {
 	if k.size > 1<<20 {
-		return nil, failf(ErrFormat, "PNG: the chunk %q has %d bytes", k.kind, k.size)
+		return nil, failf(ErrFormat, "PNG: the chunk %q has %d bytes, which is not possible", k.kind, k.size)
 	}
 	b := make([]byte, k.size)
 	if err := c.read(b); err != nil {
@@ -166,10 +166,10 @@ func (p *picture) header(b []byte, size int64, h *tiff.Header) error {
 	p.bits, p.color, p.interlaced = int(b[8]), int(b[9]), b[12] == 1
 	depths := map[int]string{pngGray: "1 2 4 8 16", pngRGB: "8 16", pngPalette: "1 2 4 8", pngGrayAlpha: "8 16", pngRGBA: "8 16"}[p.color]
 	if b[10] != 0 || b[11] != 0 || b[12] > 1 || !strings.Contains(" "+depths+" ", " "+strconv.Itoa(p.bits)+" ") || depths == "" {
-		return failf(ErrFormat, "PNG: %d bits, color type %d, compression %d, filter %d, interlace %d", p.bits, p.color, b[10], b[11], b[12])
+		return failf(ErrFormat, "PNG: the header has %d bits, color type %d, compression %d, filter %d and interlace %d, which is not possible", p.bits, p.color, b[10], b[11], b[12])
 	}
 	if width == 0 || height == 0 || width > math.MaxInt32 || height > math.MaxInt32 {
-		return failf(ErrFormat, "PNG: %d x %d pixels", width, height)
+		return failf(ErrFormat, "PNG: %d x %d pixels are not possible", width, height)
 	}
 	p.width, p.height = int(width), int(height)
 	p.bands = map[int]int{pngGray: 1, pngRGB: 3, pngPalette: 1, pngGrayAlpha: 2, pngRGBA: 4}[p.color]
@@ -179,7 +179,7 @@ func (p *picture) header(b []byte, size int64, h *tiff.Header) error {
 	}
 	h.Width, h.Height, h.Bands, h.Type = p.width, p.height, p.bands, tiff.Uint8
 	if p.interlaced && p.bytes() > 4<<30 {
-		return failf(ErrUnsupported, "PNG: interlaced images of more than 4 GiB")
+		return failf(ErrUnsupported, "PNG: interlaced images of more than 4 GiB are not supported")
 	}
 	if p.bits == 16 {
 		h.Type = tiff.Uint16
@@ -198,7 +198,7 @@ func (p *picture) ancillary(kind string, b []byte, h *tiff.Header) error {
 	switch {
 	case kind == "PLTE" && p.color == pngPalette:
 		if len(b)%3 != 0 || len(b) == 0 || len(b)/3 > 1<<p.bits {
-			return failf(ErrFormat, "PNG: a palette of %d bytes", len(b))
+			return failf(ErrFormat, "PNG: a palette cannot have %d bytes", len(b))
 		}
 		for ; len(b) > 0; b = b[3:] {
 			h.Palette = append(h.Palette, tiff.Color{R: uint16(b[0]) * 257, G: uint16(b[1]) * 257, B: uint16(b[2]) * 257})
@@ -336,7 +336,7 @@ func (p *picture) rows(ctx context.Context, z io.Reader, width, height int, use 
 			return failf(ErrFormat, "PNG: row %d of %d: %v", y, height, err)
 		}
 		if !unfilter(row[0], row[1:], above[1:], distance) {
-			return failf(ErrFormat, "PNG: row %d of %d has filter %d", y, height, row[0])
+			return failf(ErrFormat, "PNG: row %d of %d has the unknown filter %d", y, height, row[0])
 		}
 		if err := use(y, row[1:]); err != nil {
 			return err

@@ -20,18 +20,18 @@ func Read(r io.Reader) (tiff.Affine, error) {
 	}
 	fields := strings.Fields(string(text))
 	if len(fields) < 6 {
-		return a, failf(ErrFormat, "a world file with %d numbers instead of 6", len(fields))
+		return a, failf(ErrFormat, "a world file has 6 numbers, not %d", len(fields))
 	}
 	var v [6]float64
 	for i := range v {
 		v[i], err = strconv.ParseFloat(strings.Replace(fields[i], ",", ".", 1), 64)
 		if err != nil || math.IsInf(v[i], 0) || math.IsNaN(v[i]) {
-			return a, failf(ErrFormat, "a world file with %q where a number is expected", fields[i])
+			return a, failf(ErrFormat, "a world file has %q where a number is expected", fields[i])
 		}
 	}
 	a = tiff.Affine{v[4], v[0], v[2], v[5], v[1], v[3]}
 	if a[1]*a[5] == a[2]*a[4] {
-		return a, failf(ErrFormat, "a world file in which pixels have no area")
+		return a, failf(ErrFormat, "the pixels of the world file have no area")
 	}
 	a[0] -= a[1]/2 + a[2]/2
 	a[3] -= a[4]/2 + a[5]/2

@@ -56,14 +56,14 @@ type encoder interface {
 func Create(name string, h tiff.Header, o Options) (*Writer, error) {
 	w := &Writer{name: name, header: h, opt: o}
 	if h.Width <= 0 || h.Height <= 0 {
-		return nil, failf(ErrArgument, "create: %s: %d x %d pixels", name, h.Width, h.Height)
+		return nil, failf(ErrArgument, "create: %s: %d x %d pixels are not possible", name, h.Width, h.Height)
 	}
 	start := map[string]func() error{"PNG": w.startPNG, "JPEG": w.startJPEG}[o.Format]
 	if start == nil {
 		return nil, failf(ErrArgument, "create: %s: the format %q; PNG and JPEG are possible", name, o.Format)
 	}
 	if _, ok := h.Geo.Affine(); o.WorldFile && !ok {
-		return nil, failf(ErrArgument, "create: %s: a world file of an image without a place", name)
+		return nil, failf(ErrArgument, "create: %s: a world file needs an image with a place", name)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.partial")
 	if err != nil {
@@ -80,7 +80,7 @@ func Create(name string, h tiff.Header, o Options) (*Writer, error) {
 // WriteRows writes the next rows: whole rows of pixels in the machine's byte order, with the bands of a pixel side by side.
 func (w *Writer) WriteRows(ctx context.Context, pixels []byte) error {
 	if w.done {
-		return failf(ErrClosed, "%s", w.name)
+		return failf(ErrClosed, "%s is closed", w.name)
 	}
 	n := w.header.Width * w.header.Bands * w.header.Type.Size()
 	if len(pixels)%n != 0 || len(pixels)/n > w.header.Height-w.rows {
@@ -101,7 +101,7 @@ func (w *Writer) WriteRows(ctx context.Context, pixels []byte) error {
 // Close completes the image and the files beside it, and gives them their names. After an error there is no file.
 func (w *Writer) Close() error {
 	if w.done {
-		return failf(ErrClosed, "%s", w.name)
+		return failf(ErrClosed, "%s is closed", w.name)
 	}
 	if w.rows != w.header.Height {
 		w.Abort()

@@ -2,12 +2,12 @@ package device
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
+	"quern.dev/geo/internal/failure"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/tiff/device/internal/kernels"
 	"quern.dev/gpu"
@@ -43,9 +43,9 @@ func ReadInto[T tiff.Sample](ctx context.Context, s *gpu.Stream, dst *gpu.Buffer
 	n := r.Width * r.Height * len(r.Bands)
 	switch {
 	case tiff.TypeOf[T]() != im.Type:
-		return fmt.Errorf("device: read: a buffer of %s for an image of %s: %w", tiff.TypeOf[T](), im.Type, tiff.ErrArgument)
+		return failure.New(tiff.ErrArgument, "device: read: a buffer of %s for an image of %s", tiff.TypeOf[T](), im.Type)
 	case dst.Len() < n:
-		return fmt.Errorf("device: read: a buffer of %d samples for a region of %d: %w", dst.Len(), n, tiff.ErrArgument)
+		return failure.New(tiff.ErrArgument, "device: read: a buffer of %d samples for a region of %d", dst.Len(), n)
 	}
 	stored := im.Stored()
 	if stored.Bits != 8*im.Type.Size() || im.BlockBytes() > 8*batchBytes {

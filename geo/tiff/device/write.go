@@ -2,9 +2,9 @@ package device
 
 import (
 	"context"
-	"fmt"
 	"unsafe"
 
+	"quern.dev/geo/internal/failure"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/tiff/device/internal/kernels"
 	"quern.dev/gpu"
@@ -18,11 +18,11 @@ func Write[T tiff.Sample](ctx context.Context, s *gpu.Stream, w *tiff.Writer, sr
 	n := h.Width * h.Height * h.Bands
 	switch {
 	case tiff.TypeOf[T]() != h.Type:
-		return fmt.Errorf("device: write: a buffer of %s for an image of %s: %w", tiff.TypeOf[T](), h.Type, tiff.ErrArgument)
+		return failure.New(tiff.ErrArgument, "device: write: a buffer of %s for an image of %s", tiff.TypeOf[T](), h.Type)
 	case src.Len() != n:
-		return fmt.Errorf("device: write: a buffer of %d samples for an image of %d: %w", src.Len(), n, tiff.ErrArgument)
+		return failure.New(tiff.ErrArgument, "device: write: a buffer of %d samples for an image of %d", src.Len(), n)
 	case opt.Mask:
-		return fmt.Errorf("device: write: an image with a mask; use tiff.Writer.WriteRows: %w", tiff.ErrArgument)
+		return failure.New(tiff.ErrArgument, "device: write: an image with a mask; use tiff.Writer.WriteRows")
 	}
 	wide := h.Type == tiff.Int64 || h.Type == tiff.Uint64
 	if h.Bits != 0 || opt.Sparse || wide && len(levels) > 1 && opt.Resampling == tiff.Average {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"quern.dev/geo/internal/failure"
 )
 
 // Errors match one of these, or those of package net/http.
@@ -18,7 +20,7 @@ var (
 )
 
 func failf(kind error, format string, args ...any) error {
-	return fmt.Errorf("client: "+format+": %w", append(args, kind)...)
+	return failure.New(kind, "client: "+format, args...)
 }
 
 // ServiceError is an exception of a service, or a failure that its status names. It matches ErrService.

@@ -14,7 +14,7 @@ func (g *grid) virtual() (tiff.Virtual, error) {
 	for i := range g.levels {
 		l := &g.levels[i]
 		if l.width < 1 || l.height < 1 || l.width > math.MaxInt32 || l.height > math.MaxInt32 || l.across(g.tile)*l.down(g.tile) > mostTiles {
-			return tiff.Virtual{}, failf(ErrArgument, "an image of %d x %d pixels; choose a smaller extent or larger pixels", l.width, l.height)
+			return tiff.Virtual{}, failf(ErrArgument, "an image of %d x %d pixels is too large; choose a smaller extent or larger pixels", l.width, l.height)
 		}
 	}
 	first := &g.levels[0]

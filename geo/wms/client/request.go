@@ -120,10 +120,10 @@ func once(ctx context.Context, o *Options, url string) (body []byte, status int,
 func (g *grid) decode(url string, body []byte) ([]byte, error) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(body))
 	if err != nil {
-		return nil, failf(ErrAnswer, "%s: not an image of PNG or JPEG: %q", url, firstLine(body))
+		return nil, failf(ErrAnswer, "%s: the answer is not an image of PNG or JPEG: %q", url, firstLine(body))
 	}
 	if config.Width != g.tile || config.Height != g.tile {
-		return nil, failf(ErrAnswer, "%s: an image of %d x %d pixels instead of %d x %d", url, config.Width, config.Height, g.tile, g.tile)
+		return nil, failf(ErrAnswer, "%s: the answer is an image of %d x %d pixels instead of %d x %d", url, config.Width, config.Height, g.tile, g.tile)
 	}
 	im, _, err := image.Decode(bytes.NewReader(body))
 	if err != nil {

@@ -51,17 +51,17 @@ func OpenWMS(ctx context.Context, m WMS, o Options) (*Source, error) {
 	case err != nil || base.Scheme != "http" && base.Scheme != "https":
 		return nil, failf(ErrArgument, "the address %q does not begin with http:// or https://", m.URL)
 	case m.Version != "1.3.0" && m.Version != "1.1.1":
-		return nil, failf(ErrArgument, "version %q; 1.3.0 and 1.1.1 are known", m.Version)
+		return nil, failf(ErrArgument, "version %q is not known; 1.3.0 and 1.1.1 are known", m.Version)
 	case len(m.Layers) == 0:
-		return nil, failf(ErrArgument, "no layer")
+		return nil, failf(ErrArgument, "a layer is required")
 	case len(m.Styles) != 0 && len(m.Styles) != len(m.Layers):
 		return nil, failf(ErrArgument, "%d styles for %d layers", len(m.Styles), len(m.Layers))
 	case !(e[0] < e[2] && e[1] < e[3]) || math.IsInf(e[2]-e[0], 0) || math.IsInf(e[3]-e[1], 0):
 		return nil, failf(ErrArgument, "extent %v: the minimum must be less than the maximum", e)
 	case !(m.PixelSize > 0) || m.TileSize < 16 || m.TileSize > 8192 || m.TileSize%16 != 0:
-		return nil, failf(ErrArgument, "pixels of %v, tiles of %d; tiles have a multiple of 16 pixels up to 8192", m.PixelSize, m.TileSize)
+		return nil, failf(ErrArgument, "pixels of %v and tiles of %d are not possible; tiles have a multiple of 16 pixels up to 8192", m.PixelSize, m.TileSize)
 	case (e[2]-e[0])/m.PixelSize > 1e9 || (e[3]-e[1])/m.PixelSize > 1e9:
-		return nil, failf(ErrArgument, "extent %v with pixels of %v", e, m.PixelSize)
+		return nil, failf(ErrArgument, "the extent %v cannot be divided into pixels of %v", e, m.PixelSize)
 	}
 	g := &grid{epsg: m.EPSG, geographic: c.Kind() == crs.Geographic, x: m.Extent[0], y: m.Extent[3], tile: m.TileSize}
 	swap := m.Version == "1.3.0" && northFirst(c)
@@ -140,9 +140,9 @@ func OpenXYZ(ctx context.Context, t XYZ, o Options) (*Source, error) {
 	case !strings.Contains(t.URL, "{z}") || !strings.Contains(t.URL, "{x}") || !strings.Contains(t.URL, "{y}") && !strings.Contains(t.URL, "{-y}"):
 		return nil, failf(ErrArgument, "the address %q has no {z}, {x} and {y}", t.URL)
 	case t.MinZoom < 0 || t.MinZoom > t.MaxZoom || t.MaxZoom > 30:
-		return nil, failf(ErrArgument, "levels %d to %d; they are 0 to 30", t.MinZoom, t.MaxZoom)
+		return nil, failf(ErrArgument, "levels %d to %d are not possible; they are 0 to 30", t.MinZoom, t.MaxZoom)
 	case t.TileSize < 16 || t.TileSize > 4096 || t.TileSize%16 != 0:
-		return nil, failf(ErrArgument, "tiles of %d pixels; they have a multiple of 16 up to 4096", t.TileSize)
+		return nil, failf(ErrArgument, "tiles of %d pixels are not possible; they have a multiple of 16 up to 4096", t.TileSize)
 	}
 	p := pyramid{epsg: 3857, left: -worldHalf, top: worldHalf, tile: t.TileSize}
 	for z := t.MinZoom; z <= t.MaxZoom; z++ {
@@ -286,7 +286,7 @@ func OpenWMTS(ctx context.Context, m WMTS, o Options) (*Source, error) {
 	}
 	var c capabilities
 	if err := xml.Unmarshal(body, &c); err != nil {
-		return nil, failf(ErrAnswer, "%s: no capabilities: %v", m.URL, err)
+		return nil, failf(ErrAnswer, "%s: the answer is not a document of capabilities: %v", m.URL, err)
 	}
 	p, err := c.pyramid(&m)
 	if err != nil {

@@ -19,8 +19,13 @@ const (
 	Negate
 	Absolute
 	Root
-	Less   // 1 or 0
-	Equal  // 1 or 0
+	Less // 1 or 0, as the following ones
+	LessOrEqual
+	Equal
+	NotEqual
+	And
+	Or
+	Not
 	Choose // of three operands, the second one if the first is not 0, and else the third one
 )
 
@@ -67,6 +72,13 @@ func evaluate(t kernel.Thread, n int, program []Instruction, values []float32, n
 		case Root:
 			stack[top-1] = math.Sqrt(stack[top-1])
 			continue
+		case Not:
+			if stack[top-1] == 0 {
+				stack[top-1] = 1
+			} else {
+				stack[top-1] = 0
+			}
+			continue
 		case Choose:
 			top -= 2
 			if stack[top-1] == 0 {
@@ -96,8 +108,24 @@ func evaluate(t kernel.Thread, n int, program []Instruction, values []float32, n
 			if a < b {
 				v = 1
 			}
+		case LessOrEqual:
+			if a <= b {
+				v = 1
+			}
 		case Equal:
 			if a == b {
+				v = 1
+			}
+		case NotEqual:
+			if a != b {
+				v = 1
+			}
+		case And:
+			if a != 0 && b != 0 {
+				v = 1
+			}
+		case Or:
+			if a != 0 || b != 0 {
 				v = 1
 			}
 		}

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/algebra/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "b3513c7eb6771b8ba6819e38be369b7c5edf3d910b0a15b9e42856c140509d5a",
+	Sum:     "4b2599612deaeb69738cb4e3f64cdc528f6000285bef855b7b797eace12f9ed0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -72,7 +72,7 @@ func quernRow1Evaluate(r *host.Run, base, n int, program []Instruction, values [
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line evaluate.go:42*/ if i >= n {
+		/*line evaluate.go:47*/ if i >= n {
 			continue
 		}
 		stack := [16]float64{}
@@ -80,7 +80,7 @@ func quernRow1Evaluate(r *host.Run, base, n int, program []Instruction, values [
 		missing := false
 		for k := 0; k < len(program); k++ {
 			_ = program[k]
-			/*line evaluate.go:49*/ p := &program[k]
+			/*line evaluate.go:54*/ p := &program[k]
 			t3 := p.Code
 			if t3 == 0 {
 				v := float64(values[p.Arg*n+i])
@@ -101,7 +101,14 @@ func quernRow1Evaluate(r *host.Run, base, n int, program []Instruction, values [
 			} else if t3 == 10 {
 				stack[top-1] = math.Sqrt(stack[top-1] - 0)
 				continue
-			} else if t3 == 13 {
+			} else if t3 == 17 {
+				if stack[top-1] == 0 {
+					stack[top-1] = 1
+				} else {
+					stack[top-1] = 0
+				}
+				continue
+			} else if t3 == 18 {
 				top -= 2
 				if stack[top-1] == 0 {
 					stack[top-1] = stack[top+1]
@@ -112,7 +119,7 @@ func quernRow1Evaluate(r *host.Run, base, n int, program []Instruction, values [
 			}
 			top--
 			a := stack[top-1]
-			/*line evaluate.go:80*/ b := stack[top]
+			/*line evaluate.go:92*/ b := stack[top]
 			var v2 float64
 			t6 := p.Code
 			if t6 == 2 {
@@ -132,7 +139,23 @@ func quernRow1Evaluate(r *host.Run, base, n int, program []Instruction, values [
 					v2 = 1
 				}
 			} else if t6 == 12 {
+				if a <= b {
+					v2 = 1
+				}
+			} else if t6 == 13 {
 				if a == b {
+					v2 = 1
+				}
+			} else if t6 == 14 {
+				if a != b {
+					v2 = 1
+				}
+			} else if t6 == 15 {
+				if a != 0 && b != 0 {
+					v2 = 1
+				}
+			} else if t6 == 16 {
+				if a != 0 || b != 0 {
 					v2 = 1
 				}
 			}
@@ -143,7 +166,7 @@ func quernRow1Evaluate(r *host.Run, base, n int, program []Instruction, values [
 			v3 = none
 		}
 		out[i] = v3
-	} /*line quern_gen.go:146:1*/
+	} /*line quern_gen.go:169:1*/
 }
 
-//line evaluate.go:113
+//line evaluate.go:141

@@ -75,7 +75,7 @@ func around(s *Source, x0, y0, x1, y1 float64) (a area, ok bool) {
 // one more per row and column than pixels.
 //
 //quern:kernel instantiate=uint8,int8,uint16,int16,uint32,int32,float32,float64
-func box[T Sample](t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs, ys []float64, src []T, mask []uint8, dst []T, cover []uint8) {
+func box[T Sample](t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs, ys []float64, src []T, mask []float32, dst []T, cover []uint8) {
 	pixel, ok := tile(t, &o)
 	if !ok {
 		return
@@ -114,7 +114,7 @@ func box[T Sample](t kernel.Thread, method int, rank float64, s Source, o Output
 }
 
 // inside returns the index of a pixel of an area, or -1 if it has no data.
-func inside[T Sample](s *Source, table []Table, src []T, mask []uint8, column, row, band int) int {
+func inside[T Sample](s *Source, table []Table, src []T, mask []float32, column, row, band int) int {
 	if column >= s.Width {
 		column %= s.Width
 	}
@@ -126,7 +126,7 @@ func inside[T Sample](s *Source, table []Table, src []T, mask []uint8, column, r
 }
 
 // average returns the mean, weighted with areas.
-func average[T Sample](s *Source, a *area, table []Table, src []T, mask []uint8, band int) (mean float64, ok bool) {
+func average[T Sample](s *Source, a *area, table []Table, src []T, mask []float32, band int) (mean float64, ok bool) {
 	total := 0.0
 	for row := a.top; row < a.bottom; row++ {
 		wy := share(row, a.top, a.bottom, a.y0, a.y1)
@@ -144,7 +144,7 @@ func average[T Sample](s *Source, a *area, table []Table, src []T, mask []uint8,
 }
 
 // mode returns the most frequent value: of several, the one that was the first to be so frequent.
-func mode[T Sample](s *Source, a *area, table []Table, src []T, mask []uint8, band int) (value float64, ok bool) {
+func mode[T Sample](s *Source, a *area, table []Table, src []T, mask []float32, band int) (value float64, ok bool) {
 	most := 0
 	width := a.right - a.left
 	for k := range width * (a.bottom - a.top) {
@@ -167,7 +167,7 @@ func mode[T Sample](s *Source, a *area, table []Table, src []T, mask []uint8, ba
 }
 
 // extreme returns the least or the greatest value.
-func extreme[T Sample](s *Source, a *area, greatest bool, table []Table, src []T, mask []uint8, band int) (value float64, ok bool) {
+func extreme[T Sample](s *Source, a *area, greatest bool, table []Table, src []T, mask []float32, band int) (value float64, ok bool) {
 	for row := a.top; row < a.bottom; row++ {
 		for column := a.left; column < a.right; column++ {
 			i := inside(s, table, src, mask, column, row, band)
@@ -207,7 +207,7 @@ func unkey(k int64, integer bool) float64 {
 }
 
 // quantile returns the value that has a share of the others below it, by bisection between the extremes.
-func quantile[T Sample](s *Source, a *area, rank float64, integer bool, table []Table, src []T, mask []uint8, band int) (value float64, ok bool) {
+func quantile[T Sample](s *Source, a *area, rank float64, integer bool, table []Table, src []T, mask []float32, band int) (value float64, ok bool) {
 	low, high, n := int64(math.MaxInt64), int64(math.MinInt64), 0
 	for row := a.top; row < a.bottom; row++ {
 		for column := a.left; column < a.right; column++ {

@@ -29,7 +29,7 @@ const mostWeights = 32
 // filter resamples a source by a weighted sum over a window that grows where the source is reduced.
 //
 //quern:kernel instantiate=uint8,int8,uint16,int16,uint32,int32,float32,float64
-func filter[T Sample](t kernel.Thread, f Filter, s Source, o Output, table []Table, xs, ys []float64, src []T, mask []uint8, dst []T, cover []uint8) {
+func filter[T Sample](t kernel.Thread, f Filter, s Source, o Output, table []Table, xs, ys []float64, src []T, mask []float32, dst []T, cover []uint8) {
 	pixel, ok := tile(t, &o)
 	if !ok {
 		return

@@ -19,7 +19,7 @@ type Source struct {
 	Stride         int // samples per pixel, alpha included
 	Alpha          int // index of the alpha sample, or -1
 	AlphaMax       float64
-	Masked         bool    // mask has a byte per pixel of the window, which is 0 where there is no data
+	Masked         bool    // mask has how much each pixel of the window counts, from 0, where there is no data, to 1
 	NoData         bool    // values has the values without data
 	XScale, YScale float64 // pixels of the output per pixel of the source; below 1 where the source is reduced
 }
@@ -33,6 +33,7 @@ type Output struct {
 	Masked        bool // cover gets a byte per pixel, 255 where there is data
 	NoData        bool // values has the values without data
 	Whole         bool // a pixel has no data only if all bands have the value, so that one band may have it
+	Solid         bool // what is below counts where nothing was written too
 	First         bool // the tile has nothing yet
 	Integer       bool
 	Least, Most   float64 // of the samples' type
@@ -56,7 +57,7 @@ func (s *Source) plain() bool { return !s.Masked && !s.NoData && s.Alpha < 0 }
 func (s *Source) at(x, y int) int { return (y-s.Y)*s.W + x - s.X }
 
 // density returns how much a sample counts, from 0 to 1.
-func density[T Sample](s *Source, table []Table, src []T, mask []uint8, pixel, band int) float64 {
+func density[T Sample](s *Source, table []Table, src []T, mask []float32, pixel, band int) float64 {
 	if s.Masked && mask[pixel] == 0 {
 		return 0
 	}
@@ -66,15 +67,19 @@ func density[T Sample](s *Source, table []Table, src []T, mask []uint8, pixel, b
 			return 0
 		}
 	}
-	return opacity(s, src, pixel)
+	return opacity(s, src, mask, pixel)
 }
 
-// opacity returns the alpha of a pixel, from 0 to 1.
-func opacity[T Sample](s *Source, src []T, pixel int) float64 {
-	if s.Alpha < 0 {
-		return 1
+// opacity returns the alpha of a pixel, from 0 to 1, times its mask.
+func opacity[T Sample](s *Source, src []T, mask []float32, pixel int) float64 {
+	d := float32(1)
+	if s.Alpha >= 0 {
+		d = min(1, float32(float32(src[pixel*s.Stride+s.Alpha])*float32(1/s.AlphaMax)))
 	}
-	return float64(min(1, float32(float32(src[pixel*s.Stride+s.Alpha])*float32(1/s.AlphaMax))))
+	if s.Masked {
+		d = float32(d * mask[pixel])
+	}
+	return float64(d)
 }
 
 // nearest returns the pixel at a position, and whether it is in the source.
@@ -87,7 +92,7 @@ func nearest(s *Source, x, y float64) (column, row int, ok bool) {
 }
 
 // present returns the opacity of the pixel at a position: 0 if it is outside or has no data in any band.
-func present[T Sample](s *Source, table []Table, src []T, mask []uint8, x, y float64) float64 {
+func present[T Sample](s *Source, table []Table, src []T, mask []float32, x, y float64) float64 {
 	column, row, ok := nearest(s, x, y)
 	if !ok {
 		return 0
@@ -106,7 +111,7 @@ func present[T Sample](s *Source, table []Table, src []T, mask []uint8, x, y flo
 			return 0
 		}
 	}
-	return opacity(s, src, pixel)
+	return opacity(s, src, mask, pixel)
 }
 
 // start writes a pixel of a new tile.
@@ -132,7 +137,7 @@ func covered[T Sample](o *Output, table []Table, pixel int, dst []T, cover []uin
 	switch {
 	case o.Alpha >= 0:
 		return float64(min(1, float32(float32(dst[pixel*o.Bands+o.Alpha])*float32(1/o.AlphaMax))))
-	case o.Masked:
+	case o.Masked && !o.Solid:
 		return float64(cover[pixel] / 255)
 	case o.NoData:
 		for band := range o.Bands {

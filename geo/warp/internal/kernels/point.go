@@ -17,7 +17,7 @@ const (
 // between 2 x 2 or between 4 x 4 pixels.
 //
 //quern:kernel instantiate=uint8,int8,uint16,int16,uint32,int32,float32,float64
-func point[T Sample](t kernel.Thread, method int, s Source, o Output, table []Table, xs, ys []float64, src []T, mask []uint8, dst []T, cover []uint8) {
+func point[T Sample](t kernel.Thread, method int, s Source, o Output, table []Table, xs, ys []float64, src []T, mask []float32, dst []T, cover []uint8) {
 	pixel, ok := tile(t, &o)
 	if !ok {
 		return
@@ -90,7 +90,7 @@ func point[T Sample](t kernel.Thread, method int, s Source, o Output, table []Ta
 }
 
 // bilinear interpolates between the pixels around a position that have data.
-func bilinear[T Sample](s *Source, table []Table, src []T, mask []uint8, band int, x, y float64) (value, weight float64) {
+func bilinear[T Sample](s *Source, table []Table, src []T, mask []float32, band int, x, y float64) (value, weight float64) {
 	left, top := int(math.Floor(x-0.5)), int(math.Floor(y-0.5))
 	rx, ry := 1.5-(x-float64(left)), 1.5-(y-float64(top)) // of the left and the upper pixels
 	if left < 0 {
@@ -149,7 +149,7 @@ func cubicWeights(x float64) [4]float64 {
 }
 
 // cubic interpolates between 4 x 4 pixels; where one is outside or has no data, it is bilinear.
-func cubic[T Sample](s *Source, table []Table, src []T, mask []uint8, band int, x, y float64) (value, weight float64) {
+func cubic[T Sample](s *Source, table []Table, src []T, mask []float32, band int, x, y float64) (value, weight float64) {
 	left, top := int(x-0.5), int(y-0.5)
 	if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
 		return bilinear(s, table, src, mask, band, x, y)

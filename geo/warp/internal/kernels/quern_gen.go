@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "723a5d054f7205081edfddda4f1a54f08fb2fa8283d63e34ce7336322d6686d0",
+	Sum:     "77bdb138de2c6d9e8c97e5b19694dfb19a19c55ef5e1b83d123c28266e428ab3",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -50,6 +50,7 @@ type quern_gen_is_stale__run_go_generate__Output struct {
 	Masked   bool
 	NoData   bool
 	Whole    bool
+	Solid    bool
 	First    bool
 	Integer  bool
 	Least    float64
@@ -60,7 +61,7 @@ type quern_gen_is_stale__run_go_generate__Table struct {
 	Output float64
 	Start  float64
 }
-type quern_gen_is_stale__run_go_generate__box_uint8 func(kernel.Thread, int, float64, Source, Output, []Table, []float64, []float64, []uint8, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__box_uint8 func(kernel.Thread, int, float64, Source, Output, []Table, []float64, []float64, []uint8, []float32, []uint8, []uint8)
 type quern_gen_is_stale__run_go_generate__Filter struct {
 	Kernel int
 	FirstX int
@@ -68,7 +69,7 @@ type quern_gen_is_stale__run_go_generate__Filter struct {
 	FirstY int
 	LastY  int
 }
-type quern_gen_is_stale__run_go_generate__filter_uint8 func(kernel.Thread, Filter, Source, Output, []Table, []float64, []float64, []uint8, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__filter_uint8 func(kernel.Thread, Filter, Source, Output, []Table, []float64, []float64, []uint8, []float32, []uint8, []uint8)
 type quern_gen_is_stale__run_go_generate__Lattice struct {
 	X      int
 	Y      int
@@ -156,7 +157,7 @@ type quern_gen_is_stale__run_go_generate__interpolate func(kernel.Thread, Lattic
 type quern_gen_is_stale__run_go_generate__axes func(kernel.Thread, int, int, int, int, float64, []Place, []float64)
 type quern_gen_is_stale__run_go_generate__locate func(kernel.Thread, int, int, int, int, float64, bool, []Place, []projection.Subgrid, []float32, []float64, []float64, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__bounds func(kernel.Thread, int, int, int, int, int, int, []float64, []float64, []int32)
-type quern_gen_is_stale__run_go_generate__point_uint8 func(kernel.Thread, int, Source, Output, []Table, []float64, []float64, []uint8, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__point_uint8 func(kernel.Thread, int, Source, Output, []Table, []float64, []float64, []uint8, []float32, []uint8, []uint8)
 
 var _ = (*quern_gen_is_stale__run_go_generate__Source)((*Source)(nil))
 var _ = (*quern_gen_is_stale__run_go_generate__Output)((*Output)(nil))
@@ -199,7 +200,7 @@ var quernBox_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "box[flo
 //
 // box resamples a source by a statistic of the pixels in each output pixel. xs and ys are the positions of corners:
 // one more per row and column than pixels.
-func LaunchBox[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, method int, rank float64, s_ Source, o Output, table *gpu.Buffer[Table], xs, ys *gpu.Buffer[float64], src *gpu.Buffer[T], mask *gpu.Buffer[uint8], dst *gpu.Buffer[T], cover *gpu.Buffer[uint8]) error {
+func LaunchBox[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, method int, rank float64, s_ Source, o Output, table *gpu.Buffer[Table], xs, ys *gpu.Buffer[float64], src *gpu.Buffer[T], mask *gpu.Buffer[float32], dst *gpu.Buffer[T], cover *gpu.Buffer[uint8]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
 	case *uint8:
@@ -246,7 +247,7 @@ var quernFilter_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "filt
 // LaunchFilter runs filter on the grid g.
 //
 // filter resamples a source by a weighted sum over a window that grows where the source is reduced.
-func LaunchFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, f Filter, s_ Source, o Output, table *gpu.Buffer[Table], xs, ys *gpu.Buffer[float64], src *gpu.Buffer[T], mask *gpu.Buffer[uint8], dst *gpu.Buffer[T], cover *gpu.Buffer[uint8]) error {
+func LaunchFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, f Filter, s_ Source, o Output, table *gpu.Buffer[Table], xs, ys *gpu.Buffer[float64], src *gpu.Buffer[T], mask *gpu.Buffer[float32], dst *gpu.Buffer[T], cover *gpu.Buffer[uint8]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
 	case *uint8:
@@ -416,7 +417,7 @@ var quernPoint_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "point
 //
 // point resamples a source where its pixels are not much smaller than those of the output: at the nearest pixel,
 // between 2 x 2 or between 4 x 4 pixels.
-func LaunchPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, method int, s_ Source, o Output, table *gpu.Buffer[Table], xs, ys *gpu.Buffer[float64], src *gpu.Buffer[T], mask *gpu.Buffer[uint8], dst *gpu.Buffer[T], cover *gpu.Buffer[uint8]) error {
+func LaunchPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, method int, s_ Source, o Output, table *gpu.Buffer[Table], xs, ys *gpu.Buffer[float64], src *gpu.Buffer[T], mask *gpu.Buffer[float32], dst *gpu.Buffer[T], cover *gpu.Buffer[uint8]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
 	case *uint8:
@@ -451,12 +452,12 @@ func LaunchPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | fl
 }
 
 func quernPlainBox[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[uint8](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[float32](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
 	host.Plain(r, func(t kernel.Thread) { box[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostBox[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
-	method, rank, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[uint8](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
+	method, rank, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[float32](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	t52 := method == 3
@@ -475,7 +476,7 @@ func quernHostBox[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run)
 }
 
 //go:noinline
-func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs, ys []float64, method int, src []T, mask []uint8, rank float64, t52 bool, width2 int) {
+func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs, ys []float64, method int, src []T, mask []float32, rank float64, t52 bool, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -483,7 +484,7 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 		/*line box.go:78*/ s2 := *s
 		o2 := o
 		/*line box.go:79*/ t1 := &o2
-		/*line image.go:193*/ pixel := y*t1.Width + x
+		/*line image.go:198*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line box.go:80*/ if !ok {
 			continue
@@ -676,12 +677,12 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 			t66 := &o2
 			/*line box.go:112*/ quernFunc5Box[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:679:1*/
+	} /*line quern_gen.go:680:1*/
 }
 
 // quernFunc1Box is kernels.start.
 func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, dst []T, cover []uint8) {
-	/*line image.go:114*/ if !o.First {
+	/*line image.go:119*/ if !o.First {
 		return
 	}
 	bands := o.Bands
@@ -691,11 +692,11 @@ func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 	}
 	t1 := bands
 	for band := 0; band < t1; band++ {
-		/*line image.go:123*/ dst[pixel*o.Bands+band] = host.Narrow[T](table[band].Start)
+		/*line image.go:128*/ dst[pixel*o.Bands+band] = host.Narrow[T](table[band].Start)
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:698:1*/
+	} /*line quern_gen.go:699:1*/
 }
 
 // quernFunc2Box is kernels.around.
@@ -748,7 +749,7 @@ func quernFunc2Box(s *Source, x0, y0, x1 float64, y1 float64) (area, bool) {
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:751:1*/
+	return t24, true /*line quern_gen.go:752:1*/
 }
 
 // quernFunc3Box is kernels.key.
@@ -760,48 +761,48 @@ func quernFunc3Box(v float64, integer bool) int64 {
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:763:1*/
+	return b /*line quern_gen.go:764:1*/
 }
 
 // quernFunc4Box is kernels.put.
 func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel, band int, density, value, below float64, dst []T) {
-	/*line image.go:151*/ i := pixel*o.Bands + band
-	/*line :152:500*/ if density < 0.9999 {
-		/*line image.go:153*/ if density < 0.0001 {
+	/*line image.go:156*/ i := pixel*o.Bands + band
+	if density < 0.9999 {
+		/*line :158:500*/ if density < 0.0001 {
 			return
 		}
-		/*line :156:500*/ rest := float64((1 - density) * below)
+		rest := float64((1 - density) * below)
 		value = (float64(value*density) + float64(float64(dst[i])*rest)) / (density + rest)
 	}
-	/*line image.go:159*/ if !o.Integer {
+	/*line image.go:164*/ if !o.Integer {
 		dst[i] = host.Narrow[T](value)
 		return
 	}
 	value = min(max(math.Floor(value+0.5), o.Least), o.Most)
-	/*line image.go:165*/ if o.NoData && !o.Whole && value == table[band].Output {
-		/*line :166:500*/ if value == o.Least {
+	/*line image.go:170*/ if o.NoData && !o.Whole && value == table[band].Output {
+		/*line :171:500*/ if value == o.Least {
 			value += 1
-//line image.go:168
+//line image.go:173
 		} else {
-			value -= 1
+			/*line :174:500*/ value -= 1
 		}
 	}
-	/*line :172:500*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:789:1*/
+	/*line :177:500*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:790:1*/
 }
 
 // quernFunc5Box is kernels.finish.
 func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, pixel int, density, below float64, dst []T, cover []uint8) {
-	/*line image.go:177:500*/ if o.Masked {
+	/*line image.go:182*/ if o.Masked {
 		cover[pixel] = 255
 	}
-	/*line image.go:180*/ if o.Alpha >= 0 && density >= 0.0001 {
+	if o.Alpha >= 0 && density >= 0.0001 {
 		d := float32(1 - float64((1-density)*(1-below)))
 		if o.Integer {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * (float32(o.AlphaMax) + 0.1)))
 		} else {
 			dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:804:1*/
+	} /*line quern_gen.go:805:1*/
 }
 
 // quernFunc6Box is kernels.span.
@@ -819,11 +820,11 @@ func quernFunc6Box(low, high float64, size int, wrap bool) (int, int) {
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:822:1*/
+	return t3, end /*line quern_gen.go:823:1*/
 }
 
 func quernHostBox_float32[T float32 | float64](r *host.Run) {
-	method, rank, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[uint8](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
+	method, rank, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[float64](r, 1), host.Value[Source](r, 2), host.Value[Output](r, 3), host.Slice[Table](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[T](r, 7), host.Slice[float32](r, 8), host.Slice[T](r, 9), host.Slice[uint8](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	t52 := method == 3
@@ -842,7 +843,7 @@ func quernHostBox_float32[T float32 | float64](r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs, ys []float64, method int, src []T, mask []uint8, rank float64, t52 bool, width2 int) {
+func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, y2 int, xs, ys []float64, method int, src []T, mask []float32, rank float64, t52 bool, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -850,7 +851,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 		/*line box.go:78*/ s2 := *s
 		o2 := o
 		/*line box.go:79*/ t1 := &o2
-		/*line image.go:193*/ pixel := y*t1.Width + x
+		/*line image.go:198*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line box.go:80*/ if !ok {
 			continue
@@ -1043,16 +1044,16 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 			t66 := &o2
 			/*line box.go:112*/ finish[T](t66, pixel, 1, below, dst, cover)
 		}
-	} /*line quern_gen.go:1046:1*/
+	} /*line quern_gen.go:1047:1*/
 }
 
 func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[float32](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	host.Plain(r, func(t kernel.Thread) { filter[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
 }
 
 func quernHostFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
-	f, s, o, table, xs, ys, src, mask, dst, cover := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
+	f, s, o, table, xs, ys, src, mask, dst, cover := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[float32](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -1069,7 +1070,7 @@ func quernHostFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 }
 
 //go:noinline
-func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, f Filter, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []uint8, width int) {
+func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, f Filter, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -1077,7 +1078,7 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 		s2 := *s
 		o2 := o
 		/*line filter.go:33*/ t1 := &o2
-		/*line image.go:193*/ pixel := y*t1.Width + x
+		/*line image.go:198*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line filter.go:34*/ if !ok {
 			continue
@@ -1208,36 +1209,36 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			t81 := &o2
 			/*line filter.go:105*/ quernFunc5Box[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1211:1*/
+	} /*line quern_gen.go:1212:1*/
 }
 
 // quernFunc2Filter is kernels.present.
-func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, x, y float64) float64 {
-	/*line image.go:91*/ t1 := s
+func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []float32, x, y float64) float64 {
+	/*line image.go:96*/ t1 := s
 	t2 := x
 	t3 := y
-	/*line image.go:91*/ column, row, ok := quernFunc5Filter(t1, t2, t3)
+	/*line image.go:96*/ column, row, ok := quernFunc5Filter(t1, t2, t3)
 	column2 := column
 	row2 := row
 	ok2 := ok
-	/*line :92:500*/ if !ok2 {
+	/*line :97:500*/ if !ok2 {
 		return 0
 	}
-	/*line :95:500*/ t7 := column2
+	/*line :100:500*/ t7 := column2
 	t8 := row2
-	/*line image.go:95*/ result0 := s.at(t7, t8)
+	/*line image.go:100*/ result0 := s.at(t7, t8)
 	pixel := result0
-	/*line image.go:96*/ if s.Masked && mask[pixel] == 0 {
+	/*line :101:1000*/ if s.Masked && mask[pixel] == 0 {
 		return 0
 	}
-	/*line :99:500*/ if s.NoData {
+	/*line :104:1000*/ if s.NoData {
 		any2 := false
-		/*line :101:1000*/ for band := 0; band < s.Bands && !any2; band++ {
+		/*line :106:500*/ for band := 0; band < s.Bands && !any2; band++ {
 			t10 := float64(src[pixel*s.Stride+band])
-			/*line image.go:102*/ t11 := table[band].Source
+			/*line image.go:107*/ t11 := table[band].Source
 			v := t10
 			none := t11
-			/*line image.go:103*/ any2 = !(v == none || v != v && none != none)
+			/*line image.go:108*/ any2 = !(v == none || v != v && none != none)
 		}
 		if !any2 {
 			return 0
@@ -1245,23 +1246,24 @@ func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32
 	}
 	t12 := s
 	t13 := src
-	t14 := pixel
-	/*line image.go:109*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1250:1*/
+	t14 := mask
+	t15 := pixel
+	/*line image.go:114*/ result02 := opacity[T](t12, t13, t14, t15)
+	return result02 /*line quern_gen.go:1252:1*/
 }
 
 // quernFunc5Filter is kernels.nearest.
 func quernFunc5Filter(s *Source, x float64, y float64) (int, int, bool) {
-	/*line image.go:83:1000*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
+	/*line image.go:88:1000*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
 		return 0, 0, false
 	}
-	/*line image.go:86*/ t1 := min(host.Int64[int](x+1e-10), s.Width-1)
-	/*line image.go:86*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1260:1*/
+	/*line :91:500*/ t1 := min(host.Int64[int](x+1e-10), s.Width-1)
+	/*line image.go:91*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
+	return t1, t2, true /*line quern_gen.go:1262:1*/
 }
 
 func quernHostFilter_float32[T float32 | float64](r *host.Run) {
-	f, s, o, table, xs, ys, src, mask, dst, cover := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
+	f, s, o, table, xs, ys, src, mask, dst, cover := host.Value[Filter](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[float32](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -1278,7 +1280,7 @@ func quernHostFilter_float32[T float32 | float64](r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []uint8, width int) {
+func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
@@ -1286,7 +1288,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 		s2 := *s
 		o2 := o
 		/*line filter.go:33*/ t1 := &o2
-		/*line image.go:193*/ pixel := y*t1.Width + x
+		/*line image.go:198*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line filter.go:34*/ if !ok {
 			continue
@@ -1417,7 +1419,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 			t81 := &o2
 			/*line filter.go:105*/ finish[T](t81, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:1420:1*/
+	} /*line quern_gen.go:1422:1*/
 }
 
 func quernPlainNodes(r *host.Run) {
@@ -1499,7 +1501,7 @@ func quernRow1Nodes(r *host.Run, l Lattice, base, j int, us, vs []float64, place
 		}
 		/*line lattice.go:35*/ us[t6] = result0
 		/*line lattice.go:35*/ vs[t8] = result1
-	} /*line quern_gen.go:1502:1*/
+	} /*line quern_gen.go:1504:1*/
 }
 
 func quernPlainFlat(r *host.Run) {
@@ -1551,7 +1553,7 @@ func quernRow1Flat(r *host.Run, l Lattice, base, y int, us, vs []float64, tolera
 			v = 1
 		}
 		/*line :64:500*/ smooth[y*l2.Across+x] = v
-	} /*line quern_gen.go:1554:1*/
+	} /*line quern_gen.go:1556:1*/
 }
 
 func quernPlainInterpolate(r *host.Run) {
@@ -1656,7 +1658,7 @@ func quernRow1Interpolate(r *host.Run, l Lattice, base, width, y, height, x0, ro
 		}
 		return
 	}
-	/*line :92:1000*/ for threadX := range width2 {
+	/*line :92:500*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		column := x0 + x
@@ -1721,7 +1723,7 @@ func quernRow1Interpolate(r *host.Run, l Lattice, base, width, y, height, x0, ro
 		/*line lattice.go:86*/ result03 := between(vs, a, across, u2, v2)
 		/*line lattice.go:86*/ xs[to] = result02
 		/*line lattice.go:86*/ ys[to] = result03
-	} /*line quern_gen.go:1724:1*/
+	} /*line quern_gen.go:1726:1*/
 }
 
 func quernPlainAxes(r *host.Run) {
@@ -1800,7 +1802,7 @@ func quernRow1Axes(r *host.Run, base, width, height int, places []Place, x0 int,
 			/*line locate.go:74*/ _, lat := from.Projection.Inverse(t11, t12)
 			/*line locate.go:74*/ out[i] = lat
 		}
-	} /*line quern_gen.go:1803:1*/
+	} /*line quern_gen.go:1805:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -1887,7 +1889,7 @@ func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, se
 					} else {
 						/*line locate.go:41*/ result0, result1 = p.Source.Apply(x2, y2)
 					}
-					/*line :91:500*/ row[threadX] = result0
+					/*line :91:1000*/ row[threadX] = result0
 					row2[threadX] = result1
 					/*line locate.go:92*/ continue
 				}
@@ -1897,18 +1899,18 @@ func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, se
 				/*line locate.go:95*/ u2, v2 := to.Projection.Forward(t15, t16)
 				u2 /= to.UX
 				v2 /= to.UY
-				/*line :97:500*/ if to.Swap {
+				/*line :97:1000*/ if to.Swap {
 					t22 := u2
 					u2 = v2
 					v2 = t22
 				}
-				/*line :100:500*/ _ = row[threadX]
+				/*line :100:1000*/ _ = row[threadX]
 				/*line locate.go:100*/ _ = row2[threadX]
 				/*line locate.go:100*/ result02, result12 := p.Source.Apply(u2, v2)
 				row[threadX] = result02
 				row2[threadX] = result12
 			}
-			/*line :104:1000*/ return
+			/*line :104:1500*/ return
 		}
 	}
 	/*line locate.go:107*/ for threadX := range width2 {
@@ -1959,7 +1961,7 @@ func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, se
 			} else {
 				/*line locate.go:41*/ result0, result1 = p.Source.Apply(x2, y2)
 			}
-			/*line :91:500*/ xs[i] = result0
+			/*line :91:1000*/ xs[i] = result0
 			/*line locate.go:91*/ ys[i] = result1
 			continue
 		}
@@ -1969,17 +1971,17 @@ func quernRow1Locate(r *host.Run, base, width, y, height int, places []Place, se
 		/*line locate.go:95*/ u2, v2 := to.Projection.Forward(t15, t16)
 		u2 /= to.UX
 		v2 /= to.UY
-		/*line :97:500*/ if to.Swap {
+		/*line :97:1000*/ if to.Swap {
 			t22 := u2
 			u2 = v2
 			v2 = t22
 		}
-		/*line :100:500*/ _ = xs[i]
+		/*line :100:1000*/ _ = xs[i]
 		/*line locate.go:100*/ _ = ys[i]
 		/*line locate.go:100*/ result02, result12 := p.Source.Apply(u2, v2)
 		/*line locate.go:100*/ xs[i] = result02
 		/*line locate.go:100*/ ys[i] = result12
-	} /*line quern_gen.go:1982:1*/
+	} /*line quern_gen.go:1984:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -2014,6 +2016,7 @@ func quernRow1Bounds(r *host.Run, base, width, start, height, start2 int, xs, ys
 		/*line locate.go:112:500*/ if x >= width || start >= height {
 			continue
 		}
+//line :115:500
 		var left int32 = 2147483647
 		var top int32 = 2147483647
 		var right int32 = -1
@@ -2022,10 +2025,10 @@ func quernRow1Bounds(r *host.Run, base, width, start, height, start2 int, xs, ys
 			/*line locate.go:116*/ r.CheckHalt()
 			px := xs[y*width+x]
 			/*line locate.go:117*/ py := ys[y*width+x]
-			/*line :118:500*/ if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
+			if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
 				continue
 			}
-			/*line locate.go:121*/ column := int32(min(max(host.Int64[int](px), 0), sw-1))
+			column := int32(min(max(host.Int64[int](px), 0), sw-1))
 			row := int32(min(max(host.Int64[int](py), 0), sh-1))
 			/*line locate.go:122*/ left = min(left, column)
 			top = min(top, row)
@@ -2038,16 +2041,16 @@ func quernRow1Bounds(r *host.Run, base, width, start, height, start2 int, xs, ys
 			kernel.AtomicMax(&box[2], right)
 			kernel.AtomicMax(&box[3], bottom)
 		}
-	} /*line quern_gen.go:2041:1*/
+	} /*line quern_gen.go:2044:1*/
 }
 
 func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[float32](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	host.Plain(r, func(t kernel.Thread) { point[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
 }
 
 func quernHostPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
-	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[uint8](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
+	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[T](r, 6), host.Slice[float32](r, 7), host.Slice[T](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2064,14 +2067,14 @@ func quernHostPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 }
 
 //go:noinline
-func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []uint8, method, width int) {
+func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []T, cover []uint8, xs, ys []float64, src []T, mask []float32, method, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
 		/*line point.go:20*/ s2 := *s
 		o2 := o
 		/*line point.go:21*/ t1 := &o2
-		/*line image.go:193*/ pixel := y*t1.Width + x
+		/*line image.go:198*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line point.go:22*/ if !ok {
 			continue
@@ -2188,7 +2191,7 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 		}
 		/*line :68:1000*/ found := false
 		t74 := s2.Bands
-		for band3 := 0; band3 < t74; band3++ {
+		/*line point.go:70*/ for band3 := 0; band3 < t74; band3++ {
 			/*line point.go:69*/ r.CheckHalt()
 			var value2 float64
 			var weight float64
@@ -2201,7 +2204,7 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 				/*line point.go:75*/ weight = density[T](t85, table, src, mask, i2, band3)
 //line :76:500
 			} else if method == 2 {
-				t93 := &s2
+				/*line :77:500*/ t93 := &s2
 				/*line point.go:77*/ value2, weight = quernFunc6Point[T](t93, table, src, mask, band3, x2, y2)
 //line :78:1000
 			} else {
@@ -2211,7 +2214,7 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 			/*line :81:1000*/ if weight < 1e-10 {
 				continue
 			}
-			found = true
+			/*line :84:500*/ found = true
 			t111 := &o2
 			/*line point.go:85*/ quernFunc4Box[T](t111, table, pixel, band3, weight, value2, below, dst)
 		}
@@ -2219,11 +2222,11 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 			t119 := &o2
 			/*line point.go:88*/ quernFunc5Box[T](t119, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:2222:1*/
+	} /*line quern_gen.go:2225:1*/
 }
 
 // quernFunc6Point is kernels.cubic.
-func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
+func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []float32, band int, x float64, y float64) (float64, float64) {
 //line point.go:152
 	var value float64
 	var weight float64
@@ -2242,7 +2245,7 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 		/*line point.go:155*/ value2, weight2 := quernFunc7Point[T](t3, t4, t5, t6, t7, t8, t9)
 		return value2, weight2
 	}
-	/*line point.go:157*/ t12 := x - 0.5 - float64(left)
+	/*line :157:500*/ t12 := x - 0.5 - float64(left)
 	/*line point.go:157*/ result0 := cubicWeights(t12)
 	t14 := result0
 	t15 := y - 0.5 - float64(top)
@@ -2260,8 +2263,8 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 //line point.go:162
 		var line float64
 		var dense float64
-		for i := 0; i < 4; i++ {
-			/*line :165:500*/ if !plain {
+		/*line :164:500*/ for i := 0; i < 4; i++ {
+			/*line point.go:165*/ if !plain {
 				t22 := s
 				t23 := table
 				t24 := src
@@ -2281,22 +2284,22 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 					/*line point.go:168*/ value3, weight3 := quernFunc7Point[T](t29, t30, t31, t32, t33, t34, t35)
 					return value3, weight3
 				}
-				/*line point.go:170*/ dense += float64(d * wx[i])
+				/*line :170:500*/ dense += float64(d * wx[i])
 			}
-			/*line :172:1000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
+			/*line :172:500*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
 		}
-		/*line :174:500*/ value += float64(line * wy[j])
+		/*line :174:1000*/ value += float64(line * wy[j])
 		weight += float64(dense * wy[j])
 	}
 	/*line :177:1000*/ if plain {
 		weight = 1
 	}
-	/*line :180:500*/ t38 := value
-	return t38, weight /*line quern_gen.go:2295:1*/
+	/*line point.go:180*/ t38 := value
+	return t38, weight /*line quern_gen.go:2298:1*/
 }
 
 // quernFunc7Point is kernels.bilinear.
-func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
+func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | float64](s *Source, table []Table, src []T, mask []float32, band int, x float64, y float64) (float64, float64) {
 	/*line point.go:94*/ t1 := host.Int64[int](math.Floor(x - 0.5))
 	t2 := host.Int64[int](math.Floor(y - 0.5))
 	left := t1
@@ -2305,11 +2308,11 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 	t4 := 1.5 - (y - float64(top))
 	rx := t3
 	ry := t4
-	/*line :96:500*/ if left < 0 {
+	/*line point.go:96*/ if left < 0 {
 		left = 0
 		rx = 1
 	}
-	/*line :99:1000*/ if top < 0 {
+	/*line :99:500*/ if top < 0 {
 		top = 0
 		ry = 1
 	}
@@ -2318,22 +2321,22 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 	var total float64
 	var dense float64
 	/*line point.go:103*/ for j := 0; j < 2; j++ {
-		/*line :104:1500*/ for i := 0; i < 2; i++ {
+		/*line :104:2000*/ for i := 0; i < 2; i++ {
 			t5 := left + i
 			t6 := top + j
 			column := t5
 			row := t6
-			/*line :106:500*/ if column >= s.Width || row >= s.Height {
+			/*line :106:1000*/ if column >= s.Width || row >= s.Height {
 				continue
 			}
-			/*line :109:500*/ t7 := rx
+			/*line point.go:109*/ t7 := rx
 			t8 := ry
 			wx := t7
 			wy := t8
-			/*line point.go:110*/ if i == 1 {
+			/*line :110:500*/ if i == 1 {
 				wx = 1 - rx
 			}
-			if j == 1 {
+			/*line point.go:113*/ if j == 1 {
 				wy = 1 - ry
 			}
 			/*line :116:500*/ w := float64(wx * wy)
@@ -2357,7 +2360,7 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 			/*line :122:500*/ if w == 0 || d <= 1e-09 {
 				continue
 			}
-			sum += float64(float64(src[at*s.Stride+band]) * w)
+			/*line point.go:125*/ sum += float64(float64(src[at*s.Stride+band]) * w)
 			dense += float64(d * w)
 			total += w
 		}
@@ -2367,14 +2370,14 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 
 		return t20, dense
 //line :133:500
 	} else if total < 1e-05 {
-		return 0, 0
+		/*line point.go:134*/ return 0, 0
 	}
 	/*line :136:500*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:2373:1*/
+	return t21, dense / total /*line quern_gen.go:2376:1*/
 }
 
 func quernHostPoint_float32(r *host.Run) {
-	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float32](r, 6), host.Slice[uint8](r, 7), host.Slice[float32](r, 8), host.Slice[uint8](r, 9)
+	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2391,14 +2394,14 @@ func quernHostPoint_float32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Point_float32(r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []float32, cover []uint8, xs, ys []float64, src []float32, mask []uint8, method, width int) {
+func quernRow1Point_float32(r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []float32, cover []uint8, xs, ys []float64, src, mask []float32, method, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
 		/*line point.go:20*/ s2 := *s
 		o2 := o
 		/*line point.go:21*/ t1 := &o2
-		/*line image.go:193*/ pixel := y*t1.Width + x
+		/*line image.go:198*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line point.go:22*/ if !ok {
 			continue
@@ -2515,7 +2518,7 @@ func quernRow1Point_float32(r *host.Run, s *Source, o Output, y, base2 int, tabl
 		}
 		/*line :68:1000*/ found := false
 		t74 := s2.Bands
-		for band3 := 0; band3 < t74; band3++ {
+		/*line point.go:70*/ for band3 := 0; band3 < t74; band3++ {
 			/*line point.go:69*/ r.CheckHalt()
 			var value2 float64
 			var weight float64
@@ -2528,7 +2531,7 @@ func quernRow1Point_float32(r *host.Run, s *Source, o Output, y, base2 int, tabl
 				/*line point.go:75*/ weight = density[float32](t85, table, src, mask, i2, band3)
 //line :76:500
 			} else if method == 2 {
-				t93 := &s2
+				/*line :77:500*/ t93 := &s2
 				/*line point.go:77*/ value2, weight = quernFunc6Point[float32](t93, table, src, mask, band3, x2, y2)
 //line :78:1000
 			} else {
@@ -2538,7 +2541,7 @@ func quernRow1Point_float32(r *host.Run, s *Source, o Output, y, base2 int, tabl
 			/*line :81:1000*/ if weight < 1e-10 {
 				continue
 			}
-			found = true
+			/*line :84:500*/ found = true
 			t111 := &o2
 			/*line point.go:85*/ put[float32](t111, table, pixel, band3, weight, value2, below, dst)
 		}
@@ -2546,11 +2549,11 @@ func quernRow1Point_float32(r *host.Run, s *Source, o Output, y, base2 int, tabl
 			t119 := &o2
 			/*line point.go:88*/ finish[float32](t119, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:2549:1*/
+	} /*line quern_gen.go:2552:1*/
 }
 
 func quernHostPoint_float64(r *host.Run) {
-	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[uint8](r, 7), host.Slice[float64](r, 8), host.Slice[uint8](r, 9)
+	method, s, o, table, xs, ys, src, mask, dst, cover := host.Value[int](r, 0), host.Value[Source](r, 1), host.Value[Output](r, 2), host.Slice[Table](r, 3), host.Slice[float64](r, 4), host.Slice[float64](r, 5), host.Slice[float64](r, 6), host.Slice[float32](r, 7), host.Slice[float64](r, 8), host.Slice[uint8](r, 9)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -2567,14 +2570,14 @@ func quernHostPoint_float64(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Point_float64(r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []float64, cover []uint8, xs, ys, src []float64, mask []uint8, method, width int) {
+func quernRow1Point_float64(r *host.Run, s *Source, o Output, y, base2 int, table []Table, dst []float64, cover []uint8, xs, ys, src []float64, mask []float32, method, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		x := base2 + threadX
 		/*line point.go:20*/ s2 := *s
 		o2 := o
 		/*line point.go:21*/ t1 := &o2
-		/*line image.go:193*/ pixel := y*t1.Width + x
+		/*line image.go:198*/ pixel := y*t1.Width + x
 		ok := x < t1.Width && y < t1.Height
 		/*line point.go:22*/ if !ok {
 			continue
@@ -2691,7 +2694,7 @@ func quernRow1Point_float64(r *host.Run, s *Source, o Output, y, base2 int, tabl
 		}
 		/*line :68:1000*/ found := false
 		t74 := s2.Bands
-		for band3 := 0; band3 < t74; band3++ {
+		/*line point.go:70*/ for band3 := 0; band3 < t74; band3++ {
 			/*line point.go:69*/ r.CheckHalt()
 			var value2 float64
 			var weight float64
@@ -2704,7 +2707,7 @@ func quernRow1Point_float64(r *host.Run, s *Source, o Output, y, base2 int, tabl
 				/*line point.go:75*/ weight = density[float64](t85, table, src, mask, i2, band3)
 //line :76:500
 			} else if method == 2 {
-				t93 := &s2
+				/*line :77:500*/ t93 := &s2
 				/*line point.go:77*/ value2, weight = quernFunc6Point[float64](t93, table, src, mask, band3, x2, y2)
 //line :78:1000
 			} else {
@@ -2714,7 +2717,7 @@ func quernRow1Point_float64(r *host.Run, s *Source, o Output, y, base2 int, tabl
 			/*line :81:1000*/ if weight < 1e-10 {
 				continue
 			}
-			found = true
+			/*line :84:500*/ found = true
 			t111 := &o2
 			/*line point.go:85*/ put[float64](t111, table, pixel, band3, weight, value2, below, dst)
 		}
@@ -2722,7 +2725,7 @@ func quernRow1Point_float64(r *host.Run, s *Source, o Output, y, base2 int, tabl
 			t119 := &o2
 			/*line point.go:88*/ finish[float64](t119, pixel, opaque, below, dst, cover)
 		}
-	} /*line quern_gen.go:2725:1*/
+	} /*line quern_gen.go:2728:1*/
 }
 
-//line :92:1500
+//line :92:1000

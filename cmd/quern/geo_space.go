@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"quern.dev/geo/tiff"
+)
+
+// checkSpace refuses a result that cannot fit on the disk, and warns of one that may not, before it is computed.
+func checkSpace(stderr io.Writer, result string, h tiff.Header, o tiff.Options, quiet bool) error {
+	folder := filepath.Dir(result)
+	free, ok := freeSpace(folder)
+	size := float64(h.Width) * float64(h.Height) * float64(h.Bands*h.Type.Size())
+	if !ok || size <= float64(free) {
+		return nil
+	}
+	text := fmt.Sprintf("%s: %d x %d pixels with %s of %s are %.1f GB without compression, and %.1f GB are free in %s",
+		result, h.Width, h.Height, count(h.Bands, "band"), h.Type, size/1e9, float64(free)/1e9, folder)
+	switch {
+	case o.Compression == tiff.None && !o.Sparse:
+		return fmt.Errorf("%s; compress it, or make it smaller", text)
+	case !quiet:
+		fmt.Fprintln(stderr, "warning: "+text)
+	}
+	return nil
+}

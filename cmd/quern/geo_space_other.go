@@ -1,0 +1,6 @@
+//go:build !linux && !darwin && !windows
+
+package main
+
+// freeSpace returns the bytes that can be written in a folder; here they are not known.
+func freeSpace(string) (bytes uint64, ok bool) { return 0, false }
