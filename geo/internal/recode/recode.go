@@ -127,8 +127,9 @@ func ToFloats(t tiff.Type, dst []float64, src []byte) {
 }
 
 func widen[T number](dst []float64, src []byte) {
-	for i, v := range view[T](src)[:len(dst)] {
-		dst[i] = float64(v)
+	from := view[T](src)[:len(dst)]
+	for i := range dst {
+		dst[i] = float64(from[i])
 	}
 }
 

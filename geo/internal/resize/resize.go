@@ -33,7 +33,8 @@ type Resizer struct {
 	inside  tiff.Region
 	held    []row // rows of the source from top on, with the columns of the result
 	top     int
-	next    int // row of the result
+	next    int       // row of the result
+	buffers sync.Pool // of *[]float64, for rows of the source
 }
 
 // row has samples of the result's columns. Those of Near are as in the source, and others are numbers.
@@ -147,28 +148,47 @@ func (r *Resizer) across(pixels, mask []byte, x0 int) row {
 		}
 		return out
 	}
-	values := make([]float64, len(pixels)/r.samples.Type.Size())
+	buffer, _ := r.buffers.Get().(*[]float64)
+	if buffer == nil {
+		buffer = new([]float64)
+	}
+	defer r.buffers.Put(buffer)
+	length := len(pixels) / r.samples.Type.Size()
+	if len(*buffer) < length {
+		*buffer = make([]float64, length)
+	}
+	values := (*buffer)[:length]
 	recode.ToFloats(r.samples.Type, values, pixels)
 	counts := r.counts(values, mask)
 	out.values = make([]float64, n*bands)
-	if counts != nil {
-		out.weights = make([]float64, n*bands)
+	if counts == nil {
+		for i, t := range r.x {
+			from := values[(t.first-x0)*bands:][:len(t.weights)*bands]
+			for b := range bands {
+				sum, at := 0.0, b
+				for _, w := range t.weights {
+					sum += w * from[at]
+					at += bands
+				}
+				out.values[i*bands+b] = sum
+			}
+		}
+		return out
 	}
+	out.weights = make([]float64, n*bands)
 	for i, t := range r.x {
 		for b := range bands {
 			var sum, weight float64
 			var run runs
 			at := (t.first-x0)*bands + b
 			for _, w := range t.weights {
-				if counts != nil {
-					run.add(counts[at] != 0)
-					w *= counts[at]
-				}
+				run.add(counts[at] != 0)
+				w *= counts[at]
 				sum += w * values[at]
 				weight += w
 				at += bands
 			}
-			if counts != nil && !r.filter.enough(run, len(t.weights)) {
+			if !r.filter.enough(run, len(t.weights)) {
 				weight = 0
 			}
 			out.set(i*bands+b, sum, weight, r.filter == Average)
@@ -181,8 +201,6 @@ func (r *Resizer) across(pixels, mask []byte, x0 int) row {
 // either way.
 func (w *row) set(i int, sum, weight float64, average bool) {
 	switch {
-	case w.weights == nil:
-		w.values[i] = sum
 	case average:
 		w.values[i], w.weights[i] = sum, weight
 	case weight > 0:
