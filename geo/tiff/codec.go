@@ -168,7 +168,7 @@ func smaller(dst, src []byte, matches, huffman *deflater) ([]byte, error) {
 // mixed appends segments with and without matches. Both are tried from time to time, and where the size changes.
 func mixed(dst, src []byte, matches, huffman *deflater) ([]byte, error) {
 	const trial = 8         // segments from one to the next
-	last, plain := 0, false // the size at the last trial, and whether Huffman codes alone won
+	usual, plain := 0, true // the size of the last trial's winner, and whether that has Huffman codes alone
 	matches.w.Reset(&matches.out)
 	huffman.w.Reset(&huffman.out)
 	for i := 0; len(src) > 0; i++ {
@@ -180,7 +180,7 @@ func mixed(dst, src []byte, matches, huffman *deflater) ([]byte, error) {
 			if dst, err = huffman.append(dst, part); err != nil {
 				return nil, err
 			}
-			if size := len(dst) - start; size > last-last/8 && size < last+last/8 || len(part) < segment {
+			if near(len(dst)-start, usual) || len(part) < segment {
 				continue
 			}
 			dst = dst[:start]
@@ -191,23 +191,26 @@ func mixed(dst, src []byte, matches, huffman *deflater) ([]byte, error) {
 		if dst, err = matches.append(dst, part); err != nil {
 			return nil, err
 		}
-		size := len(dst) - start
-		if !plain && i%trial != 0 && size <= len(part)-len(part)/16 { // the compressor does not store
+		end := len(dst)
+		if !plain && i%trial != 0 && near(end-start, usual) {
 			continue
 		}
-		end := len(dst)
 		if dst, err = huffman.append(dst, part); err != nil {
 			return nil, err
 		}
-		last = len(dst) - end
-		if plain = last-last/32 < size; plain {
-			dst = append(dst[:start], dst[end:]...)
+		with, without := end-start, len(dst)-end
+		usual, plain = with, without-without/32 < with
+		if plain {
+			usual, dst = without, append(dst[:start], dst[end:]...)
 		} else {
 			dst = dst[:end]
 		}
 	}
 	return dst, nil
 }
+
+// near reports whether a size differs from the usual one by less than an eighth.
+func near(size, usual int) bool { return size > usual-usual/8 && size < usual+usual/8 }
 
 var unzstd sync.Pool
 
