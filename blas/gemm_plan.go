@@ -93,7 +93,7 @@ func plan[T Float](d *gpu.Device, m, n, k, batch, flags, mostParts int) (best ge
 		if (d.Backend() == gpu.CPU) != (g.device == gpu.CPU) || double && !g.float64 || !double && !g.float32 || g.tensor && major < 8 {
 			continue
 		}
-		if g.aligned && (m%g.rows != 0 || n%g.cols != 0 || flags&quads != quads) {
+		if g.aligned && (m%g.rows != 0 || n%g.cols != 0 || k%g.depth != 0 || flags&quads != quads) {
 			continue
 		}
 		// The time of tiles with a number of elements of k.

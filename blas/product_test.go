@@ -38,6 +38,10 @@ func testGemmKernels[T Float](t *testing.T, d *gpu.Device, list ...gemmKernel) {
 		shapes = append(shapes, [][3]int{{129, 100, 50}, {1, 128, 64}, {130, 3, 16}}...)
 	}
 	for _, kernel := range list {
+		shapes, aligned := shapes, gemmTiles[kernel].aligned
+		if aligned {
+			shapes = nil
+		}
 		for i, shape := range shapes {
 			for transposed := range 4 {
 				if d.Backend() == gpu.Sim && transposed%3 == 0 {
@@ -51,13 +55,17 @@ func testGemmKernels[T Float](t *testing.T, d *gpu.Device, list ...gemmKernel) {
 			}
 		}
 		// Parts of rows that are no quads, and of quads.
-		if kernel != onCPU {
+		if kernel != onCPU && !aligned {
 			testGemmKernel[T](t, d, kernel, 3, [3]int{5, 7, 40}, false, true, 1)
 			testGemmKernel[T](t, d, kernel, 2, [3]int{6, 8, 40}, true, false, 12)
 		}
 		// Whole tiles of aligned quads, with and without C.
 		for transposed := range 4 {
-			testGemmKernel[T](t, d, kernel, 1, [3]int{128, 128, 20}, transposed&1 != 0, transposed&2 != 0, 12+transposed%2*12)
+			depth := 20
+			if aligned {
+				depth = 24
+			}
+			testGemmKernel[T](t, d, kernel, 1, [3]int{128, 128, depth}, transposed&1 != 0, transposed&2 != 0, 12+transposed%2*12)
 		}
 	}
 }
@@ -81,7 +89,12 @@ func TestGemmOfRandomShapes(t *testing.T) {
 				if d.Backend() == gpu.CPU {
 					parts = 1
 				}
-				if variant := rng.IntN(24); g.float32 {
+				variant := rng.IntN(24)
+				if g.aligned { // whole tiles of quads
+					shape = [3]int{g.rows * (1 + rng.IntN(2)), g.cols * (1 + rng.IntN(2)), g.depth * (1 + rng.IntN(12))}
+					variant = variant / 3 * 3
+				}
+				if g.float32 {
 					testGemmKernel[float32](t, d, gemmKernel(kernel), parts, shape, rng.IntN(2) == 0, rng.IntN(2) == 0, variant)
 				} else {
 					testGemmKernel[float64](t, d, gemmKernel(kernel), parts, shape, rng.IntN(2) == 0, rng.IntN(2) == 0, variant)

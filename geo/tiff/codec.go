@@ -167,7 +167,7 @@ func smaller(dst, src []byte, matches, huffman *deflater) ([]byte, error) {
 
 // mixed appends segments with and without matches. Both are tried from time to time, and where the size changes.
 func mixed(dst, src []byte, matches, huffman *deflater) ([]byte, error) {
-	const trial = 8         // segments from one to the next
+	const trial = 16        // segments from one to the next
 	usual, plain := 0, true // the size of the last trial's winner, and whether that has Huffman codes alone
 	matches.w.Reset(&matches.out)
 	huffman.w.Reset(&huffman.out)

@@ -23,14 +23,15 @@ const (
 type quad[T Float] [4]T
 
 // gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
-// thread, for whole tiles of aligned matrices. See gemmTile.
+// thread, for whole tiles of aligned matrices: m and n are multiples of 128, k and part of
+// GemmDepth. See gemmTile.
 //
 //quern:kernel block=128 minblocks=2 unchecked only=gpu
 func gemmLarge(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	const side = 128
 	sa := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
 	sb := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float32]](t)
-	gemmTile(t, side, 4, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+	gemmTile(t, side, 4, true, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
 // gemmDouble computes tiles of 64x64 elements of C in float64, and 4x8 elements per thread.
@@ -40,7 +41,7 @@ func gemmDouble(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ld
 	const side = 64
 	sa := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float64]](t)
 	sb := kernel.Shared[[2 * GemmDepth * (side/4 + 1)]quad[float64]](t)
-	gemmTile(t, side, 1, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
+	gemmTile(t, side, 1, false, sa[:], sb[:], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC, alpha, beta, a, b, c, post, ldr, stepR, bias, residual)
 }
 
 // gemmTile computes the block's tile of C = alpha*op(A)*op(B) + beta*C and applies the
@@ -52,10 +53,11 @@ func gemmDouble(t kernel.Thread, m, n, k, part, flags, offA, offB, offC, lda, ld
 // and the caller adds them up, so that there is no epilogue.
 //
 // Each factor has two tiles in shared memory, as rows of quads for each element of k. While
-// one is multiplied, the next one is on its way to registers.
+// one is multiplied, the next one is on its way to registers. If all tiles are whole, there is
+// nothing to check.
 //
 //quern:unchecked
-func gemmTile[T Float](t kernel.Thread, side, quads int, sa, sb []quad[T], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
+func gemmTile[T Float](t kernel.Thread, side, quads int, whole bool, sa, sb []quad[T], m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta T, a, b, c []T, post, ldr, stepR int, bias, residual []T) {
 	pitch, warpsM, reads := side/4+1, side/(16*quads), 64*quads/side
 	tilesM, tilesN, parts := (m+side-1)/side, (n+side-1)/side, max((k+part-1)/part, 1)
 	tileRow, tileColumn := tileOf(t.BlockIdx.X%(tilesM*tilesN), tilesM, tilesN)
@@ -77,7 +79,12 @@ func gemmTile[T Float](t kernel.Thread, side, quads int, sa, sb []quad[T], m, n,
 	var sum [16][8]T
 	for step := int32(-1); step < count; step++ {
 		depth := min(length-(step+1)*GemmDepth, GemmDepth)
-		nextA, nextB := readTile(&fromA, side, reads, a, step+1, depth), readTile(&fromB, side, reads, b, step+1, depth)
+		var nextA, nextB [2]quad[T]
+		if !whole {
+			nextA, nextB = readTile(&fromA, side, reads, a, step+1, depth), readTile(&fromB, side, reads, b, step+1, depth)
+		} else if step+1 < count {
+			nextA, nextB = readQuads(&fromA, reads, a, step+1), readQuads(&fromB, reads, b, step+1)
+		}
 		if step >= 0 {
 			stage := int(step) & 1 * GemmDepth * pitch
 			//quern:unroll
@@ -199,16 +206,10 @@ func newSource(t kernel.Thread, side int, along, aligned bool, base, stride, lin
 //
 //quern:unchecked
 func readTile[T Float](s *source, side, quads int, from []T, step, depth int32) (q [2]quad[T]) {
-	at := s.at + int(step)*s.tile
 	if s.whole && depth == GemmDepth {
-		for i := range quads {
-			at := (at + i*s.next) >> 2 << 2
-			for j := range 4 {
-				q[i][j] = from[at+j]
-			}
-		}
-		return q
+		return readQuads(s, quads, from, step)
 	}
+	at := s.at + int(step)*s.tile
 	for i := range quads {
 		near, far := s.lines-s.line, depth-s.depth-int32(i)*4
 		if s.along {
@@ -218,6 +219,20 @@ func readTile[T Float](s *source, side, quads int, from []T, step, depth int32) 
 			if far > 0 && int32(j) < near {
 				q[i][j] = from[at+i*s.next+j]
 			}
+		}
+	}
+	return q
+}
+
+// readQuads is readTile for a whole tile of an aligned factor.
+//
+//quern:unchecked
+func readQuads[T Float](s *source, quads int, from []T, step int32) (q [2]quad[T]) {
+	at := s.at>>2 + int(step)*(s.tile>>2)
+	for i := range quads {
+		at := (at + i*(s.next>>2)) * 4
+		for j := range 4 {
+			q[i][j] = from[at+j]
 		}
 	}
 	return q

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "bb929bdb0a572fa1c71f502d12763b4835b07651497c097bcb9daa65b77a0fdb",
+	Sum:     "9ca9c926ab4021f68203eb28174957b018b582934eb91182d5df0480567e3ea2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -204,7 +204,8 @@ var quernGemmLarge = &gpu.Kernel{Declared: compiled.Declaration{Name: "gemmLarge
 // LaunchGemmLarge runs gemmLarge on the grid g.
 //
 // gemmLarge computes tiles of 128x128 elements of C, one per block, and 16x8 elements per
-// thread, for whole tiles of aligned matrices. See gemmTile.
+// thread, for whole tiles of aligned matrices: m and n are multiples of 128, k and part of
+// GemmDepth. See gemmTile.
 func LaunchGemmLarge(s *gpu.Stream, g gpu.Grid, m, n, k, part, flags, offA, offB, offC, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b, c *gpu.Buffer[float32], post, ldr, stepR int, bias, residual *gpu.Buffer[float32]) error {
 	l, err := quernGemmLarge.Begin(s, g)
 	gpu.Arg(l, m)
@@ -1921,36 +1922,36 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base, size, quads, m, p
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line gemm.go:252*/ if i >= size {
+		/*line gemm.go:267*/ if i >= size {
 			continue
 		}
 		r2 := host.Div(i, quads)
-		/*line gemm.go:255*/ left := host.Rem(i, quads) * 4
+		/*line gemm.go:270*/ left := host.Rem(i, quads) * 4
 		t5 := host.Rem(r2, m)
-		/*line gemm.go:256*/ matrix := host.Div(r2, m)
+		/*line gemm.go:271*/ matrix := host.Div(r2, m)
 		r2 = t5
-		/*line gemm.go:257*/ sum := quad[T]{}
+		/*line gemm.go:272*/ sum := quad[T]{}
 		base2 := (matrix*parts*m+r2)*quads*4 + left
 		whole := flags&96 == 0 && left+4 <= n
 		if whole {
-			/*line gemm.go:262*/ for p := 0; p < parts; p++ {
-				/*line gemm.go:262*/ r.CheckHalt()
+			/*line gemm.go:277*/ for p := 0; p < parts; p++ {
+				/*line gemm.go:277*/ r.CheckHalt()
 				at := (base2/4 + p*m*quads) * 4
-				/*line gemm.go:265*/ sum[0] += partial[at]
-				/*line gemm.go:265*/ sum[1] += partial[at+1]
-				/*line gemm.go:265*/ sum[2] += partial[at+2]
-				/*line gemm.go:265*/ sum[3] += partial[at+3]
+				/*line gemm.go:280*/ sum[0] += partial[at]
+				/*line gemm.go:280*/ sum[1] += partial[at+1]
+				/*line gemm.go:280*/ sum[2] += partial[at+2]
+				/*line gemm.go:280*/ sum[3] += partial[at+3]
 			}
 		} else {
-			/*line gemm.go:269*/ for j := 0; j < 4; j++ {
+			/*line gemm.go:284*/ for j := 0; j < 4; j++ {
 				t12 := left+j < n
 				if t12 {
 					t10 := left + j
-					/*line gemm.go:270*/ t12 = inTriangle(flags, r2, t10)
+					/*line gemm.go:285*/ t12 = inTriangle(flags, r2, t10)
 				}
 				if t12 {
-					/*line gemm.go:271*/ for p2 := 0; p2 < parts; p2++ {
-						/*line gemm.go:271*/ r.CheckHalt()
+					/*line gemm.go:286*/ for p2 := 0; p2 < parts; p2++ {
+						/*line gemm.go:286*/ r.CheckHalt()
 						sum[j] += partial[base2+p2*m*ldp+j]
 					}
 				}
@@ -1958,40 +1959,40 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base, size, quads, m, p
 		}
 		if whole && post == 0 && flags&16 != 0 {
 			at2 := (size2+matrix*size3+r2*size4)*4 + left
-			/*line gemm.go:280*/ sum[0] *= alpha
+			/*line gemm.go:295*/ sum[0] *= alpha
 			sum[1] *= alpha
 			sum[2] *= alpha
 			sum[3] *= alpha
-			/*line gemm.go:282*/ if beta != 0 {
-				/*line gemm.go:284*/ sum[0] += beta * c[at2]
-				/*line gemm.go:284*/ sum[1] += beta * c[at2+1]
-				/*line gemm.go:284*/ sum[2] += beta * c[at2+2]
-				/*line gemm.go:284*/ sum[3] += beta * c[at2+3]
+			/*line gemm.go:297*/ if beta != 0 {
+				/*line gemm.go:299*/ sum[0] += beta * c[at2]
+				/*line gemm.go:299*/ sum[1] += beta * c[at2+1]
+				/*line gemm.go:299*/ sum[2] += beta * c[at2+2]
+				/*line gemm.go:299*/ sum[3] += beta * c[at2+3]
 			}
-			/*line gemm.go:288*/ c[at2] = sum[0]
-			/*line gemm.go:288*/ c[at2+1] = sum[1]
-			/*line gemm.go:288*/ c[at2+2] = sum[2]
-			/*line gemm.go:288*/ c[at2+3] = sum[3]
-			/*line gemm.go:290*/ continue
+			/*line gemm.go:303*/ c[at2] = sum[0]
+			/*line gemm.go:303*/ c[at2+1] = sum[1]
+			/*line gemm.go:303*/ c[at2+2] = sum[2]
+			/*line gemm.go:303*/ c[at2+3] = sum[3]
+			/*line gemm.go:305*/ continue
 		}
 		for j2 := 0; j2 < 4; j2++ {
 			q := left + j2
 			t18 := q < n
 			if t18 {
-				/*line gemm.go:293*/ t18 = inTriangle(flags, r2, q)
+				/*line gemm.go:308*/ t18 = inTriangle(flags, r2, q)
 			}
 			if t18 {
-				/*line gemm.go:294*/ at3 := offC + matrix*stepC + r2*ldc + q
+				/*line gemm.go:309*/ at3 := offC + matrix*stepC + r2*ldc + q
 				v := alpha * sum[j2]
 				if beta != 0 {
 					v += beta * c[at3]
 				}
 				t23 := matrix*stepR + r2*ldr + q
-				/*line gemm.go:299*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
-				/*line gemm.go:299*/ c[at3] = result0
+				/*line gemm.go:314*/ result0 := finish[T](v, r2, q, post, t23, bias, residual)
+				/*line gemm.go:314*/ c[at3] = result0
 			}
 		}
-	} /*line quern_gen.go:1994:1*/
+	} /*line quern_gen.go:1995:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2208,7 +2209,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX, size, tilesN, m,
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2211:1*/
+	} /*line quern_gen.go:2212:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2246,7 +2247,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 			}
 			quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 		}
-	} /*line quern_gen.go:2249:1*/
+	} /*line quern_gen.go:2250:1*/
 }
 
 //go:noinline
@@ -2268,7 +2269,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2271:1*/
+	} /*line quern_gen.go:2272:1*/
 }
 
 //go:noinline
@@ -2307,7 +2308,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2310:1*/
+	} /*line quern_gen.go:2311:1*/
 }
 
 //go:noinline
@@ -2337,7 +2338,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2340:1*/
+	} /*line quern_gen.go:2341:1*/
 }
 
 //go:noinline
@@ -2366,7 +2367,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width, ba
 			/*line gemv.go:107*/ result0 := place(i, n, incY)
 			/*line gemv.go:107*/ put[T](y, result0, alpha, beta, total)
 		}
-	} /*line quern_gen.go:2369:1*/
+	} /*line quern_gen.go:2370:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2397,7 +2398,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				quernRow2Ger[T](r, vs, width, base, columns, i, rows, incX, a, start, x, start2)
 			}
 		}
-	} /*line quern_gen.go:2400:1*/
+	} /*line quern_gen.go:2401:1*/
 }
 
 //go:noinline
@@ -2427,7 +2428,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width, base, columns
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2430:1*/
+	} /*line quern_gen.go:2431:1*/
 }
 
 //go:noinline
@@ -2458,7 +2459,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width, base, columns
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2461:1*/
+	} /*line quern_gen.go:2462:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2513,7 +2514,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX, tiles, part,
 			/*line gemv.go:149*/ result04 := dotOf[T](t42, t45)
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, result04)
 		}
-	} /*line quern_gen.go:2516:1*/
+	} /*line quern_gen.go:2517:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2594,7 +2595,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX, tiles, pa
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2597:1*/
+	} /*line quern_gen.go:2598:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2648,7 +2649,7 @@ func quernRow1RoundRows(r *host.Run, base, size, columns int, from []float32, ro
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2651:1*/
+	} /*line quern_gen.go:2652:1*/
 }
 
 func quernPlainAbsLines[T float32 | float64](r *host.Run) {
@@ -2732,7 +2733,7 @@ func quernRow1AbsLines_float32(r *host.Run, base, size int, to []float32, parts,
 			/*line norm.go:34*/ at += size2
 		}
 		to[i] = v
-	} /*line quern_gen.go:2735:1*/
+	} /*line quern_gen.go:2736:1*/
 }
 
 func quernHostAbsLines_float64(r *host.Run) {
@@ -2811,7 +2812,7 @@ func quernRow1AbsLines_float64(r *host.Run, base, size int, to []float64, parts,
 			/*line norm.go:34*/ at += size2
 		}
 		to[i] = v
-	} /*line quern_gen.go:2814:1*/
+	} /*line quern_gen.go:2815:1*/
 }
 
 func quernPlainSumTiles[T float32 | float64](r *host.Run) {
@@ -2904,7 +2905,7 @@ func quernRow1SumTiles[T float32 | float64](r *host.Run, base int, quads int32, 
 				/*line product.go:425*/ c[base2+j] = result0
 			}
 		}
-	} /*line quern_gen.go:2907:1*/
+	} /*line quern_gen.go:2908:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -2970,14 +2971,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 		/*line reduce.go:98*/ w8 = warps[7]
 		total += w8
 		quernRow5Sum[T](r, out, total)
-	} /*line quern_gen.go:2973:1*/
+	} /*line quern_gen.go:2974:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T) {
 	sumRow := (*[256]T)(sums)
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:2980:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:2981:1*/
 }
 
 //go:noinline
@@ -3006,7 +3007,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums, x []T, iFirst, at, at2
 		/*line reduce.go:83*/ sum += x[at2+threadX]
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3009:1*/
+	} /*line quern_gen.go:3010:1*/
 }
 
 //go:noinline
@@ -3035,7 +3036,7 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, iFirst2, n int, x 
 			sum += x[iFirst2+threadX]
 		}
 		/*line :85:500*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3038:1*/
+	} /*line quern_gen.go:3039:1*/
 }
 
 //go:noinline
@@ -3046,7 +3047,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, vs []T, warps *[8]T) {
 		/*line reduce.go:94*/ if threadX&31 == 0 {
 			warps[threadX>>5] = v
 		}
-	} /*line quern_gen.go:3049:1*/
+	} /*line quern_gen.go:3050:1*/
 }
 
 //go:noinline
@@ -3067,7 +3068,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, out []T, total T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total
 		}
-	} /*line quern_gen.go:3070:1*/
+	} /*line quern_gen.go:3071:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -3094,7 +3095,7 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:3097:1*/
+	} /*line quern_gen.go:3098:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3123,15 +3124,16 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX, incY int, x []T, fr
 			/*line reduce.go:307*/ partial[blockX] = result0
 			continue
 		}
+//line :310:500
 		var sum T
-		for i := from; i < to; i++ {
+		/*line :311:500*/ for i := from; i < to; i++ {
 			/*line reduce.go:311*/ r.CheckHalt()
 			result02 := place(i, n, incX)
 			/*line reduce.go:312*/ result03 := place(i, n, incY)
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
-		partial[blockX] = sum
-	} /*line quern_gen.go:3134:1*/
+		/*line :314:500*/ partial[blockX] = sum
+	} /*line quern_gen.go:3136:1*/
 }
 
 func quernPlainAsumCPU[T float32 | float64](r *host.Run) {
@@ -3179,7 +3181,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from, to, n, inc int, x, partial []fl
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3182:1*/
+	} /*line quern_gen.go:3184:1*/
 }
 
 func quernHostAsumCPU_float64(r *host.Run) {
@@ -3222,7 +3224,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from, to, n, inc int, x, partial []fl
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3225:1*/
+	} /*line quern_gen.go:3227:1*/
 }
 
 func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
@@ -3248,7 +3250,7 @@ func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T
 			best.take(l)
 		}
 		out[0] = best.Index
-	} /*line quern_gen.go:3251:1*/
+	} /*line quern_gen.go:3253:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3286,7 +3288,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from,
 			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3289:1*/
+	} /*line quern_gen.go:3291:1*/
 }
 
 func quernPlainLargestCPU[T float32 | float64](r *host.Run) {
@@ -3319,7 +3321,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from, to, n, inc int, x []float32,
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3322:1*/
+	} /*line quern_gen.go:3324:1*/
 }
 
 func quernHostLargestCPU_float64(r *host.Run) {
@@ -3347,7 +3349,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from, to, n, inc int, x []float64,
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3350:1*/
+	} /*line quern_gen.go:3352:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3393,7 +3395,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base, size, colum
 		row := host.Div(i, columns)
 		/*line tensor.go:367*/ column := host.Rem(i, columns)
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3396:1*/
+	} /*line quern_gen.go:3398:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3453,7 +3455,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base, size, rows, step, stride i
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3456:1*/
+	} /*line quern_gen.go:3458:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3513,7 +3515,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base, size, rows, step, stride 
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3516:1*/
+	} /*line quern_gen.go:3518:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -3575,7 +3577,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base, size, rows, step, strid
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3578:1*/
+	} /*line quern_gen.go:3580:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -3637,7 +3639,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base, size, rows, step, strid
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3640:1*/
+	} /*line quern_gen.go:3642:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -3725,7 +3727,7 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base, size, m, stepA, lda,
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:3728:1*/
+	} /*line quern_gen.go:3730:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3765,7 +3767,7 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow4Transpose[T](r, firstTos, iFirst2, column, columns, row, rows, to, strideTo, tile)
 		}
-	} /*line quern_gen.go:3768:1*/
+	} /*line quern_gen.go:3770:1*/
 }
 
 //go:noinline
@@ -3798,7 +3800,7 @@ func quernRow1Transpose(r *host.Run, matricess []Axes, matrices *Axes) {
 				}
 			}
 		}
-	} /*line quern_gen.go:3801:1*/
+	} /*line quern_gen.go:3803:1*/
 }
 
 //go:noinline
@@ -3820,7 +3822,7 @@ func quernRow2Transpose(r *host.Run, firstFroms, firstTos []int, matricess []Axe
 				firstToRow[threadX] = firstTo
 			}
 		}
-	} /*line quern_gen.go:3823:1*/
+	} /*line quern_gen.go:3825:1*/
 }
 
 //go:noinline
@@ -3865,7 +3867,7 @@ func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFr
 				}
 			}
 		}
-	} /*line quern_gen.go:3868:1*/
+	} /*line quern_gen.go:3870:1*/
 }
 
 //go:noinline
@@ -3910,7 +3912,7 @@ func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTo
 				}
 			}
 		}
-	} /*line quern_gen.go:3913:1*/
+	} /*line quern_gen.go:3915:1*/
 }
 
 func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3950,7 +3952,7 @@ func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Ax
 		/*line :85:1000*/ for i := base2 + threadX; i < width; i += size {
 			to[start+i] = from[first+i*stride]
 		}
-	} /*line quern_gen.go:3953:1*/
+	} /*line quern_gen.go:3955:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3987,7 +3989,7 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:3990:1*/
+	} /*line quern_gen.go:3992:1*/
 }
 
 //go:noinline
@@ -4060,7 +4062,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4063:1*/
+	} /*line quern_gen.go:4065:1*/
 }
 
 //go:noinline
@@ -4138,7 +4140,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4141:1*/
+	} /*line quern_gen.go:4143:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4158,7 +4160,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 			quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m)
 		}
 		quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
-	} /*line quern_gen.go:4161:1*/
+	} /*line quern_gen.go:4163:1*/
 }
 
 //go:noinline
@@ -4199,7 +4201,7 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst, unit, n int, a []T,
 			}
 			/*line :28:500*/ m[i][j] = v
 		}
-	} /*line quern_gen.go:4202:1*/
+	} /*line quern_gen.go:4204:1*/
 }
 
 //go:noinline
@@ -4259,7 +4261,7 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base, lines, n int, alpha T
 				b[at+i4*rowB] = x[i4]
 			}
 		}
-	} /*line quern_gen.go:4262:1*/
+	} /*line quern_gen.go:4264:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4303,7 +4305,7 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base, n, incY, incX int, y 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4306:1*/
+	} /*line quern_gen.go:4308:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4369,7 +4371,7 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base, n, incX int, alpha T,
 			/*line :34:1000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4372:1*/
+	} /*line quern_gen.go:4374:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4426,7 +4428,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base, n, incY, incX i
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4429:1*/
+	} /*line quern_gen.go:4431:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4494,7 +4496,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base, n, incX, incY int, x,
 			/*line vector.go:53*/ x[at] = t15
 			/*line vector.go:53*/ y[to] = t16
 		}
-	} /*line quern_gen.go:4497:1*/
+	} /*line quern_gen.go:4499:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -4552,7 +4554,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base, n, incX, incY int, x, 
 			/*line vector.go:64*/ x[at] = t17
 			/*line vector.go:64*/ y[to] = t18
 		}
-	} /*line quern_gen.go:4555:1*/
+	} /*line quern_gen.go:4557:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -4577,7 +4579,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from, to int, x [
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:4580:1*/
+	} /*line quern_gen.go:4582:1*/
 }
 
 //line vector.go:80
