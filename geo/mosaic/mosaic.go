@@ -120,7 +120,7 @@ func (m *mosaic) describe() error {
 		value, has = *m.opt.NoData, true
 	}
 	if m.noData = has; has {
-		if least, most := limits(h.Type); !h.Type.Float() && !(value >= least && value <= most && value == math.Floor(value)) {
+		if least, most := h.Type.Limits(); !h.Type.Float() && !(value >= least && value <= most && value == math.Floor(value)) {
 			return failf(ErrArgument, "options: NoData %v is not a value of %v", value, h.Type)
 		}
 		m.none = value
@@ -149,25 +149,6 @@ func (m *mosaic) describe() error {
 		}
 	}
 	return nil
-}
-
-// limits returns the least and the greatest value of an integer type.
-func limits(t tiff.Type) (least, most float64) {
-	switch t {
-	case tiff.Uint8:
-		return 0, math.MaxUint8
-	case tiff.Int8:
-		return math.MinInt8, math.MaxInt8
-	case tiff.Uint16:
-		return 0, math.MaxUint16
-	case tiff.Int16:
-		return math.MinInt16, math.MaxInt16
-	case tiff.Uint32:
-		return 0, math.MaxUint32
-	case tiff.Int32:
-		return math.MinInt32, math.MaxInt32
-	}
-	return math.Inf(-1), math.Inf(1)
 }
 
 func (m *mosaic) run(ctx context.Context, name string) (err error) {

@@ -174,7 +174,7 @@ func (l *laneOf[T]) compute(ctx context.Context, tile kernels.Window) ([]block, 
 		return nil, err
 	}
 	n := tile.W * tile.H * m.bands
-	least, most := limits(m.header.Type)
+	least, most := m.header.Type.Limits()
 	last := len(l.levels) - 1
 	for band := range m.bands {
 		err := kernels.LaunchFinish(l.s, gpu.Plane(tile.W, tile.H), tile, l.whole, l.levels[last].Window, last, m.bands, band, !m.header.Type.Float(), m.noData, least, most, m.none,

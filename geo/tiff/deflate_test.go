@@ -82,7 +82,7 @@ func TestDeflateLeavesOutMatchesThatWinNothing(t *testing.T) {
 		t.Errorf("%d bytes of words take %d: %v", len(words), len(data), err)
 	}
 	// Noise, then words whose codes are as long: the next trial notices.
-	if data, err = encodeDeflate(nil, append(src[:2*segment:2*segment], bytes.Repeat(words, 4)...), block{}); err != nil || float64(len(data)) > 1.02*entropy/6+6*segment*0.6 {
+	if data, err = encodeDeflate(nil, append(src[:2*segment:2*segment], bytes.Repeat(words, 6)...), block{}); err != nil || float64(len(data)) > 1.02*entropy/6+14*segment*0.6 {
 		t.Errorf("noise of %.0f bytes of entropy and words take %d: %v", entropy/6, len(data), err)
 	}
 }

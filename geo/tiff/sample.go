@@ -2,6 +2,7 @@ package tiff
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 )
 
@@ -127,6 +128,45 @@ func TypeOf[T Sample]() Type {
 		return Complex64
 	}
 	return Complex128
+}
+
+// Limits returns the least and the greatest value of an integer type, and of the parts of complex integers, as float64 has them. Those
+// of other types are infinite.
+func (t Type) Limits() (least, most float64) {
+	switch part, _ := t.Parts(); part {
+	case Uint8:
+		return 0, math.MaxUint8
+	case Int8:
+		return math.MinInt8, math.MaxInt8
+	case Uint16:
+		return 0, math.MaxUint16
+	case Int16:
+		return math.MinInt16, math.MaxInt16
+	case Uint32:
+		return 0, math.MaxUint32
+	case Int32:
+		return math.MinInt32, math.MaxInt32
+	case Uint64:
+		return 0, math.MaxUint64
+	case Int64:
+		return math.MinInt64, math.MaxInt64
+	}
+	return math.Inf(-1), math.Inf(1)
+}
+
+// Parts returns the type of the numbers of a sample, and how many it has: two if it is complex.
+func (t Type) Parts() (Type, int) {
+	switch t {
+	case ComplexI16:
+		return Int16, 2
+	case ComplexI32:
+		return Int32, 2
+	case Complex64:
+		return Float32, 2
+	case Complex128:
+		return Float64, 2
+	}
+	return t, 1
 }
 
 // Bytes returns the memory of s as bytes, without copying.

@@ -228,7 +228,7 @@ func (l *laneOf[T]) deliver(ctx context.Context, r rectangle, out *kernels.Outpu
 	n := r.w * r.h
 	var pixels []T
 	var cover []uint8
-	to, _ := component(l.w.header.Type)
+	to, _ := l.w.header.Type.Parts()
 	alone := c.rectangle == r && to == tiff.TypeOf[T]() // the canvas is as the buffer of the device
 	if alone {
 		pixels = samples[T](c.pixels)[:n*out.Bands]

@@ -7,29 +7,6 @@ import (
 	"quern.dev/geo/tiff"
 )
 
-// limits returns the least and the greatest value of an integer type.
-func limits(t tiff.Type) (least, most float64) {
-	switch t {
-	case tiff.Uint8:
-		return 0, math.MaxUint8
-	case tiff.Int8:
-		return math.MinInt8, math.MaxInt8
-	case tiff.Uint16:
-		return 0, math.MaxUint16
-	case tiff.Int16:
-		return math.MinInt16, math.MaxInt16
-	case tiff.Uint32:
-		return 0, math.MaxUint32
-	case tiff.Int32:
-		return math.MinInt32, math.MaxInt32
-	case tiff.Uint64:
-		return 0, math.MaxUint64
-	case tiff.Int64:
-		return math.MinInt64, math.MaxInt64
-	}
-	return math.Inf(-1), math.Inf(1)
-}
-
 // rounded returns a value as samples have it.
 func rounded(v float64, t tiff.Type) float64 {
 	if t == tiff.Float32 {

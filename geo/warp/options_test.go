@@ -23,7 +23,7 @@ func typed(t testing.TB, name string, typ tiff.Type, bands int, noData string, e
 	h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.GTRasterType, Code: tiff.RasterPixelIsArea})
 	h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
 	h.Geo.SetAffine(tiff.Affine{500000, 30, 0, 5300000, 0, -30})
-	_, parts := component(typ)
+	_, parts := typ.Parts()
 	n := width * height * bands * parts
 	values := make([]float64, n)
 	for i := range values {
@@ -59,7 +59,7 @@ func parts(t testing.TB, im *tiff.Image) []float64 {
 	if err := s.setBands(&Options{IgnoreNoData: true, SourceAlpha: AlphaNone}, blocks.New(1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	_, n := component(im.Type)
+	_, n := im.Type.Parts()
 	all := make([]float64, im.Width*im.Height*im.Bands*n)
 	if err := readAs(t.Context(), s, all, im.All()); err != nil {
 		t.Fatal(err)

@@ -15,21 +15,6 @@ type number interface {
 	kernels.Sample | uint64 | int64
 }
 
-// component returns the type of the parts of complex samples, and how many parts a sample has.
-func component(t tiff.Type) (tiff.Type, int) {
-	switch t {
-	case tiff.ComplexI16:
-		return tiff.Int16, 2
-	case tiff.ComplexI32:
-		return tiff.Int32, 2
-	case tiff.Complex64:
-		return tiff.Float32, 2
-	case tiff.Complex128:
-		return tiff.Float64, 2
-	}
-	return t, 1
-}
-
 // working returns the type in which samples are computed, which has all values of both types. It is float64 for integers of
 // 64 bits, as in GDAL.
 func working(a, b tiff.Type) tiff.Type {
@@ -37,7 +22,7 @@ func working(a, b tiff.Type) tiff.Type {
 		return a
 	}
 	bits := func(t tiff.Type) (signed, unsigned int) {
-		if least, _ := limits(t); least < 0 {
+		if least, _ := t.Limits(); least < 0 {
 			return 8 * t.Size(), 0
 		}
 		return 0, 8 * t.Size()
@@ -79,7 +64,7 @@ func integer(bits int, types []tiff.Type) tiff.Type {
 
 // readAs reads a window of a source as samples of another type. A complex sample is two of them.
 func readAs[T kernels.Sample](ctx context.Context, s *source, dst []T, win tiff.Region) error {
-	of, parts := component(s.h.Type)
+	of, parts := s.h.Type.Parts()
 	same := of == tiff.TypeOf[T]()
 	switch {
 	case same && parts == 1:
@@ -145,7 +130,7 @@ func joined[C any, S number](parts []S) []C {
 
 // store writes samples to the canvas, from the sample at on, in the output's type.
 func store[T kernels.Sample](c *canvas, t tiff.Type, at int, from []T) {
-	to, _ := component(t)
+	to, _ := t.Parts()
 	switch to {
 	case tiff.TypeOf[T]():
 		copy(samples[T](c.pixels)[at:], from)
@@ -181,7 +166,7 @@ func narrow[O number, T kernels.Sample](c *canvas, t tiff.Type, at int, from []T
 		}
 		return
 	}
-	least, most := limits(t)
+	least, most := t.Limits()
 	for i, v := range from {
 		f := float64(v)
 		switch {

@@ -267,7 +267,7 @@ func (s *source) back(x, y float64) (float64, float64) {
 func (s *source) fit(g *Grid, o *Options) error {
 	scaleX, scaleY := s.shape.XScale, s.shape.YScale // of a locator
 	s.place.Output = kernels.Affine(g.Affine)
-	_, parts := component(s.h.Type)
+	_, parts := s.h.Type.Parts()
 	s.shape = kernels.Source{Width: s.h.Width, Height: s.h.Height, Bands: s.bands * parts, Stride: s.h.Bands * parts, Alpha: s.alpha, AlphaMax: alphaMax(s.h.Type),
 		Masked: s.im.Mask() != nil || o.Cutline != nil || s.unified, NoData: s.noData != nil && !s.unified, XScale: 1, YScale: 1}
 	if o.Cutline != nil {

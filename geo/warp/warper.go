@@ -128,7 +128,7 @@ func (w *Warper) addImages(images []*tiff.Image) error {
 func (w *Warper) add(s *source) error {
 	w.sources = append(w.sources, s)
 	first, im := w.sources[0].h, s.h
-	_, parts := component(im.Type)
+	_, parts := im.Type.Parts()
 	switch {
 	case im.Type != first.Type:
 		return failf(ErrArgument, "%s has samples of %v and %s of %v; convert one of them", w.sources[0].name, first.Type, s.name, im.Type)
@@ -160,8 +160,8 @@ func (w *Warper) describe() error {
 			h.Photometric, h.Palette = tiff.MinIsBlack, nil
 		}
 	}
-	of, parts := component(first.h.Type)
-	to, _ := component(h.Type)
+	of, parts := first.h.Type.Parts()
+	to, _ := h.Type.Parts()
 	w.working = working(of, to)
 	alpha := w.opt.Alpha
 	masked := false
@@ -179,7 +179,7 @@ func (w *Warper) describe() error {
 		if start, err = perBand(w.opt.Start, first.bands, "Start"); err != nil {
 			return err
 		}
-		least, most := limits(h.Type)
+		least, most := h.Type.Limits()
 		for _, v := range start {
 			if !h.Type.Float() && !h.Type.Complex() && !(v >= least && v <= most && v == math.Floor(v)) {
 				return failf(ErrArgument, "options: Start %v is not a value of %v", v, h.Type)
@@ -193,7 +193,7 @@ func (w *Warper) describe() error {
 		if values, err = perBand(noData, first.bands, "NoData"); err != nil {
 			return err
 		}
-		least, most := limits(h.Type)
+		least, most := h.Type.Limits()
 		for _, v := range values {
 			if !h.Type.Float() && !(v >= least && v <= most && v == math.Floor(v)) {
 				return failf(ErrArgument, "options: NoData %v is not a value of %v", v, h.Type)
@@ -202,7 +202,7 @@ func (w *Warper) describe() error {
 		h.NoData = formatNoData(values[0])
 	}
 	o := kernels.Output{Alpha: -1, AlphaMax: alphaMax(h.Type), NoData: values != nil, Whole: w.opt.UnifiedNoData && w.opt.Resampling == Nearest, Integer: !w.working.Float()}
-	o.Least, o.Most = limits(w.working)
+	o.Least, o.Most = w.working.Limits()
 	h.Bands = first.bands
 	if first.alpha >= 0 {
 		h.Extra = h.Extra[:len(h.Extra)-1]

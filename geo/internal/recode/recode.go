@@ -25,54 +25,16 @@ func view[T number](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
-// Limits returns the least and the greatest value of a type, as float64 has them.
-func Limits(t tiff.Type) (least, most float64) {
-	switch component, _ := parts(t); component {
-	case tiff.Uint8:
-		return 0, math.MaxUint8
-	case tiff.Int8:
-		return math.MinInt8, math.MaxInt8
-	case tiff.Uint16:
-		return 0, math.MaxUint16
-	case tiff.Int16:
-		return math.MinInt16, math.MaxInt16
-	case tiff.Uint32:
-		return 0, math.MaxUint32
-	case tiff.Int32:
-		return math.MinInt32, math.MaxInt32
-	case tiff.Uint64:
-		return 0, math.MaxUint64
-	case tiff.Int64:
-		return math.MinInt64, math.MaxInt64
-	}
-	return math.Inf(-1), math.Inf(1)
-}
-
-// parts returns the type of the numbers of a sample, and how many there are.
-func parts(t tiff.Type) (tiff.Type, int) {
-	switch t {
-	case tiff.ComplexI16:
-		return tiff.Int16, 2
-	case tiff.ComplexI32:
-		return tiff.Int32, 2
-	case tiff.Complex64:
-		return tiff.Float32, 2
-	case tiff.Complex128:
-		return tiff.Float64, 2
-	}
-	return t, 1
-}
-
 // Value returns a number as a sample of a type has it.
 func Value(t tiff.Type, v float64) float64 {
-	component, _ := parts(t)
+	component, _ := t.Parts()
 	switch component {
 	case tiff.Float64:
 		return v
 	case tiff.Float32:
 		return float64(float32(v))
 	}
-	least, most := Limits(component)
+	least, most := component.Limits()
 	switch {
 	case v != v:
 		return 0
@@ -89,7 +51,7 @@ func Beside(t tiff.Type, v, avoid float64) float64 {
 	if Value(t, v) != avoid {
 		return v
 	}
-	switch _, most := Limits(t); {
+	switch _, most := t.Limits(); {
 	case t == tiff.Float32:
 		return float64(math.Nextafter32(float32(v), float32(math.Inf(1))))
 	case t == tiff.Float64:
@@ -144,8 +106,8 @@ func Convert(to tiff.Type, dst []byte, from tiff.Type, src []byte) {
 		copy(dst, src)
 		return
 	}
-	toPart, m := parts(to)
-	fromPart, n := parts(from)
+	toPart, m := to.Parts()
+	fromPart, n := from.Parts()
 	switch toPart {
 	case tiff.Uint8:
 		convertTo(view[uint8](dst), m, fromPart, src, n, toInteger[uint8](toPart))
@@ -178,7 +140,7 @@ type conversions[T number] struct {
 }
 
 func toInteger[T integer](t tiff.Type) conversions[T] {
-	least, most := Limits(t)
+	least, most := t.Limits()
 	var lowest, highest T = 0, ^T(0)
 	if least < 0 {
 		lowest = T(1) << (8*unsafe.Sizeof(lowest) - 1)

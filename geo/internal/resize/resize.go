@@ -232,7 +232,7 @@ func (r *Resizer) counts(values []float64, mask []byte) []float64 {
 		return nil
 	}
 	all := make([]float64, len(values))
-	_, opaque := recode.Limits(s.Type)
+	_, opaque := s.Type.Limits()
 	for i := range all {
 		p, b := i/s.Bands, i%s.Bands
 		switch {
