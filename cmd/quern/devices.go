@@ -119,6 +119,9 @@ func memory(bytes int64) string {
 }
 
 func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && cmd.HasAvailableSubCommands() {
+		return errUsage{fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), cmd.CommandPath()}
+	}
 	if len(args) > 0 {
 		return errUsage{fmt.Errorf("%s takes no arguments, but got %q", cmd.CommandPath(), args[0]), cmd.CommandPath()}
 	}

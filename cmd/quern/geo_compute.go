@@ -158,7 +158,7 @@ type position struct {
 func (p *placement) place() (r position, err error) {
 	var ok bool
 	if r.resampling, ok = warp.ParseResampling(p.resampling); !ok {
-		return r, fmt.Errorf("-r %s: the help of quern geo warp lists the resampling methods", p.resampling)
+		return r, fmt.Errorf("-r %s: want near, bilinear, cubic, cubicspline, lanczos, average, mode, min, max, med, q1 or q3", p.resampling)
 	}
 	if err := checkCounts(counted{"-te", len(p.extent), 4}, counted{"-tr", len(p.resolution), 2}); err != nil {
 		return r, err

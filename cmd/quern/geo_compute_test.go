@@ -234,7 +234,7 @@ func TestGeoCommandsReportWhatIsWrong(t *testing.T) {
 		{[]string{"dem", "slope", name}, 2, "want the names of two files"},
 		{[]string{"dem", "slope", "-b", "4", "-device", "cpu", name, result}, 1, "band 3 of 3"},
 		{[]string{"calc", name, result}, 2, "-calc"},
-		{[]string{"calc", "-calc", "b9", "-device", "cpu", name, result}, 1, "band 9"},
+		{[]string{"calc", "-calc", "b9", "-device", "cpu", name, result}, 1, "has b9"},
 		{[]string{"overviews"}, 2, "want the name of a file"},
 		{[]string{"overviews", "-r", "cubic", name}, 2, "-r cubic"},
 		{[]string{"overviews", "missing.tif"}, 1, "cannot be opened"},

@@ -28,10 +28,10 @@ func (t *translation) picture() (o worldfile.Options, ok bool, err error) {
 		case level:
 			o.Level, valid = number(value)
 		default:
-			return o, true, fmt.Errorf("-co %s: unknown option of %s; the help lists them", option, o.Format)
+			return o, true, fmt.Errorf("-co %s: unknown option of %s; quern geo translate --help lists them", option, o.Format)
 		}
 		if !valid {
-			return o, true, fmt.Errorf("-co %s: value %q; the help lists those that are possible", option, value)
+			return o, true, fmt.Errorf("-co %s: value %q is not possible; quern geo translate --help lists those that are", option, value)
 		}
 	}
 	o.WorldFile = t.worldFile == 1

@@ -50,14 +50,15 @@ warning, and /health names layers without any. Files with overviews (quern geo t
   /                       a page with a map
   /wms                    WMS 1.3.0 and 1.1.1
   /wmts                   WMTS 1.0.0; resources below /wmts/1.0.0/
-  /LAYER/{z}/{x}/{y}.png  XYZ tiles, also .jpg and {y}@2x.png
+  /LAYER/{z}/{x}/{y}.png  XYZ tiles, also .png8, .jpg and {y}@2x.png
   /LAYER/tile.json        TileJSON
   /metrics, /health       for Prometheus, and for load balancers
 
 Every request takes BANDS=3,2,1, RESCALE=LOW,HIGH and RAMP=NAME, besides the parameters
 of its standard. Ramps: ` + strings.Join(wms.Ramps(), ", ") + `.
-Layers of heights have the styles ` + strings.Join(wms.Shadings(), ", ") + `,
-with AZIMUTH, ALTITUDE and ZFACTOR.`,
+They are styles too: STYLES=NAME in WMS, STYLE=NAME in WMTS, either for XYZ tiles.
+Layers of heights also have the styles ` + strings.Join(wms.Shadings(), ", ") + `, with
+AZIMUTH, ALTITUDE and ZFACTOR.`,
 		Example: `  quern geo serve images/
   quern geo serve --listen :8080 --device cuda scene.tif dem.tif`,
 		Args: func(cmd *cobra.Command, args []string) error {

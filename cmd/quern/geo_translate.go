@@ -184,16 +184,16 @@ func (t *translation) options() (tiff.Options, error) {
 		o.COG = true
 	case "GTIFF":
 	default:
-		return o, fmt.Errorf("-of %s: want GTiff or COG, or in quern geo translate PNG or JPEG", t.format)
+		return o, fmt.Errorf("-of %s: want GTiff or COG; quern geo translate also writes PNG and JPEG", t.format)
 	}
 	for _, option := range t.creation {
 		name, value, _ := strings.Cut(option, "=")
 		set, ok := creationOptions[strings.ToUpper(name)]
 		if !ok {
-			return o, fmt.Errorf("-co %s: unknown option; the help lists them", option)
+			return o, fmt.Errorf("-co %s: unknown option; quern geo translate --help lists them", option)
 		}
 		if !set(&o, strings.ToUpper(value)) {
-			return o, fmt.Errorf("-co %s: value %q; the help lists those that are possible", option, value)
+			return o, fmt.Errorf("-co %s: value %q is not possible; quern geo translate --help lists those that are", option, value)
 		}
 	}
 	return o, nil

@@ -63,6 +63,7 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 	}{
 		{"a command that does not exist", []string{"compile"}, "quern: unknown command \"compile\" for \"quern\"\nRun 'quern --help' for usage.\n"},
 		{"a command that resembles another", []string{"gem"}, "quern: unknown command \"gem\" for \"quern\"\n\nDid you mean this?\n\tgen\n\tgeo\n\tvet\nRun 'quern --help' for usage.\n"},
+		{"a command that a group does not have", []string{"geo", "dem", "roughness"}, "quern: unknown command \"roughness\" for \"quern geo dem\"\nRun 'quern geo dem --help' for usage.\n"},
 		{"a flag that does not exist", []string{"gen", "--force"}, "quern: unknown flag: --force\nRun 'quern gen --help' for usage.\n"},
 		{"a flag of another command", []string{"vet", "--check"}, "quern: unknown flag: --check\nRun 'quern vet --help' for usage.\n"},
 		{"an invalid value for a flag", []string{"devices", "--json=perhaps"}, "quern: invalid argument \"perhaps\" for \"--json\" flag: strconv.ParseBool: parsing \"perhaps\": invalid syntax\nRun 'quern devices --help' for usage.\n"},
@@ -80,8 +81,8 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		{"--check together with --actors", []string{"ring", "bench", "-check", "-actors", "1"}, "quern: --check selects what is measured; remove --actors\nRun 'quern ring bench --help' for usage.\n"},
 		{"a negative number of elements", []string{"bench", "algo", "-elements=-1"}, "quern: -1 elements: want 1 to 1073741824, or 0 for a number that suits the device\nRun 'quern bench algo --help' for usage.\n"},
 		{"a sweep of nothing", []string{"bench", "algo", "-sweep", "-elements", "100"}, "quern: --sweep to 100 elements: it begins with 1024\nRun 'quern bench algo --help' for usage.\n"},
-		{"an unknown library", []string{"bench", "bogus"}, "quern: quern bench takes no arguments, but got \"bogus\"\nRun 'quern bench --help' for usage.\n"},
-		{"an unknown measurement", []string{"ring", "top"}, "quern: quern ring takes no arguments, but got \"top\"\nRun 'quern ring --help' for usage.\n"},
+		{"an unknown library", []string{"bench", "bogus"}, "quern: unknown command \"bogus\" for \"quern bench\"\nRun 'quern bench --help' for usage.\n"},
+		{"an unknown measurement", []string{"ring", "top"}, "quern: unknown command \"top\" for \"quern ring\"\nRun 'quern ring --help' for usage.\n"},
 		{"no file to print", []string{"ptx"}, "quern: name a file: quern_gen.zip of the package\nRun 'quern ptx --help' for usage.\n"},
 		{"more than one module", []string{"ptx", "quern_gen.zip", "saxpy", "scale"}, "quern: one file and one module at a time; remove \"scale\"\nRun 'quern ptx --help' for usage.\n"},
 		{"completion without a shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},

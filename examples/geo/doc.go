@@ -10,7 +10,7 @@
 // serves the result as a map: the page at the address that is printed shows it. geo/fly films a
 // flight over the mosaic, if ffmpeg is installed.
 //
-// The files are in the folder that -out names: photographs with poses.csv and cameras.json, surface.tif, mosaic.tif
-// (a COG), map.png and flight.mp4. The commands are printed that
-// repeat the steps. With -verify, the mosaic is compared with the landscape.
+// The files are in the folder that -out names: photographs with poses.csv and cameras.json, surface.tif,
+// mosaic.tif (a COG), map.png and flight.mp4. The commands that repeat the steps are printed. With -verify,
+// the mosaic is compared with the landscape.
 package main

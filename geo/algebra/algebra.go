@@ -114,7 +114,7 @@ func (e Expression) compile(images []*tiff.Image) (readers []*heights.Reader, pr
 	index := map[int]int{}
 	for _, b := range e.bands() {
 		if b < 0 || b >= len(all) {
-			return nil, nil, failf(ErrArgument, "the expression has band %d, and the images %d bands", b+1, len(all))
+			return nil, nil, failf(ErrArgument, "the expression has b%d, and the number of bands of all images is %d", b+1, len(all))
 		}
 		index[b] = len(readers)
 		readers = append(readers, all[b])

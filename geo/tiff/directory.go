@@ -56,7 +56,7 @@ func (s *source) header() (int64, error) {
 	case "MM":
 		s.order = binary.BigEndian
 	default:
-		return 0, s.opening().damaged(0, 0, "the file begins with %q, not with II or MM; it is not TIFF", b[:4])
+		return 0, s.opening().damaged(0, 0, "the file begins with %q, not with II or MM; it is not TIFF, and package geo/raster opens other formats", b[:4])
 	}
 	switch version := s.order.Uint16(b[2:]); version {
 	case 42:

@@ -57,7 +57,7 @@ type geoJSON struct {
 func ParseCutline(text []byte, system *crs.CRS) (*Cutline, error) {
 	var g geoJSON
 	if err := json.Unmarshal(text, &g); err != nil {
-		return nil, failf(ErrArgument, "cutline: GeoJSON: %w", err)
+		return nil, failf(ErrArgument, "cutline: it is not GeoJSON, which ogr2ogr -f GeoJSON makes of other formats: %w", err)
 	}
 	c := &Cutline{system: system}
 	if system == nil && g.CRS != nil {
@@ -152,8 +152,8 @@ type cut struct {
 	blend float64 // pixels on both sides of an edge in which the source fades
 }
 
-// cut converts the rings. Edges are divided, so that they stay straight in the cutline's own system within a tenth of
-// a pixel.
+// cut converts the rings. Edges are divided, so that they stay straight in the cutline's own system within a hundredth
+// of a pixel.
 func (c *Cutline) cut(s *source, o *Options) (*cut, error) {
 	system, err := c.ownSystem()
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *points) divide(p, q, a, b [2]float64, to func([2]float64) ([2]float64, 
 	if err != nil {
 		return err
 	}
-	if depth == 12 || math.Abs(c[0]-(a[0]+b[0])/2)+math.Abs(c[1]-(a[1]+b[1])/2) < 0.1 {
+	if depth == 12 || math.Abs(c[0]-(a[0]+b[0])/2)+math.Abs(c[1]-(a[1]+b[1])/2) < 0.01 {
 		return nil
 	}
 	if err := r.divide(p, m, a, c, to, depth+1); err != nil {

@@ -1,5 +1,7 @@
 // Package warp reprojects and resamples images on devices: from one coordinate system, extent and resolution to another.
 //
+//	scene, err := tiff.Open("scene.tif")
+//	mercator, err := crs.EPSG(3857)
 //	images := []*tiff.Image{scene.Image()}
 //	err := warp.File(ctx, dev, "web.tif", images, warp.Options{Target: mercator, Resampling: warp.Bilinear})
 //
@@ -50,7 +52,8 @@
 //   - Mode of float32, float64 and 32-bit integers compares and returns exact values. GDAL rounds them to float32.
 //   - Alpha of floating-point images keeps its fraction.
 //   - Floating-point values that happen to be NoData are not changed.
-//   - Filters become wider by the same amount in the whole output. In gdalwarp, it depends on the chunk of memory.
+//   - Filters become wider by the same amount in the whole output. In gdalwarp, it depends on the chunks,
+//     which are others with -of COG: compare with results of -of GTiff.
 //   - A datum shift that is not known is an error, which option [crs.Ballpark] permits to skip.
 //
 // # Memory

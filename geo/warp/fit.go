@@ -31,7 +31,7 @@ func (s *source) setFit(fit Fit) error {
 	points := s.h.Geo.ControlPoints()
 	if len(points) == 0 {
 		if fit == FitAuto {
-			return failf(ErrNoCRS, "%s: the file does not say where its pixels are", s.name)
+			return failf(ErrNoCRS, "%s: the file does not say where its pixels are; a world file or package geo/translate (quern geo translate -a_ullr) can", s.name)
 		}
 		return failf(ErrArgument, "%s: the file has no control points for a fit", s.name)
 	}

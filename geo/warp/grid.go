@@ -140,8 +140,10 @@ func (o *Options) setExtent(target *crs.CRS, first *source) error {
 		return err
 	}
 	if a := first.affine; first.same && first.outward.Terms == 0 && a[2] == 0 && a[4] == 0 && a[1] > 0 && a[5] < 0 && o.Resolution[0] == 0 && o.Width == 0 && o.Height == 0 {
-		e.MinX, e.MaxX = a[0]+math.Ceil((e.MinX-a[0])/a[1])*a[1], a[0]+math.Floor((e.MaxX-a[0])/a[1])*a[1]
-		e.MinY, e.MaxY = a[3]+math.Floor((e.MinY-a[3])/a[5])*a[5], a[3]+math.Ceil((e.MaxY-a[3])/a[5])*a[5]
+		const rounding = 1e-3 // pixels; gdalwarp has the same
+		first := func(from, v, pixel float64) float64 { return from + math.Ceil((v-from)/pixel-rounding)*pixel }
+		last := func(from, v, pixel float64) float64 { return from + math.Floor((v-from)/pixel+rounding)*pixel }
+		e = Extent{first(a[0], e.MinX, a[1]), last(a[3], e.MinY, a[5]), last(a[0], e.MaxX, a[1]), first(a[3], e.MaxY, a[5])}
 	}
 	if !(e.MinX < e.MaxX && e.MinY < e.MaxY) {
 		return failf(ErrArgument, "cutline: it has no whole pixel")

@@ -46,6 +46,15 @@ func TestPlacesAreThoseOfGDAL(t *testing.T) {
 	if err := os.WriteFile(area, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	edges := filepath.Join(folder, "edges.json")
+	textOfEdges := `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"EPSG:32633"}},"features":[{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[[500600,5299400],[503000,5299100],[503300,5297000],[501200,5296400],[500600,5299400]]]}}]}`
+	if err := os.WriteFile(edges, []byte(textOfEdges), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := ParseCutline([]byte(textOfEdges), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cutline, err := ParseCutline([]byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +99,7 @@ func TestPlacesAreThoseOfGDAL(t *testing.T) {
 	for _, code := range []int{32633, 3857, 3035} {
 		crop := []string{"-cutline", area, "-crop_to_cutline", "-dstnodata", "255"}
 		add(fmt.Sprintf("the extent of a cutline, EPSG:%d", code), []string{a}, code, Options{Cutline: cutline, CropToCutline: true, NoData: noData}, crop...)
+		add(fmt.Sprintf("the extent of a cutline at edges of pixels, EPSG:%d", code), []string{a}, code, Options{Cutline: whole, CropToCutline: true, NoData: noData}, "-cutline", edges, "-crop_to_cutline", "-dstnodata", "255")
 		add(fmt.Sprintf("the extent of a cutline and a resolution, EPSG:%d", code), []string{a}, code, Options{Cutline: cutline, CropToCutline: true, NoData: noData, Resolution: [2]float64{40, 40}}, append(crop, "-tr", "40", "40")...)
 		add(fmt.Sprintf("the extent of a cutline, aligned, EPSG:%d", code), []string{a}, code, Options{Cutline: cutline, CropToCutline: true, NoData: noData, AlignPixels: true, Resolution: [2]float64{40, 40}}, append(crop, "-tr", "40", "40", "-tap")...)
 	}

@@ -82,6 +82,9 @@ func (o *Options) between(from, to *crs.CRS, shift ...crs.Option) (func(x, y flo
 		if err != nil {
 			return nil, err
 		}
+		if op, _ := t.Operation(false); unchanged(&op) {
+			return func(x, y float64) (float64, float64, error) { return x, y, nil }, nil
+		}
 		return t.Forward, nil
 	}
 	t, err := o.Converter(from, to)

@@ -155,10 +155,14 @@ func (s *source) setTransform(o *Options) error {
 		return err
 	}
 	s.place.Operation, s.grids = s.transform.Operation(true)
-	op := &s.place.Operation
-	s.same = op.From == op.To && !op.Cartesian && op.Source.Count == 0 && op.Target.Count == 0
+	s.same = unchanged(&s.place.Operation)
 	s.place.Same = s.same
 	return nil
+}
+
+// unchanged reports whether an operation leaves coordinates as they are, except for rounding.
+func unchanged(op *projection.Operation) bool {
+	return op.From == op.To && !op.Cartesian && op.Source.Count == 0 && op.Target.Count == 0
 }
 
 // setPlace finds how pixels get to coordinates and back.

@@ -1,7 +1,9 @@
 package warp
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -267,6 +269,64 @@ func TestCutlinesOfGeoJSON(t *testing.T) {
 		if err != nil || len(c.rings) != test.rings {
 			t.Errorf("%s: %v", test.name, err)
 		}
+	}
+}
+
+func TestACropToEdgesOfPixelsHasAllPixels(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.tif")
+	sceneOf(t, tiff.Uint8, name, 171, 143, 1, "plain", tiff.Options{})
+	dev, scene := cpu(t), openImages(t, name)
+	for left := range 40 {
+		x, y := float64(500000+30*left), float64(5300000-30*left)
+		text := fmt.Sprintf(`{"type":"Polygon","crs":{"type":"name","properties":{"name":"EPSG:32633"}},"coordinates":[[[%v,%v],[%v,%v],[%v,%v]]]}`, x, y, x+3000, y-1500, x, y-1500)
+		cutline, err := ParseCutline([]byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := New(dev, scene, Options{Cutline: cutline, CropToCutline: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := w.Grid(), tiff.Affine{x, 30, 0, y, 0, -30}
+		if got.Affine != want || got.Width != 100 || got.Height != 50 {
+			t.Errorf("a cutline from %v, %v: %v x %v pixels at %v, want 100 x 50 at %v", x, y, got.Width, got.Height, got.Affine, want)
+		}
+		w.Close()
+	}
+}
+
+func TestLongEdgesOfACutlineAreStraightInItsSystem(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.tif")
+	sceneOf(t, tiff.Uint8, name, 640, 100, 1, "plain", tiff.Options{})
+	few := [][2]float64{{15.005, 47.845}, {15.25, 47.84}, {15.24, 47.83}}
+	var many [][2]float64
+	for i, p := range few {
+		q := few[(i+1)%len(few)]
+		for k := range 512 {
+			f := float64(k) / 512
+			many = append(many, [2]float64{p[0] + f*(q[0]-p[0]), p[1] + f*(q[1]-p[1])})
+		}
+	}
+	var masks [2][]byte
+	for i, ring := range [][][2]float64{few, many} {
+		text, err := json.Marshal(map[string]any{"type": "Polygon", "coordinates": [][][2]float64{ring}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cutline, err := ParseCutline(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, masks[i], _ = whole(t, cpu(t), openImages(t, name), Options{Cutline: cutline})
+	}
+	differ := 0
+	for i := range masks[0] {
+		if masks[0][i] != masks[1][i] {
+			differ++
+		}
+	}
+	if inside := bytes.Count(masks[1], []byte{255}); differ > 12 || inside < 5000 {
+		t.Errorf("%d pixels differ, and %d are inside", differ, inside)
 	}
 }
 

@@ -24,7 +24,8 @@
 // # Layers and styles
 //
 // A [Layer] is a file, several files, or files per time. Image files keep open. Integers of 8 bits are shown as they are; other
-// values between the 2nd and the 98th of 100 of the smallest overview. One band has a color ramp, which is also a style;
+// values between the 2nd and the 98th of 100 of the smallest overview. One band has a color ramp, which is also a style:
+// STYLES in WMS, STYLE in WMTS, either in XYZ;
 // three bands are red, green and blue; palettes, masks, alpha and NoData are those of the file. Every request takes these
 // parameters besides those of its standard:
 //

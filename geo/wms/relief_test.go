@@ -269,7 +269,7 @@ func TestShadingsAreStylesOfHeights(t *testing.T) {
 		}
 	}
 	var bodies [][]byte
-	for _, path := range []string{"/wmts/1.0.0/dem/hillshade/GoogleMapsCompatible/14/5705/8875.png", "/dem/14/8875/5705.png?STYLES=hillshade",
+	for _, path := range []string{"/wmts/1.0.0/dem/hillshade/GoogleMapsCompatible/14/5705/8875.png", "/dem/14/8875/5705.png?STYLES=hillshade", "/dem/14/8875/5705.png?style=hillshade",
 		"/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=dem&STYLE=hillshade&FORMAT=image/png&TILEMATRIXSET=GoogleMapsCompatible&TILEMATRIX=14&TILEROW=5705&TILECOL=8875"} {
 		w := get(s, path)
 		if c := colorAt(decode(t, w), 200, 200); c.A != 255 || c.R != c.G {
@@ -277,8 +277,13 @@ func TestShadingsAreStylesOfHeights(t *testing.T) {
 		}
 		bodies = append(bodies, get(s, path).Body.Bytes())
 	}
-	if !bytes.Equal(bodies[0], bodies[1]) || !bytes.Equal(bodies[0], bodies[2]) {
-		t.Error("the same tile has different bytes")
+	for _, body := range bodies {
+		if !bytes.Equal(bodies[0], body) {
+			t.Error("the same tile has different bytes")
+		}
+	}
+	if w := get(s, "/dem/14/8875/5705.png?STYLE=hill"); w.Code != 400 {
+		t.Errorf("a style that does not exist: %d", w.Code)
 	}
 	for _, style := range Shadings() {
 		if w := get(s, legendPath("dem", style)); w.Header().Get("Content-Type") != "image/png" {

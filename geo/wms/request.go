@@ -144,7 +144,7 @@ func (p parameters) rendering(style string) (r Rendering, e *Exception) {
 		}
 		v, ok := parseNumbers(p[name])
 		if !ok || len(v) != 1 || v[0] == 0 && name != "AZIMUTH" {
-			return r, exceptf(codeInvalid, name, "%.40q is not a number, or 0", p[name])
+			return r, exceptf(codeInvalid, name, "%s: %.40q is no number, or it is 0, which only AZIMUTH may be", name, p[name])
 		}
 		*to = v[0]
 		r.Light.NorthLight = r.Light.NorthLight || name == "AZIMUTH" && v[0] == 0

@@ -1,6 +1,7 @@
 package wms
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -133,7 +134,7 @@ func (s *Server) parseXYZ(q *http.Request, parts []string) (*mapRequest, *Except
 	if e != nil {
 		return nil, e
 	}
-	k, e := s.lookOf(p, l, p["STYLES"])
+	k, e := s.lookOf(p, l, cmp.Or(p["STYLES"], p["STYLE"]))
 	if e != nil {
 		return nil, e
 	}

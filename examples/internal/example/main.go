@@ -15,8 +15,8 @@ import (
 )
 
 // Main parses the command line, and runs an example on the device that -device names, by
-// default the best one. An interrupt cancels ctx. An error is printed, and the exit status
-// is 1.
+// default the best one. An interrupt cancels ctx; the exit status is 0 if
+// run then returns nil. An error is printed, and the exit status is 1.
 func Main(name string, run func(ctx context.Context, w io.Writer, dev *gpu.Device) error) {
 	start(name, func(ctx context.Context, c gpu.Config) error {
 		dev, err := gpu.Open(c)
@@ -52,7 +52,7 @@ func start(name string, run func(ctx context.Context, c gpu.Config) error) {
 	interrupted := ctx.Err() != nil
 	stop()
 	switch {
-	case interrupted:
+	case interrupted && err != nil:
 		log.Fatal("interrupted")
 	case err != nil:
 		log.Fatal(err)
