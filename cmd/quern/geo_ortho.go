@@ -126,6 +126,11 @@ func (r *rectification) rectify(cmd *cobra.Command, sources []string, result str
 			return err
 		}
 	}
+	for _, name := range names {
+		if err := checkResult(name, r.overwrite, sources...); err != nil {
+			return err
+		}
+	}
 	return r.with(func(dev *gpu.Device) error {
 		return r.rectifyAll(cmd, dev, sources, names, func(ctx context.Context, i int, images []*tiff.Image, progress func(done, total int)) error {
 			sensor, err := r.sensor(shots, sources[i], images[0])

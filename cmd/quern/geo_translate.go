@@ -240,6 +240,11 @@ func (t *translation) run(ctx context.Context, source string, o translate.Option
 		return err
 	}
 	defer f.Close()
+	for _, b := range t.bands {
+		if b < 1 || b > f.Image().Bands {
+			return fmt.Errorf("-b %d: %s has the bands 1 to %d", b, source, f.Image().Bands)
+		}
+	}
 	im, err := translate.New(ctx, f.Image(), o)
 	if err != nil {
 		return err
