@@ -136,6 +136,9 @@ func comparisons(t *testing.T) []comparison {
 	add("byte", Options{Extent: extent, Resampling: Cubic, Width: 40}, append(projwin, "-r", "cubic", "-outsize", "40", "0")...)
 	seven := "7"
 	add("byte", Options{Extent: &Extent{499904, 5000093, 500307, 4999688}, NoData: &seven}, "-projwin", "499904", "5000093", "500307", "4999688", "-a_nodata", "7")
+	removed := ""
+	add("holes", Options{Scale: &Scale{From: &[2]float64{-5e4, 5e4}, To: [2]float64{10, 200}}, Type: tiff.Uint8, NoData: &seven}, "-scale", "-50000", "50000", "10", "200", "-ot", "Byte", "-a_nodata", "7")
+	add("holes", Options{Scale: &Scale{From: &[2]float64{-5e4, 5e4}, To: [2]float64{10, 200}}, NoData: &removed}, "-scale", "-50000", "50000", "10", "200", "-a_nodata", "none")
 	degrees, err := crs.EPSG(4326)
 	if err != nil {
 		t.Fatal(err)
