@@ -197,15 +197,19 @@ func (r *rectification) rectifyAll(cmd *cobra.Command, dev *gpu.Device, sources,
 			})
 			mu.Lock()
 			defer mu.Unlock()
+			r.clearProgress(cmd.ErrOrStderr())
 			cmd.ErrOrStderr().Write(stderr.Bytes())
 			texts[i] = &stdout
 			for ; shown < len(texts) && texts[shown] != nil; shown++ {
 				cmd.OutOrStdout().Write(texts[shown].Bytes())
 			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", source, err)
+			switch parent := cmd.Context(); {
+			case err == nil:
+				return nil
+			case parent.Err() != nil:
+				return context.Cause(parent)
 			}
-			return nil
+			return fmt.Errorf("%s: %w", source, err)
 		})
 	}
 	return group.Wait()
