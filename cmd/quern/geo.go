@@ -72,6 +72,8 @@ func checkResult(result string, overwrite bool, sources ...string) error {
 		return err
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder; name a file", result)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is a device or a pipe, which a file would replace; name a file", result)
 	}
 	for _, name := range sources {
 		if source, err := os.Stat(name); err == nil && os.SameFile(source, info) {

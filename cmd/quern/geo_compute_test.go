@@ -185,6 +185,14 @@ func TestGeoOrthoRectifiesImages(t *testing.T) {
 	if code, _, stderr := runGeo(t, "ortho", "-device", "cpu", "-overwrite", "-dem", dem, "-exterior", poses, "-cameras", cameras, frame, second, folders); code != 1 || !strings.Contains(stderr, "second.tif") {
 		t.Errorf("no pose: exit code %d, %s", code, stderr)
 	}
+	// A result may not replace another image's source.
+	derived := filepath.Join(filepath.Dir(frame), "frame_ORTHO.tif")
+	if err := os.Rename(second, derived); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runGeo(t, "ortho", "-device", "cpu", "-overwrite", "-dem", dem, "-exterior", both, "-cameras", cameras, frame, derived, filepath.Dir(frame)); code != 1 || !strings.Contains(stderr, "is a source and the result") {
+		t.Errorf("a result that is another source: exit code %d, %s", code, stderr)
+	}
 	rpc := &tiff.RPC{LineOff: 15, SampOff: 20, LatOff: 45.15, LongOff: 15, HeightOff: 100, LineScale: 20, SampScale: 20, LatScale: 0.002, LongScale: 0.003, HeightScale: 100}
 	rpc.LineNum[2], rpc.LineDen[0], rpc.SampNum[1], rpc.SampDen[0] = -1, 1, 1, 1
 	scene := geoImage(t, "scene.tif", 0, 0, 40, 30, rpc, gray)

@@ -126,6 +126,11 @@ func (r *rectification) rectify(cmd *cobra.Command, sources []string, result str
 			return err
 		}
 	}
+	for _, name := range names {
+		if err := checkResult(name, r.overwrite, sources...); err != nil {
+			return err
+		}
+	}
 	return r.with(func(dev *gpu.Device) error {
 		return r.rectifyAll(cmd, dev, sources, names, func(ctx context.Context, i int, images []*tiff.Image, progress func(done, total int)) error {
 			sensor, err := r.sensor(shots, sources[i], images[0])
@@ -192,15 +197,19 @@ func (r *rectification) rectifyAll(cmd *cobra.Command, dev *gpu.Device, sources,
 			})
 			mu.Lock()
 			defer mu.Unlock()
+			r.clearProgress(cmd.ErrOrStderr())
 			cmd.ErrOrStderr().Write(stderr.Bytes())
 			texts[i] = &stdout
 			for ; shown < len(texts) && texts[shown] != nil; shown++ {
 				cmd.OutOrStdout().Write(texts[shown].Bytes())
 			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", source, err)
+			switch parent := cmd.Context(); {
+			case err == nil:
+				return nil
+			case parent.Err() != nil:
+				return context.Cause(parent)
 			}
-			return nil
+			return fmt.Errorf("%s: %w", source, err)
 		})
 	}
 	return group.Wait()

@@ -174,7 +174,10 @@ func TestGeoReportsWhatIsWrong(t *testing.T) {
 		{[]string{"translate", "-a_srs", "EPSG:1", name, result}, 2, "-a_srs"},
 		{[]string{"translate", "-a_ullr", "1", "2", "1", "4", name, result}, 2, "area"},
 		{[]string{"translate", "-a_nodata", "black", name, result}, 2, "-a_nodata black"},
-		{[]string{"translate", "-b", "4", name, result}, 1, "band 3"},
+		{[]string{"translate", "-a_nodata", "1_000", name, result}, 2, "-a_nodata 1_000"},
+		{[]string{"translate", "-b", "4", name, result}, 1, "-b 4: " + name + " has the bands 1 to 3"},
+		{[]string{"translate", "-b", "0", name, result}, 1, "-b 0: "},
+		{[]string{"translate", name, os.DevNull}, 1, "is a device"},
 		{[]string{"translate", "-co", "PREDICTOR=3", name, result}, 1, "predictor 3"},
 	} {
 		code, _, stderr := runGeo(t, test.args...)

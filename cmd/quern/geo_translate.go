@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -240,6 +239,11 @@ func (t *translation) run(ctx context.Context, source string, o translate.Option
 		return err
 	}
 	defer f.Close()
+	for _, b := range t.bands {
+		if b < 1 || b > f.Image().Bands {
+			return fmt.Errorf("-b %d: %s has the bands 1 to %d", b, source, f.Image().Bands)
+		}
+	}
 	im, err := translate.New(ctx, f.Image(), o)
 	if err != nil {
 		return err
@@ -267,15 +271,19 @@ func (t *translation) rows(ctx context.Context, im *translate.Image, stderr io.W
 
 // progress shows the share of the rows that are done, on a terminal.
 func (t *translation) progress(stderr io.Writer, done, total int) {
-	f, ok := stderr.(*os.File)
-	if t.quiet || !ok {
+	w := terminalOf(stderr)
+	if t.quiet || w == nil {
 		return
 	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return
-	}
-	fmt.Fprintf(f, "\r%3d %%", 100*done/total)
+	fmt.Fprintf(w, "\r%3d %%", 100*done/total)
 	if done == total {
-		fmt.Fprintln(f)
+		fmt.Fprintln(w)
+	}
+}
+
+// clearProgress makes room for another text in the line of progress.
+func (t *translation) clearProgress(stderr io.Writer) {
+	if w := terminalOf(stderr); w != nil && !t.quiet {
+		fmt.Fprint(w, "\r     \r")
 	}
 }

@@ -65,7 +65,7 @@ func (c *conversion) parse(t *translation) (o translate.Options, err error) {
 	case "none":
 		o.NoData = new(string)
 	default:
-		if _, err := strconv.ParseFloat(t.noData, 64); err != nil {
+		if _, err := strconv.ParseFloat(t.noData, 64); err != nil || strings.ContainsAny(t.noData, "_xX") { // which other programs do not read
 			return o, fmt.Errorf("-a_nodata %s: want a number, or none", t.noData)
 		}
 		o.NoData = &t.noData

@@ -3,6 +3,7 @@ package algebra
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -195,4 +196,12 @@ func FuzzParse(f *testing.F) {
 			t.Error("an empty program")
 		}
 	})
+}
+
+func TestAnErrorShowsAPartOfALongExpression(t *testing.T) {
+	long := strings.Repeat("b1+", 10000)
+	_, err := Parse(long + "?" + long)
+	if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), `+?b1+`) || !strings.Contains(err.Error(), "at character 30001") {
+		t.Errorf("%.400s", fmt.Sprint(err))
+	}
 }

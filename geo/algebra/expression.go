@@ -136,7 +136,11 @@ type parser struct {
 }
 
 func (p *parser) fail(format string, args ...any) error {
-	return failf(ErrArgument, "the expression %q at character %d: %s", p.text, p.at+1, fmt.Sprintf(format, args...))
+	text := p.text
+	if len(text) > 160 { // what is before the error, and a little after it
+		text = text[max(0, p.at-80):min(len(text), p.at+40)]
+	}
+	return failf(ErrArgument, "the expression %q at character %d: %s", text, p.at+1, fmt.Sprintf(format, args...))
 }
 
 // hints say how to write what other languages have.

@@ -519,7 +519,7 @@ func TestOptionsReachTheDriver(t *testing.T) {
 
 func TestAProcessThatOpensAFileEnds(t *testing.T) {
 	need(t)
-	for text, want := range map[string]string{"{": "QUERN_GDAL_PROBE: unexpected end", `{"Name":"missing.nc"}`: ""} {
+	for text, want := range map[string]string{"{": "gdal: the environment variable QUERN_GDAL_PROBE", "{}": "gdal: the environment variable QUERN_GDAL_PROBE", `{"Name":"missing.nc"}`: ""} {
 		cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.v")
 		cmd.Env = append(os.Environ(), "QUERN_GDAL_PROBE="+text)
 		out, err := cmd.CombinedOutput()

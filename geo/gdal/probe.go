@@ -38,8 +38,8 @@ func init() {
 		return
 	}
 	var p probed
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", probeVariable, err)
+	if err := json.Unmarshal([]byte(text), &p); err != nil || p.Name == "" {
+		fmt.Fprintf(os.Stderr, "gdal: the environment variable %s is for a process that the program starts itself; unset it\n", probeVariable)
 		os.Exit(1)
 	}
 	p.read()

@@ -136,6 +136,9 @@ func comparisons(t *testing.T) []comparison {
 	add("byte", Options{Extent: extent, Resampling: Cubic, Width: 40}, append(projwin, "-r", "cubic", "-outsize", "40", "0")...)
 	seven := "7"
 	add("byte", Options{Extent: &Extent{499904, 5000093, 500307, 4999688}, NoData: &seven}, "-projwin", "499904", "5000093", "500307", "4999688", "-a_nodata", "7")
+	none := ""
+	add("holes", Options{Scale: &Scale{From: &[2]float64{-5e4, 5e4}, To: [2]float64{10, 200}}, Type: tiff.Uint8, NoData: &seven}, "-scale", "-50000", "50000", "10", "200", "-ot", "Byte", "-a_nodata", "7")
+	add("holes", Options{Scale: &Scale{From: &[2]float64{-5e4, 5e4}, To: [2]float64{10, 200}}, NoData: &none}, "-scale", "-50000", "50000", "10", "200", "-a_nodata", "none")
 	degrees, err := crs.EPSG(4326)
 	if err != nil {
 		t.Fatal(err)
@@ -146,8 +149,10 @@ func comparisons(t *testing.T) []comparison {
 	add("rgb", Options{Resolution: [2]float64{25, 20}, Resampling: Bilinear, Window: &Window{X: 3, Y: 3, Width: 40, Height: 40}}, "-tr", "25", "20", "-r", "bilinear", "-srcwin", "3", "3", "40", "40")
 	add("byte", Options{CRS: degrees, Corners: &Extent{0, 10, 20, 0}}, "-a_srs", "EPSG:4326", "-a_ullr", "0", "10", "20", "0")
 	add("rotated", Options{CRS: degrees}, "-a_srs", "EPSG:4326")
-	none := ""
 	add("zeros", Options{NoData: &none}, "-a_nodata", "none")
+	for _, value := range []string{"300", "-1", "7.6", "nan", "inf"} {
+		add("byte", Options{NoData: &value}, "-a_nodata", value)
+	}
 	scale := func(values ...float64) *Scale {
 		s := &Scale{To: [2]float64{0, 255.999}}
 		if len(values) > 0 {

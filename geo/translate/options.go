@@ -88,12 +88,13 @@ type Options struct {
 	// Type is that of samples; 0 is that of the image. Numbers are rounded to nearest, halves away from zero, and limited to the values of
 	// the type. NaN becomes 0, and a complex number its real part. NoData becomes another value in the same way.
 	Type tiff.Type
-	// Scale maps values. Samples without data stay so.
+	// Scale maps values. Samples without data get the NoData of the result, or 0 if it has none.
 	Scale *Scale
 	// Unscale applies the scale and the offset of bands, in their metadata.
 	Unscale bool
 
-	// NoData is assigned, or removed if it is "". Samples do not change.
+	// NoData is assigned, or removed if it is "". It becomes a value of the result's type, with a warning. Samples do not change, except with
+	// Scale and Unscale.
 	NoData *string
 	// CRS is assigned, or NoCRS removes that of the image. Coordinates do not change.
 	CRS   *crs.CRS

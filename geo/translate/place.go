@@ -83,7 +83,7 @@ func (o *Options) size(im *tiff.Image, w Window) (Window, [2]int, error) {
 		x, y := o.Resolution[0]/math.Abs(a[1]), o.Resolution[1]/math.Abs(a[5]) // in pixels of the source
 		columns, rows := math.Floor(w.Width/x+0.5), math.Floor(w.Height/y+0.5)
 		if !(columns >= 1 && rows >= 1 && columns <= mostPixels && rows <= mostPixels) {
-			return w, [2]int{}, failf(ErrArgument, "with the resolution %v, the result would have %.0f x %.0f pixels", o.Resolution, columns, rows)
+			return w, [2]int{}, failf(ErrArgument, "with the resolution %v, the result would have %g x %g pixels", o.Resolution, columns, rows)
 		}
 		w.Width, w.Height = columns*x, rows*y
 		return w, [2]int{int(columns), int(rows)}, nil

@@ -151,12 +151,14 @@ func (im *Image) recoded(rows tiff.Rows) tiff.Rows {
 		return out
 	}
 	none, hasNone := from.NoDataValue()
+	blank, _ := to.NoDataValue() // 0 without one
+	blank = recode.Value(to.Type, blank)
 	narrow := to.Type.Size() <= 2 || to.Type == tiff.Float32 // computed in float32, as in GDAL
 	values := make([]float64, n)
 	recode.ToFloats(from.Type, values, rows.Pixels)
 	for i, v := range values {
 		if hasNone && (v == none || v != v && none != none) {
-			values[i] = recode.Value(to.Type, none)
+			values[i] = blank
 			continue
 		}
 		m := im.maps[i%from.Bands]

@@ -91,6 +91,7 @@ func New(ctx context.Context, im *tiff.Image, o Options) (*Image, error) {
 	}
 	if o.NoData != nil {
 		out.header.NoData = *o.NoData
+		out.fitNoData("")
 	}
 	return out, o.place(&out.header)
 }
@@ -216,15 +217,25 @@ func (o *Options) recode(ctx context.Context, out *Image) error {
 	}
 	h.Bits = 0
 	h.Metadata = slices.DeleteFunc(slices.Clone(h.Metadata), func(i tiff.Item) bool { return strings.HasPrefix(i.Name, "STATISTICS_") })
-	if v, err := strconv.ParseFloat(strings.TrimSpace(h.NoData), 64); err == nil && !h.Type.Complex() {
-		if to := recode.Value(h.Type, v); to != v && !(to != to && v != v) {
-			if h.Type != tiff.Float32 {
-				out.warnings = append(out.warnings, fmt.Sprintf("NoData %s is not a value of %v; it becomes %g, as do pixels without data", h.NoData, h.Type, to))
-			}
-			h.NoData = strconv.FormatFloat(to, 'g', -1, 64)
-		}
-	}
+	out.fitNoData(", as do pixels without data")
 	return nil
+}
+
+// fitNoData makes NoData a value of the result's type.
+func (im *Image) fitNoData(consequence string) {
+	h := &im.header
+	v, err := strconv.ParseFloat(strings.TrimSpace(h.NoData), 64)
+	if err != nil || h.Type.Complex() {
+		return
+	}
+	to := recode.Value(h.Type, v)
+	if to == v || to != to && v != v {
+		return
+	}
+	if h.Type != tiff.Float32 {
+		im.warnings = append(im.warnings, fmt.Sprintf("NoData %s is not a value of %v; it becomes %g%s", h.NoData, h.Type, to, consequence))
+	}
+	h.NoData = strconv.FormatFloat(to, 'g', -1, 64)
 }
 
 // planMaps plans the maps of values.

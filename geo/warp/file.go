@@ -57,13 +57,29 @@ func (w *Warper) stripRows() int {
 func (w *Warper) write(ctx context.Context, out *tiff.Writer) error {
 	o := out.Options()
 	if out.Regional() && w.opt.TileWidth%o.BlockWidth == 0 && w.opt.TileHeight%o.BlockHeight == 0 {
-		return w.writeTiles(ctx, out)
+		width, height := w.fileTile(o.BlockWidth, o.BlockHeight)
+		return w.writeTiles(ctx, out, width, height)
 	}
 	return w.writeStrips(ctx, out)
 }
 
+// fileTile returns the size of tiles that are written to their places: whole blocks, which together take a quarter of the memory if
+// blocks are not larger.
+func (w *Warper) fileTile(blockWidth, blockHeight int) (width, height int) {
+	width, height = w.opt.TileWidth, w.opt.TileHeight
+	pixel := int64(w.header.Bands * w.header.Type.Size())
+	large := func() bool { return int64(width)*int64(height)*pixel > w.opt.Memory/4/laneCount }
+	for large() && height%(2*blockHeight) == 0 {
+		height /= 2
+	}
+	for large() && width%(2*blockWidth) == 0 {
+		width /= 2
+	}
+	return width, height
+}
+
 // writeTiles computes tiles on several goroutines, which write them to their places in the file.
-func (w *Warper) writeTiles(parent context.Context, out *tiff.Writer) error {
+func (w *Warper) writeTiles(parent context.Context, out *tiff.Writer, width, height int) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	jobs := make(chan rectangle)
@@ -80,7 +96,7 @@ func (w *Warper) writeTiles(parent context.Context, out *tiff.Writer) error {
 	}
 	work := func() error {
 		pixel := w.header.Bands * w.header.Type.Size()
-		memory, err := gpu.AllocHost[uint8](w.dev, min(w.opt.TileWidth, w.header.Width)*min(w.opt.TileHeight, w.header.Height)*pixel)
+		memory, err := gpu.AllocHost[uint8](w.dev, min(width, w.header.Width)*min(height, w.header.Height)*pixel)
 		if err != nil {
 			return err
 		}
@@ -105,7 +121,7 @@ func (w *Warper) writeTiles(parent context.Context, out *tiff.Writer) error {
 			}
 		})
 	}
-	for _, r := range w.tiles(rectangle{0, 0, w.header.Width, w.header.Height}) {
+	for _, r := range (rectangle{0, 0, w.header.Width, w.header.Height}).tiles(width, height) {
 		select {
 		case jobs <- r:
 		case <-ctx.Done():

@@ -442,3 +442,24 @@ func TestADamagedSourceIsAnErrorThatNamesIt(t *testing.T) {
 		t.Error("there is a file")
 	}
 }
+
+func TestTilesOfUncompressedFilesFitTheMemory(t *testing.T) {
+	type size struct{ width, height int }
+	for _, test := range []struct {
+		what   string
+		bands  int
+		memory int64
+		want   size
+	}{
+		{"few bands", 1, 512 << 20, size{2048, 1024}},
+		{"many bands", 200, 512 << 20, size{512, 32}},
+		{"little memory", 3, 8 << 20, size{512, 32}},
+		{"less memory than blocks", 200, 1 << 20, size{128, 32}},
+	} {
+		w := &Warper{opt: Options{Memory: test.memory, TileWidth: 2048, TileHeight: 1024}, header: tiff.Header{Bands: test.bands, Type: tiff.Float64}}
+		width, height := w.fileTile(128, 32)
+		if got := (size{width, height}); got != test.want {
+			t.Errorf("%s: tiles of %v, want %v", test.what, got, test.want)
+		}
+	}
+}

@@ -348,12 +348,15 @@ type canvas struct {
 	pixels, mask []byte
 }
 
-// tiles divides a rectangle.
-func (w *Warper) tiles(r rectangle) []rectangle {
+// tiles divides a rectangle into tiles of the warper's size.
+func (w *Warper) tiles(r rectangle) []rectangle { return r.tiles(w.opt.TileWidth, w.opt.TileHeight) }
+
+// tiles divides a rectangle into tiles.
+func (r rectangle) tiles(width, height int) []rectangle {
 	var all []rectangle
-	for y := 0; y < r.h; y += w.opt.TileHeight {
-		for x := 0; x < r.w; x += w.opt.TileWidth {
-			all = append(all, rectangle{r.x + x, r.y + y, min(w.opt.TileWidth, r.w-x), min(w.opt.TileHeight, r.h-y)})
+	for y := 0; y < r.h; y += height {
+		for x := 0; x < r.w; x += width {
+			all = append(all, rectangle{r.x + x, r.y + y, min(width, r.w-x), min(height, r.h-y)})
 		}
 	}
 	return all

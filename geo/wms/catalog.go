@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -34,8 +35,9 @@ type layer struct {
 	finest   float64    // meters per pixel, about
 	version  uint64
 
-	mu    sync.Mutex
-	looks map[string]*look
+	mu       sync.Mutex
+	looks    map[string]*look
+	requests int // of a look
 }
 
 // frame has the images of a point in time.
@@ -60,6 +62,9 @@ type look struct {
 	mu     sync.Mutex
 	source map[*raster]*render.Source
 	views  map[viewID]*render.View
+	maps   int  // that are being drawn
+	gone   bool // another rendering has its place: its memory is freed after the last map
+	last   int  // request of the layer
 }
 
 type viewID struct {
@@ -303,7 +308,7 @@ func (l *layer) rotated() bool {
 	return false
 }
 
-// mostLooks is how many renderings of a layer there may be at a time, because each has memory.
+// mostLooks is how many renderings of a layer keep their memory: those of the last requests, and those that are being drawn.
 const mostLooks = 64
 
 // look returns the layer in a rendering.
@@ -315,15 +320,54 @@ func (l *layer) look(r Rendering) (*look, error) {
 	key := fmt.Sprint(style.Bands, style.Low, style.High, ramp, style.Nearest, style.Shading, style.Light)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.requests++
 	if k := l.looks[key]; k != nil {
+		k.last = l.requests
 		return k, nil
 	}
 	if len(l.looks) >= mostLooks {
-		return nil, exceptf(codeStyle, "STYLES", "layer %s is already served in %d renderings", l.Name, mostLooks)
+		oldest := slices.MinFunc(slices.Collect(maps.Values(l.looks)), func(a, b *look) int { return cmp.Compare(a.last, b.last) })
+		delete(l.looks, oldest.key)
+		if err := oldest.replaced(); err != nil {
+			return nil, err
+		}
 	}
-	k := &look{key: key, layer: l, style: style, ramp: ramp, source: map[*raster]*render.Source{}, views: map[viewID]*render.View{}}
+	k := &look{key: key, layer: l, style: style, ramp: ramp, source: map[*raster]*render.Source{}, views: map[viewID]*render.View{}, last: l.requests}
 	l.looks[key] = k
 	return k, nil
+}
+
+// replaced frees the memory of a rendering, as soon as no map is drawn with it.
+func (k *look) replaced() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.gone = true
+	return k.free()
+}
+
+// drawn ends what viewsOf began.
+func (k *look) drawn() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.maps--
+	return k.free()
+}
+
+// free frees the memory if nothing needs it. The caller has the lock.
+func (k *look) free() error {
+	if !k.gone || k.maps > 0 {
+		return nil
+	}
+	var errs []error
+	for _, v := range k.views {
+		errs = append(errs, v.Close())
+	}
+	for _, s := range k.source {
+		errs = append(errs, s.Close())
+	}
+	clear(k.views)
+	clear(k.source)
+	return errors.Join(errs...)
 }
 
 // resolve completes a rendering.
@@ -415,10 +459,11 @@ func (l *layer) resolve(r Rendering) (s render.Style, ramp string, err error) {
 	return s, ramp, nil
 }
 
-// viewsOf returns what to draw of a frame in a coordinate system.
+// viewsOf returns what to draw of a frame in a coordinate system. It stays until drawn is called, also after an error.
 func (k *look) viewsOf(f *frame, to *system) ([]*render.View, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.maps++
 	var all []*render.View
 	for _, im := range f.images {
 		id := viewID{im, to.crs.Code()}

@@ -3,6 +3,7 @@ package wms
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"image"
@@ -84,7 +85,7 @@ func (s *Server) makeMap(ctx context.Context, m *mapRequest) (answer, error) {
 }
 
 // draw draws a map to a canvas.
-func (s *Server) draw(ctx context.Context, m *mapRequest, c *canvas) error {
+func (s *Server) draw(ctx context.Context, m *mapRequest, c *canvas) (failed error) {
 	if n := m.width * m.height; cap(c.pixels) < n {
 		c.pixels = make([]uint32, n)
 	}
@@ -92,6 +93,7 @@ func (s *Server) draw(ctx context.Context, m *mapRequest, c *canvas) error {
 	to := render.Map{Extent: m.extent, Width: m.width, Height: m.height, Exact: m.exact || s.config.Exact}
 	for _, k := range m.layers {
 		views, err := k.viewsOf(k.layer.at(m.time), m.system)
+		defer func() { failed = errors.Join(failed, k.drawn()) }()
 		if err != nil {
 			return err
 		}

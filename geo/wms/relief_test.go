@@ -7,7 +7,9 @@ import (
 	"math"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"quern.dev/geo/terrain"
@@ -299,5 +301,41 @@ func TestShadingsAreStylesOfHeights(t *testing.T) {
 	}
 	if w := get(s, strings.Replace(inUTM, "STYLES=", "STYLES=hillshade", 1)+"&LAYERS=rgb"); !strings.Contains(w.Body.String(), "StyleNotDefined") {
 		t.Errorf("three bands: %s", w.Body)
+	}
+}
+
+func TestMoreRenderingsThanHaveMemory(t *testing.T) {
+	name := surface(t, 64, 64, tiff.Options{}, nil)
+	s := server(t, Config{Layers: []Layer{{Name: "a", Files: []string{name}}}, PageMemory: 64 << 20, TileCache: -1})
+	l := s.layers["a"]
+	style := func(i int) string { return fmt.Sprintf("hillshade&AZIMUTH=%d", 1+i%100) }
+	first := make([]image.Image, 100)
+	for i := range first {
+		first[i] = mapOf(t, s, style(i), 0, 0, 64, 64, 1)
+	}
+	forgotten, err := l.look(Rendering{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := forgotten.viewsOf(l.frames[0], s.systems[0]); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			if got := mapOf(t, s, style(i), 0, 0, 64, 64, 1); !reflect.DeepEqual(got, first[i%100]) {
+				t.Errorf("map %d differs from the first one", i)
+			}
+		})
+	}
+	wg.Wait()
+	if len(l.looks) > mostLooks {
+		t.Errorf("%d renderings have memory", len(l.looks))
+	}
+	if !forgotten.gone || len(forgotten.source) == 0 || len(forgotten.views) == 0 {
+		t.Error("the memory of a rendering was freed while a map was drawn")
+	}
+	if err := forgotten.drawn(); err != nil || len(forgotten.source) > 0 || len(forgotten.views) > 0 {
+		t.Errorf("the memory of a rendering stays after the last map: %v", err)
 	}
 }

@@ -194,7 +194,8 @@ func (s *Server) check(l *layer) error {
 		return err
 	}
 	for _, f := range l.frames {
-		if _, err := k.viewsOf(f, s.systems[0]); err != nil {
+		_, err := k.viewsOf(f, s.systems[0])
+		if err = errors.Join(err, k.drawn()); err != nil {
 			return fmt.Errorf("wms: layer %s: %w", l.Name, err)
 		}
 	}

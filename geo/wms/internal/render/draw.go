@@ -46,6 +46,14 @@ func (s *Source) View(t *crs.Transform) (*View, error) {
 	return v, nil
 }
 
+// Close frees the memory of the view, of which no map may be under way.
+func (v *View) Close() error {
+	if v.same {
+		return nil
+	}
+	return v.source.r.free(v.device)
+}
+
 // Footprint returns a rectangle outside of which there are no pixels.
 func (v *View) Footprint() Extent { return v.footprint }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 
 	"quern.dev/geo/internal/blocks"
 	"quern.dev/geo/wms/internal/kernels"
@@ -61,6 +62,12 @@ func New(dev *gpu.Device, o Options) (*Renderer, error) {
 
 // own makes Close close memory.
 func (r *Renderer) own(c io.Closer) { r.owned <- append(<-r.owned, c) }
+
+// free closes memory that Close would close.
+func (r *Renderer) free(c io.Closer) error {
+	r.owned <- slices.DeleteFunc(<-r.owned, func(o io.Closer) bool { return o == c })
+	return c.Close()
+}
 
 // Close frees the memory. Nothing may be under way.
 func (r *Renderer) Close() error {

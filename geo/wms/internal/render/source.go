@@ -65,7 +65,10 @@ type level struct {
 	scaleX, scaleY float64 // pixels of the image per pixel
 }
 
-// NewSource prepares an image, which must stay open. The source keeps memory on the device until the renderer is closed.
+// Close frees the memory of the source, of which no map may be under way.
+func (s *Source) Close() error { return s.r.free(s.ramp) }
+
+// NewSource prepares an image, which must stay open. The source keeps memory on the device until it or the renderer is closed.
 func (r *Renderer) NewSource(im *tiff.Image, style Style) (*Source, error) {
 	a, ok := im.Geo.Affine()
 	d := a[1]*a[5] - a[2]*a[4]
