@@ -162,3 +162,13 @@ func TestBadRegionsAreRefused(t *testing.T) {
 		t.Error("Close after that:", err)
 	}
 }
+
+func TestWideRowsOfBlocksAreRefused(t *testing.T) {
+	h := Header{Width: 500_000_000, Height: 512, Bands: 1, Type: Uint8, Photometric: MinIsBlack}
+	w, err := Create(filepath.Join(t.TempDir(), "x.tif"), h, Options{Compression: None, BlockWidth: 4096, BlockHeight: 512})
+	must(t, err)
+	if err := w.WriteRows(context.Background(), Rows{}); !errors.Is(err, ErrLimit) {
+		t.Error(err)
+	}
+	must(t, w.Abort())
+}

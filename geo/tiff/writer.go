@@ -127,6 +127,9 @@ func (w *Writer) WriteRows(ctx context.Context, rows Rows) error {
 	return w.pipe.failure()
 }
 
+// mostRowBytes is the largest row of blocks that rows are collected in.
+const mostRowBytes = 16 << 30
+
 // checkRows returns the number of rows.
 func (w *Writer) checkRows(rows Rows) (int, error) {
 	w.mu.Lock()
@@ -143,6 +146,9 @@ func (w *Writer) checkRows(rows Rows) (int, error) {
 	switch {
 	case len(rows.Pixels)%rowBytes != 0:
 		return 0, writing.argument("%d bytes of pixels; a row has %d", len(rows.Pixels), rowBytes)
+	case int64(rowBytes)*int64(min(full.opt.BlockHeight, full.header.Height)) > mostRowBytes:
+		return 0, writing.limit(0, "a row of blocks of %d pixels and %d rows has %d bytes, which are kept in memory; %d are possible: make the image narrower, or blocks lower",
+			full.header.Width, full.opt.BlockHeight, int64(rowBytes)*int64(full.opt.BlockHeight), int64(mostRowBytes))
 	case rows.Layout > ByBand:
 		return 0, writing.argument("layout %d; it is ByPixel or ByBand", rows.Layout)
 	case n > full.header.Height-full.y-full.filled:

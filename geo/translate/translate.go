@@ -96,6 +96,9 @@ func New(ctx context.Context, im *tiff.Image, o Options) (*Image, error) {
 	return out, o.place(&out.header)
 }
 
+// mostRow is the largest row of a result, in bytes.
+const mostRow = 1 << 27
+
 // cut plans which pixels are read, and what size they get.
 func (o *Options) cut(out *Image, all tiff.Region) error {
 	w, err := o.part(out.source)
@@ -107,6 +110,9 @@ func (o *Options) cut(out *Image, all tiff.Region) error {
 		return err
 	}
 	h := &out.header
+	if bytes := int64(size[0]) * int64(h.Bands*h.Type.Size()); bytes > mostRow {
+		return failf(ErrArgument, "a row of %d pixels has %d bytes; %d are possible, because rows are kept in memory", size[0], bytes, mostRow)
+	}
 	if w == (Window{X: math.Floor(w.X), Y: math.Floor(w.Y), Width: float64(size[0]), Height: float64(size[1])}) {
 		part := tiff.Region{X: int(w.X), Y: int(w.Y), Width: size[0], Height: size[1]}
 		*h = h.Region(part)

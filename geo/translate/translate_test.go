@@ -231,6 +231,7 @@ func TestBadOptionsAreReported(t *testing.T) {
 		"a negative size":                 {im, Options{Width: -1}, ErrArgument, "positive"},
 		"two widths":                      {im, Options{Width: 3, XShare: 1}, ErrArgument, "positive"},
 		"a size and a resolution":         {im, Options{Width: 3, Resolution: [2]float64{1, 1}}, ErrArgument, "give one of them"},
+		"a wide window":                   {im, Options{Window: &Window{Width: 2e9, Height: 3}}, ErrArgument, "a row of 2000000000 pixels"},
 		"a tiny resolution":               {im, Options{Resolution: [2]float64{1e-9, 1e-9}}, ErrArgument, "pixels"},
 		"an unknown resampling":           {im, Options{Resampling: 99}, ErrArgument, "99"},
 		"an unknown type":                 {im, Options{Type: 99}, ErrArgument, "type"},
