@@ -53,16 +53,6 @@ on the device makes the figures worse.`,
 	return cmd
 }
 
-// terminalOf returns w if it is a terminal, and nil otherwise.
-func terminalOf(w io.Writer) io.Writer {
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return w
-		}
-	}
-	return nil
-}
-
 func (b *deviceBench) run(ctx context.Context, w, messages io.Writer) (err error) {
 	dev, err := gpu.Open(gpu.Config{Device: b.device})
 	if err != nil {

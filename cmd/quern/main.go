@@ -141,3 +141,13 @@ func printJSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
 }
+
+// terminalOf returns w if it is a terminal, and nil otherwise.
+func terminalOf(w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return w
+		}
+	}
+	return nil
+}
