@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -377,4 +378,24 @@ func noDataValues(name, text string) ([]float64, error) {
 		values = append(values, v)
 	}
 	return values, nil
+}
+
+// describeResult prints the size of a result and how long it took.
+func describeResult(stdout io.Writer, name string, im *tiff.Image, begin time.Time, where string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %d x %d pixels, %s of %s, %.1f MB in %.2f s%s\n", name, im.Width, im.Height, count(im.Bands, "band"), im.Type,
+		float64(info.Size())/1e6, time.Since(begin).Seconds(), where)
+	return err
+}
+
+// describeNamed is describeResult for a file that is not open.
+func describeNamed(stdout io.Writer, name string, begin time.Time) error {
+	f, err := raster.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(describeResult(stdout, name, f.Image(), begin, ""), f.Close())
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -86,14 +85,7 @@ func (c *computation) runOn(stdout, stderr io.Writer, dev *gpu.Device, sources [
 	if c.asJSON {
 		return printJSON(stdout, describeFile(result, &raster.File{File: f, Format: "GTiff"}))
 	}
-	info, err := os.Stat(result)
-	if err != nil {
-		return err
-	}
-	im := f.Image()
-	fmt.Fprintf(stdout, "%s: %d x %d pixels, %s of %s, %.1f MB in %.2f s on %s (%s)\n", result, im.Width, im.Height, count(im.Bands, "band"), im.Type,
-		float64(info.Size())/1e6, time.Since(begin).Seconds(), dev.ID(), dev.Name())
-	return nil
+	return describeResult(stdout, result, f.Image(), begin, fmt.Sprintf(" on %s (%s)", dev.ID(), dev.Name()))
 }
 
 // openImages opens the first images of files. Warnings begin with the names of the files.

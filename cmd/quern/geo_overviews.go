@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,11 @@ translate, say otherwise. With -of COG the result is a Cloud Optimized GeoTIFF.`
 			if err != nil {
 				return errUsage{err, cmd.CommandPath()}
 			}
-			return r.run(cmd.Context(), args[0], args[len(args)-1], opt, cmd.ErrOrStderr())
+			begin, result := time.Now(), args[len(args)-1]
+			if err := r.run(cmd.Context(), args[0], result, opt, cmd.ErrOrStderr()); err != nil || r.quiet {
+				return err
+			}
+			return describeNamed(cmd.OutOrStdout(), result, begin)
 		},
 	}
 	flags := cmd.Flags()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +91,11 @@ Creation options of PNG and JPEG:
 			if err := checkResult(args[1], true, args[0]); err != nil {
 				return err
 			}
-			return t.run(cmd.Context(), args[0], o, write, cmd.ErrOrStderr())
+			begin := time.Now()
+			if err := t.run(cmd.Context(), args[0], o, write, cmd.ErrOrStderr()); err != nil || t.quiet {
+				return err
+			}
+			return describeNamed(cmd.OutOrStdout(), args[1], begin)
 		},
 	}
 	flags := cmd.Flags()
