@@ -351,6 +351,9 @@ func (e *emitter) shift(x *ir.Binary) (string, int) {
 	} else {
 		left = e.expr(x.X, op.prec)
 	}
+	if _, err := strconv.Atoi(left); err == nil { // a size of the block: without a type it would take that of a conversion around it
+		left = e.conversion(ir.TInt, left)
+	}
 	right := ""
 	if c, ok := constant(x.Y); ok && !mayFaultBinary(x) {
 		right = e.literal(c)
