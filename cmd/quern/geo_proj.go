@@ -31,7 +31,7 @@ func (p *throughPROJ) parseSystemsOrPROJ(systems ...system) error {
 			continue
 		}
 		if _, number := strconv.Atoi(s.text); number == nil {
-			return err // a code without its authority, of which PROJ knows no more
+			return err // PROJ cannot tell the authority of a code either
 		}
 		if !errors.Is(err, crs.ErrUnsupported) && !errors.Is(err, crs.ErrFormat) && !errors.Is(err, crs.ErrUnknown) {
 			return err

@@ -75,7 +75,7 @@ type Options struct {
 	Extent    *Extent
 	ExtentCRS *crs.CRS
 
-	// Width and Height are the size of the result, of which one may be 0, to keep the shape of pixels. By default, pixels keep their size.
+	// Width and Height are the size of the result. If one is 0, it follows from the other and the shape of the pixels. By default, pixels keep their size.
 	Width, Height int
 	// XShare and YShare are the size in shares of the part's size, instead of Width or Height.
 	XShare, YShare float64

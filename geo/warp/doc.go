@@ -52,8 +52,8 @@
 //   - Mode of float32, float64 and 32-bit integers compares and returns exact values. GDAL rounds them to float32.
 //   - Alpha of floating-point images keeps its fraction.
 //   - Floating-point values that happen to be NoData are not changed.
-//   - Filters become wider by the same amount in the whole output. In gdalwarp, it depends on the chunks,
-//     which are others with -of COG: compare with results of -of GTiff.
+//   - Filters become wider by the same amount in the whole output. In gdalwarp, it depends on the chunks, and
+//     -of COG has different chunks: compare with results of -of GTiff.
 //   - A datum shift that is not known is an error, which option [crs.Ballpark] permits to skip.
 //
 // # Memory

@@ -2,22 +2,18 @@ package wms
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"image/png"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -504,272 +500,6 @@ func TestFilesThatChangeWhileTheyAreServed(t *testing.T) {
 	}
 }
 
-func TestLayersOfFolders(t *testing.T) {
-	s := fixture(t, nil)
-	var names []string
-	for _, l := range s.order {
-		names = append(names, fmt.Sprint(l.Name, " ", len(l.frames), " ", len(l.frames[0].images)))
-	}
-	if got := strings.Join(names, ", "); got != "days 3 1, dem 1 1, parts 1 2, rgb 1 1" {
-		t.Error(got)
-	}
-	for name, want := range map[string]string{"a_20260131.tif": "2026-01-31T00:00:00Z", "2026-01-31.tif": "2026-01-31T00:00:00Z", "S2_20260131T101112_x.tif": "2026-01-31T10:11:12Z",
-		"2026_01_31-1011.tif": "2026-01-31T10:11:00Z", "20261331.tif": "", "x.tif": "", "123456789.tif": ""} {
-		at, ok := dateOf(name)
-		if ok != (want != "") || ok && formatTime(at) != want {
-			t.Errorf("%s: %v %v, want %s", name, at, ok, want)
-		}
-	}
-	if _, err := FindLayers(t.TempDir()); err == nil {
-		t.Error("an empty folder has layers")
-	}
-	if _, err := FindLayers(filepath.Join(t.TempDir(), "missing")); err == nil {
-		t.Error("a folder that is missing has layers")
-	}
-}
-
-func TestCapabilitiesAreWellFormed(t *testing.T) {
-	s := fixture(t, func(c *Config) { c.Title = `A "title" <with> & signs` })
-	for _, path := range []string{"/wms?REQUEST=GetCapabilities", "/wms?REQUEST=GetCapabilities&VERSION=1.1.1", "/wmts?SERVICE=WMTS&REQUEST=GetCapabilities", "/wmts/1.0.0/WMTSCapabilities.xml"} {
-		w := get(s, path)
-		d := xml.NewDecoder(w.Body)
-		texts := map[string][]string{}
-		last := ""
-		for {
-			token, err := d.Token()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			switch token := token.(type) {
-			case xml.StartElement:
-				last = token.Name.Local
-			case xml.CharData:
-				if text := strings.TrimSpace(string(token)); text != "" {
-					texts[last] = append(texts[last], text)
-				}
-			}
-		}
-		if texts["Title"][0] != s.config.Title {
-			t.Errorf("%s: title %q", path, texts["Title"][0])
-		}
-		for _, name := range []string{"days", "dem", "parts", "rgb"} {
-			if !strings.Contains(strings.Join(append(texts["Name"], texts["Identifier"]...), " "), name) {
-				t.Errorf("%s: no layer %s", path, name)
-			}
-		}
-	}
-	sequence := s.version
-	if w := get(s, "/wms?REQUEST=GetCapabilities&UPDATESEQUENCE="+sequence); !strings.Contains(w.Body.String(), "CurrentUpdateSequence") {
-		t.Errorf("the same sequence: %s", w.Body)
-	}
-	if w := get(s, "/wms?REQUEST=GetCapabilities&UPDATESEQUENCE=2025-01-01T00:00:00Z"); w.Body.Len() < 10000 {
-		t.Errorf("a client with an older sequence: %s", w.Body)
-	}
-	if w := get(s, "/wms?REQUEST=GetCapabilities&UPDATESEQUENCE=9999"); !strings.Contains(w.Body.String(), "InvalidUpdateSequence") {
-		t.Errorf("a greater sequence: %.300s", w.Body)
-	}
-	if w := get(s, "/wmts?SERVICE=WMTS&REQUEST=GetCapabilities&UPDATESEQUENCE="+sequence); strings.Contains(w.Body.String(), "Contents") || !strings.Contains(w.Body.String(), `updateSequence="`+sequence) {
-		t.Errorf("WMTS, the same sequence: %.300s", w.Body)
-	}
-	var j tileJSON
-	if err := json.Unmarshal(get(s, "/rgb/tile.json").Body.Bytes(), &j); err != nil || j.MinZoom != 13 || j.MaxZoom != 14 || math.Abs(j.Bounds[0]-15) > 1e-6 {
-		t.Errorf("%v %+v", err, j)
-	}
-	if w := get(s, "/", "Accept-Encoding", "gzip"); w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() > 100<<10 {
-		t.Errorf("the page has %d bytes, %v", w.Body.Len(), w.Header())
-	}
-	if w := get(s, "/"); !strings.Contains(w.Body.String(), "<!doctype html>") {
-		t.Error("the plain page is no HTML")
-	}
-	if w := get(s, legendPath("dem", "heat")); w.Header().Get("Content-Type") != "image/png" {
-		t.Errorf("legend: %s", w.Body)
-	}
-}
-
-// children are the elements of an element, in the order of the schemas and document types of the standards.
-var children = map[string]string{
-	"WMS_Capabilities":         "Service Capability",
-	"WMT_MS_Capabilities":      "Service Capability",
-	"Service":                  "Name Title Abstract KeywordList OnlineResource ContactInformation Fees AccessConstraints LayerLimit MaxWidth MaxHeight",
-	"Capability":               "Request Exception Layer",
-	"Request":                  "GetCapabilities GetMap GetFeatureInfo",
-	"GetCapabilities":          "Format DCPType",
-	"GetMap":                   "Format DCPType",
-	"GetFeatureInfo":           "Format DCPType",
-	"EX_GeographicBoundingBox": "westBoundLongitude eastBoundLongitude southBoundLatitude northBoundLatitude",
-	"LegendURL":                "Format OnlineResource",
-	"Capabilities":             "ServiceIdentification OperationsMetadata Contents ServiceMetadataURL",
-	"ServiceIdentification":    "Title Abstract ServiceType ServiceTypeVersion",
-	"Contents":                 "Layer TileMatrixSet",
-	"WGS84BoundingBox":         "LowerCorner UpperCorner",
-	"Dimension":                "Identifier UOM Default Current Value",
-	"TileMatrixSetLink":        "TileMatrixSet TileMatrixSetLimits",
-	"TileMatrixLimits":         "TileMatrix MinTileRow MaxTileRow MinTileCol MaxTileCol",
-	"TileMatrixSet":            "Identifier SupportedCRS WellKnownScaleSet TileMatrix",
-	"TileMatrix":               "Identifier ScaleDenominator TopLeftCorner TileWidth TileHeight MatrixWidth MatrixHeight",
-}
-
-func TestElementsKeepTheOrderOfTheStandards(t *testing.T) {
-	s := fixture(t, func(c *Config) { c.Abstract = "An abstract." })
-	const layers = "Name Title Abstract CRS SRS EX_GeographicBoundingBox LatLonBoundingBox BoundingBox Dimension Extent Style Layer"
-	const tiled = "Title Abstract WGS84BoundingBox Identifier Style Format InfoFormat Dimension TileMatrixSetLink ResourceURL"
-	for path, own := range map[string]map[string]string{
-		"/wms?REQUEST=GetCapabilities":               {"Layer": layers, "Style": "Name Title LegendURL"},
-		"/wms?REQUEST=GetCapabilities&VERSION=1.1.1": {"Layer": layers, "Style": "Name Title LegendURL"},
-		"/wmts/1.0.0/WMTSCapabilities.xml":           {"Layer": tiled, "Style": "Title Identifier LegendURL"},
-	} {
-		type element struct {
-			name string
-			last int
-		}
-		var open []*element
-		seen := 0
-		d := xml.NewDecoder(get(s, path).Body)
-		for {
-			token, err := d.Token()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			switch token := token.(type) {
-			case xml.StartElement:
-				if len(open) > 0 {
-					parent := open[len(open)-1]
-					order, known := own[parent.name]
-					if !known {
-						order, known = children[parent.name]
-					}
-					if known {
-						at := slices.Index(strings.Fields(order), token.Name.Local)
-						if at < parent.last {
-							t.Errorf("%s: %s in %s", path, token.Name.Local, parent.name)
-						}
-						parent.last = at
-						seen++
-					}
-				}
-				open = append(open, &element{name: token.Name.Local})
-			case xml.EndElement:
-				open = open[:len(open)-1]
-			}
-		}
-		if seen < 100 {
-			t.Errorf("%s: %d elements", path, seen)
-		}
-	}
-}
-
-func TestADefaultTimeIsToldToClients(t *testing.T) {
-	s := fixture(t, nil)
-	for url, want := range map[string]string{
-		inUTM + "&LAYERS=days":                 "99 Default value used: time=2026-01-03T12:30:00Z ISO8601",
-		inUTM + "&LAYERS=days&TIME=2026-01-02": "",
-		inUTM + "&LAYERS=dem":                  "",
-	} {
-		if got := get(s, url).Header().Get("Warning"); got != want {
-			t.Errorf("%s: %q", url, got)
-		}
-	}
-}
-
-func TestExtentsOnTheGlobe(t *testing.T) {
-	for _, c := range []struct{ in, want [4]float64 }{
-		{[4]float64{15, 47, 16, 48}, [4]float64{15, 47, 16, 48}},
-		{[4]float64{-180.0083, -90.004, 180.0083, 90.004}, [4]float64{-180, -90, 180, 90}},
-		{[4]float64{0, -10, 360, 10}, [4]float64{-180, -10, 180, 10}},
-		{[4]float64{190, 0, 200, 1}, [4]float64{-170, 0, -160, 1}},
-		{[4]float64{-200, 0, -190, 1}, [4]float64{160, 0, 170, 1}},
-		{[4]float64{170, 0, 190, 1}, [4]float64{-180, 0, 180, 1}},
-	} {
-		if got := onGlobe(c.in); got != c.want {
-			t.Errorf("%v: %v, want %v", c.in, got, c.want)
-		}
-	}
-}
-
-func TestUnusableFilesAreLeftOut(t *testing.T) {
-	name := scene(t, 64, 64, 3, tiff.Options{}, nil)
-	gray := scene(t, 64, 64, 1, tiff.Options{}, nil)
-	damaged := filepath.Join(t.TempDir(), "damaged.tif")
-	if err := os.WriteFile(damaged, []byte("II*\x00damaged"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	var reported []string
-	s := server(t, Config{
-		Layers: []Layer{{Name: "a", Files: []string{damaged}}, {Name: "b", Files: []string{damaged, name}}, {Name: "c", Files: []string{name, gray}}, {Name: "d", Files: []string{gray}}},
-		Unusable: func(l Layer, err error) error {
-			reported = append(reported, l.Name)
-			return nil
-		},
-	})
-	if got := strings.Join(reported, " "); got != "a b c" {
-		t.Errorf("reported: %s", got)
-	}
-	if got := strings.Join(s.Layers(), " "); got != "b d" {
-		t.Errorf("served: %s", got)
-	}
-	if n := len(s.layers["b"].frames[0].images); n != 1 {
-		t.Errorf("layer b has %d files", n)
-	}
-	if health := get(s, "/health"); health.Code != 200 || health.Body.String() != "ok\nnot shown: a\nnot shown: c\n" {
-		t.Errorf("health: %d %q", health.Code, health.Body)
-	}
-	if metrics := get(s, "/metrics").Body.String(); !strings.Contains(metrics, "quern_wms_layers_missing 2\n") {
-		t.Errorf("metrics: %s", metrics)
-	}
-	all := Config{Layers: []Layer{{Name: "a", Files: []string{damaged}}}, Unusable: func(Layer, error) error { return nil }}
-	if other, err := New(s.renderer.Device(), all); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), damaged) {
-		t.Errorf("a server without layers: %v", err)
-		other.Close()
-	}
-	calls := 0
-	all.Unusable = func(Layer, error) error { calls++; return errors.ErrUnsupported }
-	if _, err := New(s.renderer.Device(), all); !errors.Is(err, errors.ErrUnsupported) || calls != 1 {
-		t.Errorf("%d calls: %v", calls, err)
-	}
-}
-
-// TestALayerThatCannotBeDrawnIsLeftOut has a layer that opens, and fails only when the renderer gets it.
-func TestALayerThatCannotBeDrawnIsLeftOut(t *testing.T) {
-	good := scene(t, 64, 64, 1, tiff.Options{}, nil)
-	computed := func(string) (*tiff.File, error) {
-		h := tiff.Header{Width: 64, Height: 64, Bands: 1, Type: tiff.Complex64, Photometric: tiff.MinIsBlack}
-		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.GTModelType, Code: tiff.ModelProjected})
-		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
-		h.Geo.SetAffine(tiff.Affine{500000, 10, 0, 5300000, 0, -10})
-		return tiff.NewVirtual(tiff.Virtual{Header: h, Read: func(context.Context, tiff.VirtualBlock, []byte) error { return nil }})
-	}
-	open := func(name string) (*tiff.File, error) {
-		if name == "complex" {
-			return computed(name)
-		}
-		return tiff.Open(name)
-	}
-	var reasons []string
-	unusable := func(l Layer, err error) error {
-		reasons = append(reasons, l.Name+": "+err.Error())
-		return nil
-	}
-	s := server(t, Config{Layers: []Layer{{Name: "bad", Files: []string{"complex"}}, {Name: "worse", Files: []string{good}, Default: Rendering{Shading: "no such"}}, {Name: "good", Files: []string{good}}}, Open: open, Unusable: unusable})
-	if len(reasons) != 2 || !strings.Contains(reasons[0], "bad: wms: layer bad: ") || !strings.Contains(reasons[1], "no such") {
-		t.Errorf("reasons: %q", reasons)
-	}
-	if got := strings.Join(s.Layers(), " "); got != "good" {
-		t.Errorf("served: %s", got)
-	}
-	if w := get(s, inUTM+"&LAYERS=good"); w.Header().Get("Content-Type") != "image/png" {
-		t.Errorf("the other layer: %s", w.Body)
-	}
-	if w := get(s, inUTM+"&LAYERS=bad"); !strings.Contains(w.Body.String(), "LayerNotDefined") {
-		t.Errorf("the layer: %s", w.Body)
-	}
-}
-
 func TestPalettes(t *testing.T) {
 	s := fixture(t, nil)
 	for _, name := range []string{"image/png;%20mode=8bit", "image/png;mode=8bit", "image/png8", "IMAGE/PNG;+MODE=8BIT"} {
@@ -801,32 +531,6 @@ func TestPalettes(t *testing.T) {
 	}
 	if plain := get(s, "/dem/14/8875/5705.png").Header(); plain.Get("Content-Type") != "image/png" || plain.Get("ETag") == get(s, "/dem/14/8875/5705.png8").Header().Get("ETag") {
 		t.Errorf("PNG is mistaken for PNG8: %v", plain)
-	}
-}
-
-func TestConfigurationsThatCannotBeServed(t *testing.T) {
-	name := scene(t, 64, 64, 3, tiff.Options{}, nil)
-	plain := filepath.Join(t.TempDir(), "plain.tif")
-	writeFile(t, plain, tiff.Header{Width: 16, Height: 16, Bands: 1, Type: tiff.Uint8, Photometric: tiff.MinIsBlack}, tiff.Options{}, texture)
-	gray := scene(t, 64, 64, 1, tiff.Options{}, nil)
-	s := server(t, Config{Layers: []Layer{{Name: "a", Files: []string{name}}}})
-	for what, c := range map[string]Config{
-		"no layers":         {},
-		"a bad name":        {Layers: []Layer{{Name: "a/b", Files: []string{name}}}},
-		"a reserved name":   {Layers: []Layer{{Name: "wms", Files: []string{name}}}},
-		"no files":          {Layers: []Layer{{Name: "a"}}},
-		"a missing file":    {Layers: []Layer{{Name: "a", Files: []string{name + "x"}}}},
-		"no coordinates":    {Layers: []Layer{{Name: "a", Files: []string{plain}}}},
-		"different bands":   {Layers: []Layer{{Name: "a", Files: []string{name, gray}}}},
-		"the same name":     {Layers: []Layer{{Name: "a", Files: []string{name}}, {Name: "a", Files: []string{name}}}},
-		"an unknown system": {Layers: []Layer{{Name: "a", Files: []string{name}}}, Systems: []int{1}},
-		"an unknown ramp":   {Layers: []Layer{{Name: "a", Files: []string{gray}, Default: Rendering{Ramp: "pink"}}}},
-		"a bad quality":     {Layers: []Layer{{Name: "a", Files: []string{name}}}, Quality: 101},
-	} {
-		if other, err := New(s.renderer.Device(), c); err == nil {
-			t.Errorf("%s: no error", what)
-			other.Close()
-		}
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Source) View(t *crs.Transform) (*View, error) {
 	return v, nil
 }
 
-// Close frees the memory of the view, of which no map may be under way.
+// Close frees the memory of the view. No map of it may be under way.
 func (v *View) Close() error {
 	if v.same {
 		return nil

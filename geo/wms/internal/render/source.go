@@ -65,7 +65,7 @@ type level struct {
 	scaleX, scaleY float64 // pixels of the image per pixel
 }
 
-// Close frees the memory of the source, of which no map may be under way.
+// Close frees the memory of the source. No map of it may be under way.
 func (s *Source) Close() error { return s.r.free(s.ramp) }
 
 // NewSource prepares an image, which must stay open. The source keeps memory on the device until it or the renderer is closed.
