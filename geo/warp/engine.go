@@ -88,13 +88,6 @@ func (e *engineOf[T]) close() error {
 	return errors.Join(errs...)
 }
 
-func closeHost[T any](b *gpu.HostBuffer[T]) error {
-	if b == nil {
-		return nil
-	}
-	return b.Close()
-}
-
 func closeBuffer[T any](b *gpu.Buffer[T]) error {
 	if b == nil {
 		return nil
@@ -116,10 +109,10 @@ type laneOf[T kernels.Sample] struct {
 	dst    *gpu.Buffer[T]
 	cover  *gpu.Buffer[uint8]
 
-	hostSrc, hostDst *gpu.HostBuffer[T]
+	hostSrc, hostDst pages[T]
 	host             points // positions that the host computes
-	hostMask         *gpu.HostBuffer[float32]
-	hostWide         *gpu.HostBuffer[uint8]
+	hostMask         pages[float32]
+	hostWide         pages[uint8]
 	hostBytes        []uint8
 }
 
@@ -156,7 +149,7 @@ func alloc[T any](dev *gpu.Device, to **gpu.Buffer[T], n int) (err error) {
 }
 
 // grow replaces buffers that are too small, and returns the elements of the one in host memory.
-func grow[T any](dev *gpu.Device, b **gpu.Buffer[T], host **gpu.HostBuffer[T], n int) ([]T, error) {
+func grow[T any](dev *gpu.Device, b **gpu.Buffer[T], host *pages[T], n int) ([]T, error) {
 	if (*b).Len() < n {
 		if err := (*b).Close(); err != nil {
 			return nil, err
@@ -168,26 +161,47 @@ func grow[T any](dev *gpu.Device, b **gpu.Buffer[T], host **gpu.HostBuffer[T], n
 	return growHost(dev, host, n)
 }
 
-// growHost replaces a buffer that is too small, and returns n elements of it.
-func growHost[T any](dev *gpu.Device, host **gpu.HostBuffer[T], n int) (_ []T, err error) {
-	if *host == nil || (*host).Len() < n {
-		if *host != nil {
-			err = (*host).Close()
-			*host = nil
-		}
-		if err != nil {
+// pages is host memory, page-locked where that is possible.
+type pages[T any] struct {
+	all    []T
+	locked *gpu.HostBuffer[T] // or nil
+}
+
+func newPages[T any](dev *gpu.Device, n int) (pages[T], error) {
+	b, err := gpu.AllocHost[T](dev, n)
+	switch {
+	case errors.Is(err, gpu.ErrPinned):
+		return pages[T]{all: make([]T, n)}, nil
+	case err != nil:
+		return pages[T]{}, err
+	}
+	return pages[T]{b.Data(), b}, nil
+}
+
+func (p *pages[T]) close() (err error) {
+	if p.locked != nil {
+		err = p.locked.Close()
+	}
+	*p = pages[T]{}
+	return err
+}
+
+// growHost replaces memory that is too small, and returns n elements of it.
+func growHost[T any](dev *gpu.Device, host *pages[T], n int) (_ []T, err error) {
+	if len(host.all) < n {
+		if err := host.close(); err != nil {
 			return nil, err
 		}
-		if *host, err = gpu.AllocHost[T](dev, n+n/8); err != nil { // windows differ a little in size
+		if *host, err = newPages[T](dev, n+n/8); err != nil { // windows differ a little in size
 			return nil, err
 		}
 	}
-	return (*host).Data()[:n], nil
+	return host.all[:n], nil
 }
 
 func (l *laneOf[T]) close() error {
 	errs := []error{closeBuffer(l.axis), closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.us), closeBuffer(l.vs), closeBuffer(l.smooth), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover),
-		closeHost(l.hostSrc), closeHost(l.hostDst), closeHost(l.hostMask), closeHost(l.hostWide)}
+		l.hostSrc.close(), l.hostDst.close(), l.hostMask.close(), l.hostWide.close()}
 	if l.s != nil {
 		errs = append(errs, io.Closer(l.s).Close())
 	}

@@ -96,13 +96,13 @@ func (w *Warper) writeTiles(parent context.Context, out *tiff.Writer, width, hei
 	}
 	work := func() error {
 		pixel := w.header.Bands * w.header.Type.Size()
-		memory, err := gpu.AllocHost[uint8](w.dev, min(width, w.header.Width)*min(height, w.header.Height)*pixel)
+		memory, err := newPages[uint8](w.dev, min(width, w.header.Width)*min(height, w.header.Height)*pixel)
 		if err != nil {
 			return err
 		}
-		defer memory.Close()
+		defer memory.close()
 		for r := range jobs {
-			c := canvas{rectangle: r, pixels: memory.Data()[:r.w*r.h*pixel]}
+			c := canvas{rectangle: r, pixels: memory.all[:r.w*r.h*pixel]}
 			if err := w.tile(ctx, r, all, &c); err != nil {
 				return err
 			}
