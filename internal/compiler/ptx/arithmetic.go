@@ -134,12 +134,13 @@ func (g *generator) andNot(e *ir.Binary, dst operand) operand {
 	return dst
 }
 
-// multiplyAdd splits x*y+z into product and addend.
+// multiplyAdd splits x*y+z or z+x*y into product and addend. An addend that comes first is
+// evaluated last, so it must not have checks: the product's loads may rely on them.
 func multiplyAdd(e *ir.Binary) (product *ir.Binary, addend ir.Expr, ok bool) {
 	if m, ok := e.X.(*ir.Binary); ok && m.Op == ir.Mul {
 		return m, e.Y, true
 	}
-	if m, ok := e.Y.(*ir.Binary); ok && m.Op == ir.Mul {
+	if m, ok := e.Y.(*ir.Binary); ok && m.Op == ir.Mul && !ir.MayFault(e.X) {
 		return m, e.X, true
 	}
 	return nil, nil, false

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/video/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "6125923a1d1daa804c7c1a057bcff36ef1741c71d37c79042f116a4a840be0c8",
+	Sum:     "482ca3b9a98b49e15a0d8cf1869811afd4ff450f4b9caf4b0367880b35a209fc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
