@@ -89,7 +89,11 @@ func (d *Device) run(c *Case, k *ir.Kernel, m *compiled) (_ *Outcome, err error)
 	if !m.Limits.HoldAt(values, places, &[6]int64{int64(c.Grid.X), int64(c.Grid.Y), int64(c.Grid.Z), int64(c.Block.X), int64(c.Block.Y), int64(c.Block.Z)}) {
 		return nil, nil
 	}
-	f, err := d.dev.Load(&driver.Kernel{Name: k.Name, PTX: m.Text})
+	load := driver.Kernel{Name: k.Name, PTX: m.Text}
+	if m.SharedBytes > driver.MaxStaticShared {
+		load.Placed = m.SharedBytes
+	}
+	f, err := d.dev.Load(&load)
 	if err != nil {
 		return nil, err
 	}
