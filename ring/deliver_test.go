@@ -509,6 +509,7 @@ func TestRepliesDoNotHoldUpMessages(t *testing.T) {
 
 func TestFullQueuesSayThatRepliesWait(t *testing.T) {
 	a, d := newDouble[numbered](t, Options{Capacity: 10, Full: Reject})
+	a.core.moving.Store(true) // no other goroutine moves messages
 	ctx := context.Background()
 	const unheard = "at least 10 replies were not received"
 	fill := func() (err error) {
