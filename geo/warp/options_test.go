@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"quern.dev/geo/internal/blocks"
@@ -188,6 +189,40 @@ func TestOptionsOfBandsAndTypesAreChecked(t *testing.T) {
 	} {
 		if _, err := New(dev, openImages(t, test.name), test.o); !errors.Is(err, test.kind) {
 			t.Errorf("%s: %v", title, err)
+		}
+	}
+}
+
+func TestValuesWithoutDataAreThoseThatSamplesHave(t *testing.T) {
+	folder := t.TempDir()
+	for _, test := range []struct {
+		what, file string
+		o          Options
+	}{
+		{"NoData of the file", "0.1", Options{}},
+		{"NoData of the file in a wider type", "0.1", Options{Type: tiff.Float64}},
+		{"another value", "", Options{SourceNoData: []float64{0.1}}},
+		{"another value in a wider type", "", Options{SourceNoData: []float64{0.1}, Type: tiff.Float64}},
+		{"pixels without data in any band", "0.1", Options{UnifiedNoData: true, Type: tiff.Float64}},
+	} {
+		h := tiff.Header{Width: 4, Height: 1, Bands: 1, Type: tiff.Float32, Photometric: tiff.MinIsBlack, NoData: test.file}
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
+		h.Geo.SetAffine(tiff.Affine{500000, 10, 0, 5300000, 0, -10})
+		name := filepath.Join(folder, test.what+".tif")
+		w, err := tiff.Create(name, h, tiff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.WriteRows(t.Context(), tiff.Rows{Pixels: tiff.Bytes([]float32{5, 0.1, 0.1, 7})}), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		result := filepath.Join(folder, "result.tif")
+		test.o.NoData = []float64{-1}
+		if err := File(t.Context(), cpu(t), result, openImages(t, name), test.o); err != nil {
+			t.Fatal(err)
+		}
+		if got := parts(t, openImages(t, result)[0]); !slices.Equal(got, []float64{5, -1, -1, 7}) {
+			t.Errorf("%s: %v", test.what, got)
 		}
 	}
 }

@@ -253,7 +253,7 @@ func sampleRegion(ctx context.Context, im *tiff.Image, r tiff.Region, f func(ban
 	}
 	none, has := im.NoDataValue()
 	for i, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) || has && (v == none || im.Type == tiff.Float32 && float32(v) == float32(none)) || mask != nil && mask[i/im.Bands] == 0 {
+		if math.IsNaN(v) || math.IsInf(v, 0) || has && v == none || mask != nil && mask[i/im.Bands] == 0 {
 			continue
 		}
 		f(i%im.Bands, v)
