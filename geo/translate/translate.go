@@ -93,6 +93,7 @@ func New(ctx context.Context, im *tiff.Image, o Options) (*Image, error) {
 		out.header.NoData = *o.NoData
 		out.fitNoData("")
 	}
+	out.fitBits()
 	return out, o.place(&out.header)
 }
 
@@ -131,6 +132,9 @@ func (o *Options) cut(out *Image, all tiff.Region) error {
 		return failf(ErrArgument, "%s has a palette, whose indices cannot be mixed; use near, or expand the palette", out.source)
 	}
 	s := resize.Samples{Type: h.Type, Bands: h.Bands, Alpha: alphaBand(h)}
+	if h.Bits != 0 && !h.Type.Float() {
+		s.Most = mostOf(h)
+	}
 	s.NoData, s.HasNoData = h.NoDataValue()
 	out.resizer = resize.New(filter, w, [2]int{all.Width, all.Height}, size, s)
 	out.region = out.resizer.Region()
@@ -242,6 +246,19 @@ func (im *Image) fitNoData(consequence string) {
 		im.warnings = append(im.warnings, fmt.Sprintf("NoData %s is not a value of %v; it becomes %g%s", h.NoData, h.Type, to, consequence))
 	}
 	h.NoData = strconv.FormatFloat(to, 'g', -1, 64)
+}
+
+// mostOf returns the greatest value of unsigned samples with fewer bits than their type.
+func mostOf(h *tiff.Header) float64 { return math.Ldexp(1, h.Bits) - 1 }
+
+// fitBits gives samples of few bits all bits of their type, if pixels are made without data and NoData needs more bits.
+func (im *Image) fitBits() {
+	h := &im.header
+	v, ok := h.NoDataValue()
+	made := im.resizer != nil || im.inside.Width < h.Width || im.inside.Height < h.Height
+	if ok && made && h.Bits != 0 && (v > mostOf(h) || h.Type.Float()) {
+		h.Bits = 0
+	}
 }
 
 // planMaps plans the maps of values.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -288,6 +289,66 @@ func TestPartsOutsideHaveNoData(t *testing.T) {
 	if a, _ := im.Geo.Affine(); a != (tiff.Affine{499970, 10, 0, 4999600, 0, -10}) || im.NoData != "-7" {
 		t.Errorf("%v, NoData %s", a, im.NoData)
 	}
+}
+
+func TestNoDataIsTheValueThatSamplesHave(t *testing.T) {
+	for _, text := range []string{"0.1", "-3.40282346639e+38"} {
+		none, err := strconv.ParseFloat(text, 32) // float64 has another one
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := image(t, source{header: tiff.Header{NoData: text}}, fill(1, func(x, y, b int) float32 {
+			if x >= 20 && x < 40 {
+				return float32(none)
+			}
+			return 100
+		}))
+		all := []Options{{Scale: &Scale{From: &[2]float64{0, 50}, To: [2]float64{0, 100}}}, {Scale: &Scale{To: [2]float64{200, 300}}}}
+		for r := range Resamplings() {
+			all = append(all, Options{Resampling: Resampling(r), Width: 31, Height: 23})
+		}
+		for i, o := range all {
+			im := translated(t, name, o)
+			got, err := tiff.Read[float32](t.Context(), im, im.All())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := float32(200)
+			if i > 1 {
+				want = 100
+			}
+			if j := slices.IndexFunc(got, func(v float32) bool { return v != float32(none) && v != want }); j >= 0 {
+				t.Errorf("NoData %s, %+v: pixel %d is %v", text, o, j, got[j])
+			}
+		}
+	}
+}
+
+func TestSamplesOfFewBitsHaveNoMoreBits(t *testing.T) {
+	name := image(t, source{header: tiff.Header{Bits: 12, NoData: "9"}}, fill(1, func(x, y, b int) uint16 { return uint16(x / 30 % 2 * 4095) }))
+	wide := "65535"
+	for r, title := range Resamplings() {
+		im := translated(t, name, Options{Resampling: Resampling(r), Width: 200, Height: height})
+		got, err := tiff.Read[uint16](t.Context(), im, im.All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(got[110:160], func(v uint16) bool { return v < 4000 }); i >= 0 || im.Bits != 12 {
+			t.Errorf("%s: %d bits, and column %d is %v", title, im.Bits, 110+i, got[110+max(0, i)])
+		}
+		if got[101] < 4000 && Resampling(r) != CubicSpline && Resampling(r) != Bilinear {
+			t.Errorf("%s: a value beyond the bits became %d", title, got[101])
+		}
+		im = translated(t, name, Options{Resampling: Resampling(r), NoData: &wide, Window: &Window{X: -2.5, Width: 30, Height: height}})
+		if got, err = tiff.Read[uint16](t.Context(), im, im.All()); err != nil || float64(got[0]) != noData(im) {
+			t.Errorf("%s: a pixel without data is %d, and NoData %s: %v", title, got[0], im.NoData, err)
+		}
+	}
+}
+
+func noData(im *tiff.Image) float64 {
+	v, _ := im.NoDataValue()
+	return v
 }
 
 func TestNamesOfResamplings(t *testing.T) {
