@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -165,7 +166,13 @@ func (m *mosaic) run(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	work, err := openWork(cmp.Or(m.opt.Work, name+".work"), digest)
+	kept := cmp.Or(m.opt.Work, name+".work")
+	if a, err := filepath.Abs(kept); err != nil {
+		return failf(ErrWork, "%s: %w", kept, err)
+	} else if b, err := filepath.Abs(name); err == nil && a == b {
+		return failf(ErrArgument, "options: Work is %s, the output; name another file", kept)
+	}
+	work, err := openWork(kept, digest)
 	if err != nil {
 		return err
 	}
