@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 func checkSpace(stderr io.Writer, result string, h tiff.Header, o tiff.Options, quiet bool) error {
 	folder := filepath.Dir(result)
 	free, ok := freeSpace(folder)
-	size := float64(h.Width) * float64(h.Height) * float64(h.Bands*h.Type.Size())
+	size := float64(h.Width) * float64(h.Height) * float64(h.Bands) * float64(cmp.Or(h.Bits, 8*h.Type.Size())) / 8
 	if !ok || size <= float64(free) {
 		return nil
 	}

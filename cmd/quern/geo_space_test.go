@@ -11,9 +11,11 @@ import (
 
 func TestResultsThatDoNotFitAreReported(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "result.tif")
-	if _, ok := freeSpace(filepath.Dir(name)); !ok {
+	free, ok := freeSpace(filepath.Dir(name))
+	if !ok {
 		t.Skip("the free space is not known here")
 	}
+	bits := tiff.Header{Width: 1 << 20, Height: int(free >> 18), Bands: 1, Type: tiff.Uint8, Bits: 1} // half of the space, and four times with all bits of the type
 	huge := tiff.Header{Width: 1 << 30, Height: 1 << 30, Bands: 1, Type: tiff.Uint8}
 	small := tiff.Header{Width: 10, Height: 10, Bands: 1, Type: tiff.Uint8}
 	for _, test := range []struct {
@@ -29,6 +31,7 @@ func TestResultsThatDoNotFitAreReported(t *testing.T) {
 		{"huge, compressed and quiet", huge, tiff.Options{}, true, false, false},
 		{"huge and sparse", huge, tiff.Options{Compression: tiff.None, Sparse: true}, false, false, true},
 		{"huge", huge, tiff.Options{Compression: tiff.None}, true, true, false},
+		{"of one bit", bits, tiff.Options{Compression: tiff.None}, false, false, false},
 	} {
 		var out bytes.Buffer
 		err := checkSpace(&out, name, test.h, test.o, test.quiet)
