@@ -148,8 +148,7 @@ func (h *Header) NoDataValue() (float64, bool) {
 	}
 	switch h.Type {
 	case Float32, Complex64:
-		near := float64(float32(v))
-		return near, !math.IsInf(near, 0) || math.IsInf(v, 0)
+		return float64(float32(v)), true
 	}
 	if h.Type.Float() || h.Type.Complex() {
 		return v, true
