@@ -245,7 +245,7 @@ func (im *Image) fitNoData(consequence string) {
 	if h.Type != tiff.Float32 {
 		im.warnings = append(im.warnings, fmt.Sprintf("NoData %s is not a value of %v; it becomes %g%s", h.NoData, h.Type, to, consequence))
 	}
-	h.NoData = strconv.FormatFloat(to, 'g', -1, 64)
+	h.NoData = recode.Text(h.Type, to)
 }
 
 // mostOf returns the greatest value of unsigned samples with fewer bits than their type.

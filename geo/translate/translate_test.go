@@ -351,6 +351,18 @@ func noData(im *tiff.Image) float64 {
 	return v
 }
 
+func TestNoDataIsAValueOfTheType(t *testing.T) {
+	name := image(t, source{header: tiff.Header{NoData: "1e+38"}}, fill(1, func(x, y, b int) float32 { return 1e38 }))
+	for typ, want := range map[tiff.Type]string{tiff.Uint8: "255", tiff.Int16: "32767", tiff.Uint32: "4294967295", tiff.Int64: "9223372036854775807", tiff.Uint64: "18446744073709551615"} {
+		im := translated(t, name, Options{Type: typ, Window: &Window{X: -1, Width: 3, Height: 1}})
+		got, _ := pixels(t, im)
+		v, ok := im.NoDataValue()
+		if number, err := strconv.ParseUint(want, 10, 64); !ok || err != nil || v != float64(number) || !bytes.Equal(got[:typ.Size()], got[typ.Size():2*typ.Size()]) {
+			t.Errorf("%v: NoData %s, %v; want %s; a pixel outside is %v, and one without data %v", typ, im.NoData, ok, want, got[:typ.Size()], got[typ.Size():2*typ.Size()])
+		}
+	}
+}
+
 func TestNamesOfResamplings(t *testing.T) {
 	for i, name := range Resamplings() {
 		if r, ok := ParseResampling(strings.ToUpper(name)); !ok || int(r) != i {

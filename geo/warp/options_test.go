@@ -226,3 +226,39 @@ func TestValuesWithoutDataAreThoseThatSamplesHave(t *testing.T) {
 		}
 	}
 }
+
+func TestNoDataOfWideIntegersKeepsItsValue(t *testing.T) {
+	folder := t.TempDir()
+	for _, test := range []struct {
+		typ    tiff.Type
+		noData string
+		pixels []byte
+	}{
+		{tiff.Uint64, "18446744073709551615", tiff.Bytes([]uint64{math.MaxUint64, 5})},
+		{tiff.Int64, "9223372036854775807", tiff.Bytes([]int64{math.MaxInt64, 5})},
+		{tiff.Int64, "-9223372036854775808", tiff.Bytes([]int64{math.MinInt64, 5})},
+	} {
+		h := tiff.Header{Width: 2, Height: 1, Bands: 1, Type: test.typ, Photometric: tiff.MinIsBlack, NoData: test.noData}
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
+		h.Geo.SetAffine(tiff.Affine{500000, 10, 0, 5300000, 0, -10})
+		name, result := filepath.Join(folder, "a.tif"), filepath.Join(folder, "result.tif")
+		w, err := tiff.Create(name, h, tiff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.WriteRows(t.Context(), tiff.Rows{Pixels: test.pixels}), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := File(t.Context(), cpu(t), result, openImages(t, name), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		im := openImages(t, result)[0]
+		got := make([]byte, 16)
+		if err := im.ReadRegion(t.Context(), got, im.All()); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := im.NoDataValue(); !ok || !slices.Equal(got, test.pixels) {
+			t.Errorf("NoData %s of %v became %s, and %v became %v", test.noData, test.typ, im.NoData, test.pixels, got)
+		}
+	}
+}
