@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,17 @@ func TestLayersOfFolders(t *testing.T) {
 		if ok != (want != "") || ok && formatTime(at) != want {
 			t.Errorf("%s: %v %v, want %s", name, at, ok, want)
 		}
+	}
+	dated := t.TempDir()
+	for day := range 20 {
+		name := filepath.Join(dated, "days", fmt.Sprintf("a_202601%02d.tif", day+1))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	layers, err := FindLayers(dated)
+	if err != nil || len(layers) != 1 || !slices.IsSortedFunc(layers[0].Times, func(a, b TimeFiles) int { return a.Time.Compare(b.Time) }) { // entity tags follow from the order
+		t.Errorf("times are not in order: %v, %v", layers, err)
 	}
 	if _, err := FindLayers(t.TempDir()); err == nil {
 		t.Error("an empty folder has layers")
