@@ -298,6 +298,10 @@ func (o *Options) planMaps(ctx context.Context, out *Image) error {
 		if low == high {
 			high++
 		}
+		if low == high { // too large for a difference of 1
+			out.maps[b] = linear{0, least}
+			continue
+		}
 		factor := (most - least) / (high - low)
 		out.maps[b] = linear{factor, least - low*factor}
 	}

@@ -363,6 +363,18 @@ func TestNoDataIsAValueOfTheType(t *testing.T) {
 	}
 }
 
+func TestOneValueHasTheFirstValueOfAScale(t *testing.T) {
+	for _, v := range []float64{0, -5, 1e20, -1e300} {
+		name := image(t, source{}, fill(1, func(x, y, b int) float64 { return v }))
+		for _, from := range []*[2]float64{nil, {v, v}} {
+			im := translated(t, name, Options{Scale: &Scale{From: from, To: [2]float64{3, 255}}})
+			if got, err := tiff.Read[float64](t.Context(), im, im.All()); err != nil || got[0] != 3 {
+				t.Errorf("%v from %v became %v, %v", v, from, got[0], err)
+			}
+		}
+	}
+}
+
 func TestNamesOfResamplings(t *testing.T) {
 	for i, name := range Resamplings() {
 		if r, ok := ParseResampling(strings.ToUpper(name)); !ok || int(r) != i {
