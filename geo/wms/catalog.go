@@ -216,7 +216,7 @@ func (l *layer) setRange() error {
 		slices.Sort(v)
 		l.low[b], l.high[b] = v[len(v)*2/100], v[len(v)*98/100]
 		if l.low[b] == l.high[b] {
-			l.low[b], l.high[b] = v[0], max(v[len(v)-1], v[0]+1)
+			l.low[b], l.high[b] = v[0], max(v[len(v)-1], v[0]+1, v[0]+math.Abs(v[0])*1e-6)
 		}
 	}
 	return nil

@@ -151,3 +151,18 @@ func TestConfigurationsThatCannotBeServed(t *testing.T) {
 		}
 	}
 }
+
+func TestALayerOfOneValueIsServed(t *testing.T) {
+	for _, v := range []float64{0, 7, 1e20, -3e38} {
+		h := tiff.Header{Width: 64, Height: 64, Bands: 1, Type: tiff.Float32, Photometric: tiff.MinIsBlack}
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
+		h.Geo.SetAffine(tiff.Affine{500000, 10, 0, 5300000, 0, -10})
+		name := writeFile(t, filepath.Join(t.TempDir(), "flat.tif"), h, tiff.Options{}, func(x, y, band int) float64 { return v })
+		s := server(t, Config{Layers: []Layer{{Name: "flat", Files: []string{name}}}})
+		if w := get(s, inUTM+"&LAYERS=flat&TRANSPARENT=TRUE"); w.Code != 200 || w.Header().Get("Content-Type") != "image/png" {
+			t.Errorf("%v: %d, %s", v, w.Code, w.Body)
+		} else if _, _, _, a := decode(t, w).At(10, 10).RGBA(); a != 0xffff {
+			t.Errorf("%v: alpha %d", v, a)
+		}
+	}
+}
