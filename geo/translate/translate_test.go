@@ -292,7 +292,8 @@ func TestPartsOutsideHaveNoData(t *testing.T) {
 }
 
 func TestNoDataIsTheValueThatSamplesHave(t *testing.T) {
-	for _, text := range []string{"0.1", "-3.40282346639e+38"} {
+	var counts []int // of pixels with data, by options
+	for _, text := range []string{"-9999", "0.1", "-3.40282346639e+38", "nan", "inf"} {
 		none, err := strconv.ParseFloat(text, 32) // float64 has another one
 		if err != nil {
 			t.Fatal(err)
@@ -317,8 +318,19 @@ func TestNoDataIsTheValueThatSamplesHave(t *testing.T) {
 			if i > 1 {
 				want = 100
 			}
-			if j := slices.IndexFunc(got, func(v float32) bool { return v != float32(none) && v != want }); j >= 0 {
+			if j := slices.IndexFunc(got, func(v float32) bool { return v != float32(none) && v != want && !(v != v && none != none) }); j >= 0 {
 				t.Errorf("NoData %s, %+v: pixel %d is %v", text, o, j, got[j])
+			}
+			n := 0
+			for _, v := range got {
+				if v == want {
+					n++
+				}
+			}
+			if text == "-9999" {
+				counts = append(counts, n)
+			} else if n != counts[i] {
+				t.Errorf("NoData %s, %+v: %d pixels have data, and %d with another NoData", text, o, n, counts[i])
 			}
 		}
 	}

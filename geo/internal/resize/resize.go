@@ -185,9 +185,11 @@ func (r *Resizer) across(pixels, mask []byte, x0 int) row {
 			at := (t.first-x0)*bands + b
 			for _, w := range t.weights {
 				run.add(counts[at] != 0)
-				w *= counts[at]
-				sum += w * values[at]
-				weight += w
+				if counts[at] != 0 { // otherwise the value may be infinite or no number
+					w *= counts[at]
+					sum += w * values[at]
+					weight += w
+				}
 				at += bands
 			}
 			if !r.filter.enough(run, len(t.weights)) {
