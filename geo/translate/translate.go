@@ -225,6 +225,9 @@ func (o *Options) recode(ctx context.Context, out *Image) error {
 	if h.Photometric == tiff.Palette && (out.maps != nil || h.Type != tiff.Uint8 && h.Type != tiff.Uint16) {
 		h.Photometric, h.Palette = tiff.MinIsBlack, nil
 	}
+	if h.Type == tiff.Uint8 { // indices are limited in the same way
+		h.Palette = h.Palette[:min(len(h.Palette), 1<<8)]
+	}
 	h.Bits = 0
 	h.Metadata = slices.DeleteFunc(slices.Clone(h.Metadata), func(i tiff.Item) bool { return strings.HasPrefix(i.Name, "STATISTICS_") })
 	out.fitNoData(", as do pixels without data")

@@ -387,6 +387,16 @@ func TestOneValueHasTheFirstValueOfAScale(t *testing.T) {
 	}
 }
 
+func TestAPaletteFitsTheType(t *testing.T) {
+	h := tiff.Header{Bands: 1, Photometric: tiff.Palette, Palette: make([]tiff.Color, 1<<16)}
+	h.Palette[3].R, h.Palette[300].G = 0x9999, 0x7777
+	name := image(t, source{header: h}, fill(1, func(x, y, b int) uint16 { return uint16(x % 5) }))
+	im := translated(t, name, Options{Type: tiff.Uint8})
+	if got, _ := pixels(t, im); len(im.Palette) != 256 || im.Palette[3].R != 0x9999 || got[3] != 3 {
+		t.Errorf("%d colors, %+v, index %d", len(im.Palette), im.Palette[3], got[3])
+	}
+}
+
 func TestNamesOfResamplings(t *testing.T) {
 	for i, name := range Resamplings() {
 		if r, ok := ParseResampling(strings.ToUpper(name)); !ok || int(r) != i {
