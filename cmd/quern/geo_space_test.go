@@ -9,6 +9,14 @@ import (
 	"quern.dev/geo/tiff"
 )
 
+func TestAmountsOfBytesHaveDigits(t *testing.T) {
+	for bytes, want := range map[float64]string{0: "0.0 MB", 1621796: "1.6 MB", 999e6: "999.0 MB", 80.2e9: "80.2 GB"} {
+		if got := amount(bytes); got != want {
+			t.Errorf("%v bytes are %s, want %s", bytes, got, want)
+		}
+	}
+}
+
 func TestResultsThatDoNotFitAreReported(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "result.tif")
 	free, ok := freeSpace(filepath.Dir(name))
