@@ -100,7 +100,9 @@ func filesOf(name string) []string {
 	parts := strings.Split(name, ":")
 	for i := range parts {
 		for end := i + 1; end <= len(parts) && len(parts) > 1; end++ {
-			all = append(all, strings.Join(parts[i:end], ":"))
+			if part := strings.Join(parts[i:end], ":"); !strings.HasPrefix(part, "//") { // a host
+				all = append(all, part)
+			}
 		}
 	}
 	for rest := name; strings.HasPrefix(rest, "/vsi"); { // a file system of GDAL, or one in another
