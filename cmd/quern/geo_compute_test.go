@@ -139,6 +139,19 @@ func TestGeoOverviewsAreAdded(t *testing.T) {
 	}
 }
 
+func TestGeoOverviewsOfALinkAreThoseOfItsFile(t *testing.T) {
+	name, _ := geoFile(t, false)
+	link := filepath.Join(t.TempDir(), "link.tif")
+	if err := os.Symlink(name, link); err != nil {
+		t.Skipf("links are not possible here: %v", err)
+	}
+	geoOK(t, "overviews", "-levels", "2", link)
+	info, err := os.Lstat(link)
+	if im, _ := pixelsOf(t, name); err != nil || info.Mode()&os.ModeSymlink == 0 || len(im.Overviews()) != 2 {
+		t.Errorf("the file has %d overviews, and the link has the mode %v, %v", len(im.Overviews()), info.Mode(), err)
+	}
+}
+
 func TestGeoOrthoRectifiesImages(t *testing.T) {
 	dem := geoImage(t, "dem.tif", 500000, 5000000, 60, 60, nil, func(x, y int) float32 { return 100 })
 	gray := func(x, y int) float32 { return float32(x + 100*y) }

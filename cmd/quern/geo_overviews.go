@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,7 +78,11 @@ func (r *reduction) run(ctx context.Context, source, result string, opt tiff.Opt
 	switch replaced := sameFile(source, result); {
 	case replaced && !f.TIFF():
 		return fmt.Errorf("%s is not a TIFF file that can be replaced: name a result", source)
-	case !replaced:
+	case replaced:
+		if result, err = filepath.EvalSymlinks(result); err != nil { // the file, not a link to it
+			return err
+		}
+	default:
 		if err := checkResult(result, true, source); err != nil {
 			return err
 		}
