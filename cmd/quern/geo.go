@@ -61,11 +61,12 @@ each image of a file, and the names of the datasets in it. It reads no pixels.`,
 	return cmd
 }
 
-// checkResult refuses a result that is a source, whatever name it has, or that exists and must not be replaced.
+// checkResult refuses a result that is a source, whatever name it has, or that exists and must not be replaced. Sources are all
+// files that a command reads; those that are "" do not count.
 func checkResult(result string, overwrite bool, sources ...string) error {
 	info, err := os.Stat(result)
 	switch {
-	case slices.Contains(sources, result):
+	case result != "" && slices.Contains(sources, result):
 		return fmt.Errorf("%s is a source and the result; name another result", result)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -77,14 +78,40 @@ func checkResult(result string, overwrite bool, sources ...string) error {
 		return fmt.Errorf("%s is a device or a pipe, which a file would replace; name a file", result)
 	}
 	for _, name := range sources {
-		if source, err := os.Stat(name); err == nil && os.SameFile(source, info) {
-			return fmt.Errorf("%s is a source and the result, %s; name another result", name, result)
+		for _, file := range filesOf(name) {
+			if source, err := os.Stat(file); err == nil && os.SameFile(source, info) {
+				return fmt.Errorf("%s is a source and the result, %s; name another result", name, result)
+			}
 		}
 	}
 	if !overwrite {
 		return fmt.Errorf("%s exists; -overwrite replaces it", result)
 	}
 	return nil
+}
+
+// filesOf returns a source's name, and what may be the name of a file in it, as in NETCDF:"file.nc":variable, HDF5:file.h5://variable and
+// /vsizip/file.zip/image.tif.
+func filesOf(name string) []string {
+	all := []string{name}
+	if quoted := strings.Split(name, `"`); len(quoted) == 3 {
+		return append(all, quoted[1])
+	}
+	parts := strings.Split(name, ":")
+	for i := range parts {
+		for end := i + 1; end <= len(parts) && len(parts) > 1; end++ {
+			if part := strings.Join(parts[i:end], ":"); !strings.HasPrefix(part, "//") { // a host
+				all = append(all, part)
+			}
+		}
+	}
+	for rest := name; strings.HasPrefix(rest, "/vsi"); { // a file system of GDAL, or one in another
+		_, rest, _ = strings.Cut(rest[1:], "/")
+		for path := rest; path != ""; path = path[:max(strings.LastIndex(path, "/"), 0)] {
+			all = append(all, path)
+		}
+	}
+	return all
 }
 
 // oneFile accepts one argument.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -138,6 +139,19 @@ func TestGeoOverviewsAreAdded(t *testing.T) {
 	}
 }
 
+func TestGeoOverviewsOfALinkAreThoseOfItsFile(t *testing.T) {
+	name, _ := geoFile(t, false)
+	link := filepath.Join(t.TempDir(), "link.tif")
+	if err := os.Symlink(name, link); err != nil {
+		t.Skipf("links are not possible here: %v", err)
+	}
+	geoOK(t, "overviews", "-levels", "2", link)
+	info, err := os.Lstat(link)
+	if im, _ := pixelsOf(t, name); err != nil || info.Mode()&os.ModeSymlink == 0 || len(im.Overviews()) != 2 {
+		t.Errorf("the file has %d overviews, and the link has the mode %v, %v", len(im.Overviews()), info.Mode(), err)
+	}
+}
+
 func TestGeoOrthoRectifiesImages(t *testing.T) {
 	dem := geoImage(t, "dem.tif", 500000, 5000000, 60, 60, nil, func(x, y int) float32 { return 100 })
 	gray := func(x, y int) float32 { return float32(x + 100*y) }
@@ -219,6 +233,66 @@ func TestGeoOrthoRectifiesImages(t *testing.T) {
 		code, _, stderr := runGeo(t, append([]string{"ortho", "-overwrite", "-device", "cpu"}, test.args...)...)
 		if code != test.code || !strings.Contains(stderr, test.text) {
 			t.Errorf("%v: exit code %d, %s", test.args, code, stderr)
+		}
+	}
+}
+
+func TestGeoNeverReplacesWhatItReads(t *testing.T) {
+	one := func(x, y int) float32 { return 1 }
+	dem := geoImage(t, "dem.tif", 500000, 5000000, 60, 60, nil, one)
+	image := geoImage(t, "image.tif", 500000, 5000000, 40, 30, nil, one)
+	frame := geoImage(t, "frame.tif", 0, 0, 40, 30, nil, one)
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(folder, name)
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	cutline := write("area.geojson", `{"type":"Polygon","crs":{"type":"name","properties":{"name":"EPSG:32633"}},"coordinates":[[[500000,5000000],[500200,5000000],[500200,4999800]]]}`)
+	cameras := write("cameras.json", `{"lens": {"projection_type": "perspective", "width": 40, "height": 30, "focal": 1}}`)
+	poses := write("poses.csv", "filename,x,y,z,omega,phi,kappa\nframe.jpg,500300,4999700,500,0,0,0\n")
+	list := write("list.txt", image+"\n")
+	picture := filepath.Join(folder, "a.png")
+	geoOK(t, "translate", "-ot", "Byte", "-of", "PNG", "-q", image, picture)
+	result := filepath.Join(folder, "result.tif")
+	other := filepath.Dir(picture) + "/./" + filepath.Base(picture)
+	taken := []string{"-device", "cpu", "-overwrite", "-dem", dem, "-exterior", poses, "-cameras", cameras, "-tr", "10", "10", frame}
+	for _, test := range []struct {
+		unchanged string
+		args      []string
+	}{
+		{picture, []string{"overviews", picture, other}},
+		{image, []string{"tiles", "-device", "cpu", "-overwrite", filepath.Dir(image), image}},
+		{cutline, []string{"warp", "-device", "cpu", "-overwrite", "-cutline", cutline, image, cutline}},
+		{dem, append(append([]string{"ortho"}, taken...), dem)},
+		{poses, append(append([]string{"ortho"}, taken...), poses)},
+		{dem, append(append([]string{"mosaic"}, taken...), dem)},
+		{cameras, append(append([]string{"mosaic"}, taken...), cameras)},
+		{list, []string{"mosaic", "-device", "cpu", "-overwrite", "-input_file_list", list, list}},
+		{image, []string{"mosaic", "-device", "cpu", "-work", image, image, result}},
+		{cutline, []string{"mosaic", "-device", "cpu", "-work", cutline, image, result}},
+	} {
+		before, err := os.ReadFile(test.unchanged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, _, stderr := runGeo(t, test.args...)
+		after, err := os.ReadFile(test.unchanged)
+		if code != 1 || err != nil || !bytes.Equal(before, after) || !strings.Contains(stderr, test.unchanged) && !strings.Contains(stderr, other) {
+			t.Errorf("%v: exit code %d, changed %v, %s", test.args, code, !bytes.Equal(before, after), stderr)
+		}
+		if err := os.WriteFile(test.unchanged, before, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, source := range []string{`NETCDF:"` + dem + `":height`, "HDF5:" + dem + "://height", "GTIFF_DIR:1:" + dem, "/vsizip/" + dem + "/image.tif", "/vsigzip/" + dem} {
+		if err := checkResult(dem, true, source); err == nil {
+			t.Errorf("%s may be replaced", source)
+		}
+		if err := checkResult(image, true, source); err != nil {
+			t.Errorf("%s: %v", source, err)
 		}
 	}
 }

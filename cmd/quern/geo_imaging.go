@@ -84,6 +84,9 @@ func (i *imaging) parseTransformer() error {
 	return nil
 }
 
+// files returns the names of the files that the options have, or "".
+func (i *imaging) files() []string { return []string{i.dem, i.reconstruction, i.cameras, i.exterior} }
+
 // surface opens the surface model.
 func (i *imaging) surface(cmd *cobra.Command) (s *ortho.Surface, system *crs.CRS, closeFile func(), err error) {
 	closeFile = func() {}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,6 +78,9 @@ of quern geo translate.`,
 					return errUsage{err, cmd.CommandPath()}
 				}
 				sources = append(names, sources...)
+			}
+			if err := checkResult(result, j.overwrite, slices.Concat(sources, j.files(), []string{j.list})...); err != nil {
+				return err
 			}
 			if j.rectifying() {
 				return j.rectify(cmd, sources, result, o)

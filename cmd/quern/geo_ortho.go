@@ -127,7 +127,7 @@ func (r *rectification) rectify(cmd *cobra.Command, sources []string, result str
 		}
 	}
 	for _, name := range names {
-		if err := checkResult(name, r.overwrite, sources...); err != nil {
+		if err := checkResult(name, r.overwrite, slices.Concat(sources, r.files())...); err != nil {
 			return err
 		}
 	}

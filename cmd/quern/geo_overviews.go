@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,8 +75,17 @@ func (r *reduction) run(ctx context.Context, source, result string, opt tiff.Opt
 	}
 	defer f.Close()
 	im := f.Image()
-	if !f.TIFF() && source == result {
+	switch replaced := sameFile(source, result); {
+	case replaced && !f.TIFF():
 		return fmt.Errorf("%s is not a TIFF file that can be replaced: name a result", source)
+	case replaced:
+		if result, err = filepath.EvalSymlinks(result); err != nil { // the file, not a link to it
+			return err
+		}
+	default:
+		if err := checkResult(result, true, source); err != nil {
+			return err
+		}
 	}
 	if err := r.keep(im, f.TIFF(), &opt); err != nil {
 		return err
@@ -92,6 +103,19 @@ func (r *reduction) run(ctx context.Context, source, result string, opt tiff.Opt
 		return err
 	}
 	return w.Close()
+}
+
+// sameFile reports whether two names are those of one file.
+func sameFile(a, b string) bool {
+	if a == b {
+		return true
+	}
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 // keep takes over how the source is stored, if it is a TIFF file, where options do not say it.

@@ -117,9 +117,6 @@ type tilesJSON struct {
 }
 
 func (t *tiling) write(ctx context.Context, source, result string, e wms.Export, stdout, stderr io.Writer) (err error) {
-	if err := checkResult(result, t.overwrite, source); err != nil {
-		return err
-	}
 	layers, err := wms.FindImages(raster.IsImage, source)
 	if err != nil {
 		return err
@@ -130,6 +127,9 @@ func (t *tiling) write(ctx context.Context, source, result string, e wms.Export,
 			return fmt.Errorf("layer %s has files of several times; name one of them", l.Name)
 		}
 		layer.Files = append(layer.Files, l.Files...)
+	}
+	if err := checkResult(result, t.overwrite, append(layer.Files, source)...); err != nil {
+		return err
 	}
 	dev, err := gpu.Open(gpu.Config{Device: t.device})
 	if err != nil {

@@ -93,6 +93,9 @@ those of quern geo translate.`,
 				return errUsage{err, cmd.CommandPath()}
 			}
 			sources, result := args[:len(args)-1], args[len(args)-1]
+			if err := checkResult(result, w.overwrite, slices.Concat(sources, []string{w.cutline})...); err != nil {
+				return err
+			}
 			if w.rpc {
 				return w.rectify(cmd, sources, result, &o)
 			}

@@ -139,7 +139,7 @@ func TestBadExpressionsAreReported(t *testing.T) {
 		"b0":                            "b0 is not a band",
 		"b1x":                           "b1x is not a band",
 		"b1<b2<b3":                      "character 6: an operator is expected; comparisons are joined by &&",
-		"b1==b2==b3":                    "== compares",
+		"b1==b2==b3":                    "character 7: an operator is expected; comparisons are joined by &&",
 		"b1 = 3":                        "== compares",
 		"(b1>2) & (b1<4)":               "character 8: an operator is expected; && is",
 		"(b1>2) and b1":                 "&& is the logical and",
@@ -160,6 +160,11 @@ func TestBadExpressionsAreReported(t *testing.T) {
 	} {
 		if _, err := Parse(text); !errors.Is(err, ErrArgument) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range []string{"b1 order", "b1+nothing", "b1 android"} {
+		if _, err := Parse(text); err == nil || strings.Contains(err.Error(), ";") {
+			t.Errorf("%q has a hint: %v", text, err)
 		}
 	}
 	im := scene(t)

@@ -148,6 +148,7 @@ var hints = []struct{ spelling, hint string }{
 	{"&", "&& is the logical and"},
 	{"|", "|| is the logical or"},
 	{"~", "! is the logical not"},
+	{"==", "comparisons are joined by &&, as in b1==b2 && b2==b3"},
 	{"=", "== compares"},
 	{"<>", "!= compares"},
 	{"<", "comparisons are joined by &&, as in b1<b2 && b2<b3"},
@@ -162,12 +163,15 @@ var hints = []struct{ spelling, hint string }{
 	{"np.", "functions have no prefix"},
 }
 
+// hintedWords are spellings that are not the beginning of another word.
+var hintedWords = map[string]bool{"and": true, "or": true, "not": true}
+
 // unexpected is fail with a hint, if there is one for what follows.
 func (p *parser) unexpected(message string) error {
 	p.peek()
 	rest := p.text[p.at:]
 	for _, h := range hints {
-		if strings.HasPrefix(rest, h.spelling) {
+		if strings.HasPrefix(rest, h.spelling) && (p.word() == h.spelling || !hintedWords[h.spelling]) {
 			return p.fail("%s; %s", message, h.hint)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -165,7 +166,13 @@ func (m *mosaic) run(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	work, err := openWork(cmp.Or(m.opt.Work, name+".work"), digest)
+	kept := cmp.Or(m.opt.Work, name+".work")
+	if a, err := filepath.Abs(kept); err != nil {
+		return failf(ErrWork, "%s: %w", kept, err)
+	} else if b, err := filepath.Abs(name); err == nil && a == b {
+		return failf(ErrArgument, "options: Work is %s, the output; name another file", kept)
+	}
+	work, err := openWork(kept, digest)
 	if err != nil {
 		return err
 	}
@@ -237,8 +244,8 @@ func samples[T kernels.Sample](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
-// digest identifies what is computed: the sources, with the times of their files and their middle block, and what changes
-// the output.
+// digest identifies what is computed: the sources, with the times of their files, their versions and their middle block, and what
+// changes the output.
 func (m *mosaic) digest(ctx context.Context) (sum [32]byte, err error) {
 	h := sha256.New()
 	o := m.opt
@@ -248,7 +255,7 @@ func (m *mosaic) digest(ctx context.Context) (sum [32]byte, err error) {
 	for _, s := range m.sources {
 		a, _ := s.Image.Geo.Affine()
 		im := s.Image
-		fmt.Fprintln(h, im.Width, im.Height, im.Bands, im.Type, im.Compression, a, im.Geo.Keys, im.NoData, im.Modified().UnixNano())
+		fmt.Fprintln(h, im.Width, im.Height, im.Bands, im.Type, im.Compression, a, im.Geo.Keys, im.NoData, im.Modified().UnixNano(), im.Version())
 		across, down, _ := im.Blocks()
 		b := aligned(s.Image.BlockBytes())
 		if err := s.Image.ReadBlock(ctx, b, down/2*across+across/2); err != nil {

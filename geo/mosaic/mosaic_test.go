@@ -691,6 +691,10 @@ func TestBadInputsAreReported(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+	before, err := os.ReadFile(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
 	noData := 300.0
 	name := filepath.Join(t.TempDir(), "mosaic.tif")
 	canceled, cancel := context.WithCancel(t.Context())
@@ -702,18 +706,20 @@ func TestBadInputsAreReported(t *testing.T) {
 		o       Options
 		want    error
 	}{
-		"no source":                  {t.Context(), name, nil, Options{}, ErrArgument},
-		"no image":                   {t.Context(), name, []Source{{}}, Options{}, ErrArgument},
-		"another type":               {t.Context(), name, append(slices.Clone(sources), other), Options{}, warp.ErrArgument},
-		"no coordinate system":       {t.Context(), name, []Source{{Image: open(t, bare)}}, Options{}, warp.ErrNoCRS},
-		"an impossible NoData":       {t.Context(), name, sources, Options{NoData: &noData}, ErrArgument},
-		"levels":                     {t.Context(), name, sources, Options{Levels: 9}, ErrArgument},
-		"tiles that cut blocks":      {t.Context(), name, sources, Options{TileSize: 100}, ErrArgument},
-		"strips":                     {t.Context(), name, sources, Options{File: tiff.Options{Strips: true}}, ErrArgument},
-		"no folder":                  {t.Context(), filepath.Join(name, "no", "folder.tif"), sources, Options{}, tiff.ErrIO},
-		"no folder of the work file": {t.Context(), name, sources, Options{Work: filepath.Join(name, "no")}, ErrWork},
-		"a full disk":                {t.Context(), name, sources, Options{Work: "/dev/full"}, ErrWork},
-		"canceled":                   {canceled, name, sources, Options{}, context.Canceled},
+		"no source":                        {t.Context(), name, nil, Options{}, ErrArgument},
+		"no image":                         {t.Context(), name, []Source{{}}, Options{}, ErrArgument},
+		"another type":                     {t.Context(), name, append(slices.Clone(sources), other), Options{}, warp.ErrArgument},
+		"no coordinate system":             {t.Context(), name, []Source{{Image: open(t, bare)}}, Options{}, warp.ErrNoCRS},
+		"an impossible NoData":             {t.Context(), name, sources, Options{NoData: &noData}, ErrArgument},
+		"levels":                           {t.Context(), name, sources, Options{Levels: 9}, ErrArgument},
+		"tiles that cut blocks":            {t.Context(), name, sources, Options{TileSize: 100}, ErrArgument},
+		"strips":                           {t.Context(), name, sources, Options{File: tiff.Options{Strips: true}}, ErrArgument},
+		"no folder":                        {t.Context(), filepath.Join(name, "no", "folder.tif"), sources, Options{}, tiff.ErrIO},
+		"no folder of the work file":       {t.Context(), name, sources, Options{Work: filepath.Join(name, "no")}, ErrWork},
+		"a full disk":                      {t.Context(), name, sources, Options{Work: "/dev/full"}, ErrWork},
+		"a work file that is another file": {t.Context(), name, sources, Options{Work: bare}, ErrWork},
+		"a work file that is the output":   {t.Context(), name, sources, Options{Work: filepath.Dir(name) + "/./" + filepath.Base(name)}, ErrArgument},
+		"canceled":                         {canceled, name, sources, Options{}, context.Canceled},
 	} {
 		if err := File(test.ctx, dev, test.name, test.sources, test.o); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", title, err)
@@ -721,5 +727,8 @@ func TestBadInputsAreReported(t *testing.T) {
 	}
 	if _, err := os.Stat(name); err == nil {
 		t.Error("there is a file")
+	}
+	if after, err := os.ReadFile(bare); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file that is no work file has changed: %v", err)
 	}
 }

@@ -92,8 +92,12 @@ func openLocked(name string) (*os.File, error) {
 func (w *workFile) recover(head []byte) error {
 	r := bufio.NewReaderSize(w.file, 1<<20)
 	have := make([]byte, len(head))
-	if _, err := io.ReadFull(r, have); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	n, err := io.ReadFull(r, have)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
+	}
+	if magic := min(n, len(workMagic)); string(have[:magic]) != workMagic[:magic] {
+		return errors.New("the file is not the work file of a mosaic; name another one")
 	}
 	if string(have) != string(head) { // something else was computed
 		if err := w.file.Truncate(0); err != nil {

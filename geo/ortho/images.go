@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"container/list"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -90,7 +93,7 @@ func (s *Images) Add(ctx context.Context, im *tiff.Image, sensor *Sensor) (*tiff
 		return nil, err
 	}
 	defer s.release(r)
-	v := tiff.Virtual{Modified: im.Modified(), Header: r.image.Header(), BlockWidth: s.opt.TileWidth, BlockHeight: s.opt.TileHeight, Mask: r.image.Masked(),
+	v := tiff.Virtual{Modified: im.Modified(), Version: p.version(), Header: r.image.Header(), BlockWidth: s.opt.TileWidth, BlockHeight: s.opt.TileHeight, Mask: r.image.Masked(),
 		Read: func(ctx context.Context, b tiff.VirtualBlock, dst []byte) error {
 			if s.closed.Load() {
 				return errClosed
@@ -118,6 +121,19 @@ func (s *Images) plan(ctx context.Context, im *tiff.Image, sensor *Sensor) (*pla
 	p.opt = s.opt
 	p.grid, err = p.opt.grid(p.grid.CRS, p.footprint)
 	return p, err
+}
+
+// version stands for what the pixels depend on besides the image: where the sensor is, the surface, and the options.
+func (p *plan) version() string {
+	h := sha256.New()
+	o, s := &p.opt, p.surface
+	fmt.Fprintln(h, p.scene.sensor.crs, p.scene.sensor.view, p.scene.forward, p.grid.CRS, p.grid.Affine)
+	fmt.Fprintln(h, s.crs, s.affine, s.scale, s.offset, s.least, s.most)
+	if s.im != nil {
+		fmt.Fprintln(h, s.im.Width, s.im.Height, s.im.Modified().UnixNano())
+	}
+	fmt.Fprintln(h, o.Resampling, o.SeeThrough, o.Tolerance, o.SourceNoData, o.NoData, o.Alpha, o.Opaque)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // level returns the grid and the options of an overview, or of the image.

@@ -117,6 +117,95 @@ func TestImagesAreThoseOfFiles(t *testing.T) {
 	}
 }
 
+// TestAMosaicOfOtherSurfacesBeginsAgain changes what images are computed from, beyond their middle, after a mosaic was interrupted.
+func TestAMosaicOfOtherSurfacesBeginsAgain(t *testing.T) {
+	dev := cpu(t)
+	photos, sensors := flight(t, 1)
+	o := Options{Resolution: [2]float64{0.4, 0.4}, Resampling: warp.Bilinear, TileWidth: 64, TileHeight: 64}
+	pit := func(x, y float64) float64 {
+		if math.Abs(x-originX-45) < 8 && math.Abs(y-originY-120) < 8 {
+			return hills(x, y) - 10
+		}
+		return hills(x, y)
+	}
+	mo := mosaic.Options{Order: mosaic.Nearest, Resolution: o.Resolution, AlignPixels: true, Extent: &warp.Extent{MinX: originX + 30, MinY: originY + 80, MaxX: originX + 190, MaxY: originY + 180},
+		File: tiff.Options{BlockWidth: 32, BlockHeight: 32}, TileSize: 64}
+	join := func(ctx context.Context, name string, ground *Surface, sensors []*Sensor, o Options, progress func(done, total int)) error {
+		set := NewImages(dev, ground, o)
+		defer set.Close()
+		var sources []mosaic.Source
+		for i, photo := range photos {
+			f, err := set.Add(t.Context(), photo, sensors[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, mosaic.Source{Image: f.Image(), Center: &[2]float64{originX + 85, originY + 120}})
+		}
+		mo.Progress = progress
+		return mosaic.File(ctx, dev, name, sources, mo)
+	}
+	through := o
+	through.SeeThrough = true
+	for _, test := range []struct {
+		title         string
+		before, after *Surface
+		o             Options
+	}{
+		{"other heights", surface(t, hills, 1), surface(t, pit, 1), o},
+		{"other options", surface(t, tower, 1), surface(t, tower, 1), through},
+	} {
+		name, fresh := filepath.Join(t.TempDir(), "mosaic.tif"), filepath.Join(t.TempDir(), "fresh.tif")
+		ctx, cancel := context.WithCancel(t.Context())
+		stop := func(done, total int) {
+			if 4*done > total {
+				cancel()
+			}
+		}
+		if err := join(ctx, name, test.before, sensors, o, stop); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if err := errors.Join(join(t.Context(), name, test.after, sensors, test.o, nil), join(t.Context(), fresh, test.after, sensors, test.o, nil)); err != nil {
+			t.Fatal(err)
+		}
+		a, b := open(t, name), open(t, fresh)
+		got, err1 := tiff.Read[uint8](t.Context(), a, a.All())
+		want, err2 := tiff.Read[uint8](t.Context(), b, b.All())
+		if err := errors.Join(err1, err2); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: the mosaic has tiles of before, %v", test.title, err)
+		}
+	}
+}
+
+func TestTheVersionOfAnImageIsThatOfWhatItDependsOn(t *testing.T) {
+	photos, sensors := flight(t, 2)
+	ground := surfaceFile(t, hills, 1)
+	of := func(sensor int, offset float64, o Options) string {
+		s, err := NewSurface(t.Context(), ground, SurfaceOptions{Offset: offset})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := NewImages(cpu(t), s, o)
+		defer set.Close()
+		f, err := set.Add(t.Context(), photos[0], sensors[sensor])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Image().Version()
+	}
+	o := Options{Resolution: [2]float64{0.4, 0.4}}
+	first := of(0, 1, o)
+	if other := of(0, 1, o); other != first || first == "" {
+		t.Errorf("the same image has the versions %q and %q", first, other)
+	}
+	through, tolerant := o, o
+	through.SeeThrough, tolerant.Tolerance = true, 2
+	for title, other := range map[string]string{"another sensor": of(1, 1, o), "other heights": of(0, 2, o), "see through": of(0, 1, through), "a tolerance": of(0, 1, tolerant)} {
+		if other == first {
+			t.Errorf("%s: the version is the same", title)
+		}
+	}
+}
+
 // TestOverviewsShowTheSame compares overviews with means of the pixels.
 func TestOverviewsShowTheSame(t *testing.T) {
 	photos, sensors := flight(t, 1)

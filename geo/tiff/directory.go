@@ -35,6 +35,7 @@ type source struct {
 	name   string // of the file, in messages
 
 	modified time.Time // the file; zero if that is not known
+	version  string    // of a Virtual
 }
 
 // opening is where errors are before the first directory.

@@ -139,12 +139,16 @@ type Storage struct {
 	BlockWidth, BlockHeight int
 }
 
-// NoDataValue returns NoData as a number. It is false if there is none, or if samples
-// of the image's type cannot have the value.
+// NoDataValue returns NoData as a number, for Float32 and Complex64 the float32 that is nearest to it. It is false if there is
+// none, or if samples of the image's type cannot have the value.
 func (h *Header) NoDataValue() (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(h.NoData), 64)
 	if err != nil && !math.IsInf(v, 0) || h.NoData == "" {
 		return 0, false
+	}
+	switch h.Type {
+	case Float32, Complex64:
+		return float64(float32(v)), true
 	}
 	if h.Type.Float() || h.Type.Complex() {
 		return v, true

@@ -164,6 +164,14 @@ func (im *Image) Modified() time.Time {
 	return im.dir.src.modified
 }
 
+// Version returns [Virtual.Version], which is empty for files. Images with other versions may have other contents.
+func (im *Image) Version() string {
+	if im.dir == nil {
+		return ""
+	}
+	return im.dir.src.version
+}
+
 // String names the image in messages: the file, if its name is known, the directory, the size and the storage.
 func (im *Image) String() string {
 	bands := "bands"

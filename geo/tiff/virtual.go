@@ -16,7 +16,9 @@ type Virtual struct {
 	Name string
 	// Modified is when the contents were changed last; it may be zero. See [Image.Modified].
 	Modified time.Time
-	Header   Header
+	// Version stands for what else the contents depend on, such as options and other files; it may be empty. See [Image.Version].
+	Version string
+	Header  Header
 	// Layout ByBand makes blocks of one band, and ByPixel of all bands.
 	Layout Layout
 	// BlockWidth and BlockHeight are the sides of blocks: 512 by default. Large ones are read as a whole for
@@ -62,7 +64,7 @@ func NewVirtual(v Virtual) (*File, error) {
 	}
 	r := &virtualReader{Virtual: v, end: 16}
 	f := &File{}
-	f.src = source{r: r, name: v.Name, modified: v.Modified, order: binary.LittleEndian, big: true, limits: Limits{}.withDefaults()}
+	f.src = source{r: r, name: v.Name, modified: v.Modified, version: v.Version, order: binary.LittleEndian, big: true, limits: Limits{}.withDefaults()}
 	if nativeBigEndian {
 		f.src.order = binary.BigEndian
 	}

@@ -82,7 +82,7 @@ func (g Georeference) scaled(fx, fy float64) Georeference {
 	return g
 }
 
-// selectBands keeps bands. If they are not the colors in their order, they have no meaning as colors any more.
+// selectBands keeps bands. If they are not the colors in their order, they have no meaning as colors any more; alpha stays alpha.
 func (h *Header) selectBands(bands []int) {
 	colors := h.Bands - len(h.Extra)
 	old := h.Extra
@@ -100,6 +100,12 @@ func (h *Header) selectBands(bands []int) {
 	}
 	if !sameColors {
 		h.Photometric, h.Palette, h.Extra = MinIsBlack, nil, nil
+		extra := make([]ExtraSample, len(bands)-1) // after one band of gray
+		for i, b := range bands[1:] {
+			if b >= colors && (old[b-colors] == StraightAlpha || old[b-colors] == AssociatedAlpha) {
+				extra[i], h.Extra = old[b-colors], extra
+			}
+		}
 	}
 	var items []Item
 	for _, item := range h.Metadata {

@@ -35,6 +35,9 @@ func TestTheHeaderOfARegionKeepsPixelsInTheirPlace(t *testing.T) {
 		{[]int{0, 1, 2, 3}, RGB, []ExtraSample{StraightAlpha}, "A RED BLUE"},
 		{[]int{2}, MinIsBlack, nil, "A BLUE"},
 		{[]int{2, 1, 0}, MinIsBlack, nil, "A RED BLUE"},
+		{[]int{2, 1, 0, 3}, MinIsBlack, []ExtraSample{Unspecified, Unspecified, StraightAlpha}, "A RED BLUE"},
+		{[]int{0, 3}, MinIsBlack, []ExtraSample{StraightAlpha}, "A RED"},
+		{[]int{3}, MinIsBlack, nil, "A"},
 	} {
 		got := h.Region(Region{Width: 1, Height: 1, Bands: test.bands})
 		names := ""

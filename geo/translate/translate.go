@@ -93,6 +93,7 @@ func New(ctx context.Context, im *tiff.Image, o Options) (*Image, error) {
 		out.header.NoData = *o.NoData
 		out.fitNoData("")
 	}
+	out.fitBits()
 	return out, o.place(&out.header)
 }
 
@@ -131,6 +132,9 @@ func (o *Options) cut(out *Image, all tiff.Region) error {
 		return failf(ErrArgument, "%s has a palette, whose indices cannot be mixed; use near, or expand the palette", out.source)
 	}
 	s := resize.Samples{Type: h.Type, Bands: h.Bands, Alpha: alphaBand(h)}
+	if h.Bits != 0 && !h.Type.Float() {
+		s.Most = mostOf(h)
+	}
 	s.NoData, s.HasNoData = h.NoDataValue()
 	out.resizer = resize.New(filter, w, [2]int{all.Width, all.Height}, size, s)
 	out.region = out.resizer.Region()
@@ -221,6 +225,9 @@ func (o *Options) recode(ctx context.Context, out *Image) error {
 	if h.Photometric == tiff.Palette && (out.maps != nil || h.Type != tiff.Uint8 && h.Type != tiff.Uint16) {
 		h.Photometric, h.Palette = tiff.MinIsBlack, nil
 	}
+	if h.Type == tiff.Uint8 { // indices are limited in the same way
+		h.Palette = h.Palette[:min(len(h.Palette), 1<<8)]
+	}
 	h.Bits = 0
 	h.Metadata = slices.DeleteFunc(slices.Clone(h.Metadata), func(i tiff.Item) bool { return strings.HasPrefix(i.Name, "STATISTICS_") })
 	out.fitNoData(", as do pixels without data")
@@ -241,7 +248,20 @@ func (im *Image) fitNoData(consequence string) {
 	if h.Type != tiff.Float32 {
 		im.warnings = append(im.warnings, fmt.Sprintf("NoData %s is not a value of %v; it becomes %g%s", h.NoData, h.Type, to, consequence))
 	}
-	h.NoData = strconv.FormatFloat(to, 'g', -1, 64)
+	h.NoData = recode.Text(h.Type, to)
+}
+
+// mostOf returns the greatest value of unsigned samples with fewer bits than their type.
+func mostOf(h *tiff.Header) float64 { return math.Ldexp(1, h.Bits) - 1 }
+
+// fitBits gives samples of few bits all bits of their type, if pixels are made without data and NoData needs more bits.
+func (im *Image) fitBits() {
+	h := &im.header
+	v, ok := h.NoDataValue()
+	made := im.resizer != nil || im.inside.Width < h.Width || im.inside.Height < h.Height
+	if ok && made && h.Bits != 0 && (v > mostOf(h) || h.Type.Float()) {
+		h.Bits = 0
+	}
 }
 
 // planMaps plans the maps of values.
@@ -280,6 +300,10 @@ func (o *Options) planMaps(ctx context.Context, out *Image) error {
 		low, high := ranges[b][0], ranges[b][1]
 		if low == high {
 			high++
+		}
+		if low == high { // too large for a difference of 1
+			out.maps[b] = linear{0, least}
+			continue
 		}
 		factor := (most - least) / (high - low)
 		out.maps[b] = linear{factor, least - low*factor}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -287,6 +288,112 @@ func TestPartsOutsideHaveNoData(t *testing.T) {
 	}
 	if a, _ := im.Geo.Affine(); a != (tiff.Affine{499970, 10, 0, 4999600, 0, -10}) || im.NoData != "-7" {
 		t.Errorf("%v, NoData %s", a, im.NoData)
+	}
+}
+
+func TestNoDataIsTheValueThatSamplesHave(t *testing.T) {
+	var counts []int // of pixels with data, by options
+	for _, text := range []string{"-9999", "0.1", "-3.40282346639e+38", "nan", "inf"} {
+		none, err := strconv.ParseFloat(text, 32) // float64 has another one
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := image(t, source{header: tiff.Header{NoData: text}}, fill(1, func(x, y, b int) float32 {
+			if x >= 20 && x < 40 {
+				return float32(none)
+			}
+			return 100
+		}))
+		all := []Options{{Scale: &Scale{From: &[2]float64{0, 50}, To: [2]float64{0, 100}}}, {Scale: &Scale{To: [2]float64{200, 300}}}}
+		for r := range Resamplings() {
+			all = append(all, Options{Resampling: Resampling(r), Width: 31, Height: 23})
+		}
+		for i, o := range all {
+			im := translated(t, name, o)
+			got, err := tiff.Read[float32](t.Context(), im, im.All())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := float32(200)
+			if i > 1 {
+				want = 100
+			}
+			if j := slices.IndexFunc(got, func(v float32) bool { return v != float32(none) && v != want && !(v != v && none != none) }); j >= 0 {
+				t.Errorf("NoData %s, %+v: pixel %d is %v", text, o, j, got[j])
+			}
+			n := 0
+			for _, v := range got {
+				if v == want {
+					n++
+				}
+			}
+			if text == "-9999" {
+				counts = append(counts, n)
+			} else if n != counts[i] {
+				t.Errorf("NoData %s, %+v: %d pixels have data, and %d with another NoData", text, o, n, counts[i])
+			}
+		}
+	}
+}
+
+func TestSamplesOfFewBitsHaveNoMoreBits(t *testing.T) {
+	name := image(t, source{header: tiff.Header{Bits: 12, NoData: "9"}}, fill(1, func(x, y, b int) uint16 { return uint16(x / 30 % 2 * 4095) }))
+	wide := "65535"
+	for r, title := range Resamplings() {
+		im := translated(t, name, Options{Resampling: Resampling(r), Width: 200, Height: height})
+		got, err := tiff.Read[uint16](t.Context(), im, im.All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(got[110:160], func(v uint16) bool { return v < 4000 }); i >= 0 || im.Bits != 12 {
+			t.Errorf("%s: %d bits, and column %d is %v", title, im.Bits, 110+i, got[110+max(0, i)])
+		}
+		if got[101] < 4000 && Resampling(r) != CubicSpline && Resampling(r) != Bilinear {
+			t.Errorf("%s: a value beyond the bits became %d", title, got[101])
+		}
+		im = translated(t, name, Options{Resampling: Resampling(r), NoData: &wide, Window: &Window{X: -2.5, Width: 30, Height: height}})
+		if got, err = tiff.Read[uint16](t.Context(), im, im.All()); err != nil || float64(got[0]) != noData(im) {
+			t.Errorf("%s: a pixel without data is %d, and NoData %s: %v", title, got[0], im.NoData, err)
+		}
+	}
+}
+
+func noData(im *tiff.Image) float64 {
+	v, _ := im.NoDataValue()
+	return v
+}
+
+func TestNoDataIsAValueOfTheType(t *testing.T) {
+	name := image(t, source{header: tiff.Header{NoData: "1e+38"}}, fill(1, func(x, y, b int) float32 { return 1e38 }))
+	for typ, want := range map[tiff.Type]string{tiff.Uint8: "255", tiff.Int16: "32767", tiff.Uint32: "4294967295", tiff.Int64: "9223372036854775807", tiff.Uint64: "18446744073709551615"} {
+		im := translated(t, name, Options{Type: typ, Window: &Window{X: -1, Width: 3, Height: 1}})
+		got, _ := pixels(t, im)
+		v, ok := im.NoDataValue()
+		if number, err := strconv.ParseUint(want, 10, 64); !ok || err != nil || v != float64(number) || !bytes.Equal(got[:typ.Size()], got[typ.Size():2*typ.Size()]) {
+			t.Errorf("%v: NoData %s, %v; want %s; a pixel outside is %v, and one without data %v", typ, im.NoData, ok, want, got[:typ.Size()], got[typ.Size():2*typ.Size()])
+		}
+	}
+}
+
+func TestOneValueHasTheFirstValueOfAScale(t *testing.T) {
+	for _, v := range []float64{0, -5, 1e20, -1e300} {
+		name := image(t, source{}, fill(1, func(x, y, b int) float64 { return v }))
+		for _, from := range []*[2]float64{nil, {v, v}} {
+			im := translated(t, name, Options{Scale: &Scale{From: from, To: [2]float64{3, 255}}})
+			if got, err := tiff.Read[float64](t.Context(), im, im.All()); err != nil || got[0] != 3 {
+				t.Errorf("%v from %v became %v, %v", v, from, got[0], err)
+			}
+		}
+	}
+}
+
+func TestAPaletteFitsTheType(t *testing.T) {
+	h := tiff.Header{Bands: 1, Photometric: tiff.Palette, Palette: make([]tiff.Color, 1<<16)}
+	h.Palette[3].R, h.Palette[300].G = 0x9999, 0x7777
+	name := image(t, source{header: h}, fill(1, func(x, y, b int) uint16 { return uint16(x % 5) }))
+	im := translated(t, name, Options{Type: tiff.Uint8})
+	if got, _ := pixels(t, im); len(im.Palette) != 256 || im.Palette[3].R != 0x9999 || got[3] != 3 {
+		t.Errorf("%d colors, %+v, index %d", len(im.Palette), im.Palette[3], got[3])
 	}
 }
 

@@ -58,7 +58,7 @@
 //
 // # Memory
 //
-// Tiles of the output are computed three at a time: one is read while another is resampled and a third is written. A tile
+// Tiles of the output are computed four at a time: one is read while another is resampled and others are written. A tile
 // whose window of a source is too large is divided. Decoded blocks of sources are kept in a cache, so that each is decoded
 // about once. Options.Memory bounds all of it, except the writer's rows of blocks.
 //

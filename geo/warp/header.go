@@ -1,11 +1,6 @@
 package warp
 
-import (
-	"math"
-	"strconv"
-
-	"quern.dev/geo/tiff"
-)
+import "quern.dev/geo/tiff"
 
 // rounded returns a value as samples have it.
 func rounded(v float64, t tiff.Type) float64 {
@@ -13,11 +8,4 @@ func rounded(v float64, t tiff.Type) float64 {
 		return float64(float32(v))
 	}
 	return v
-}
-
-func formatNoData(v float64) string {
-	if math.IsNaN(v) {
-		return "nan"
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }

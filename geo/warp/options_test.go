@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"quern.dev/geo/internal/blocks"
@@ -188,6 +189,76 @@ func TestOptionsOfBandsAndTypesAreChecked(t *testing.T) {
 	} {
 		if _, err := New(dev, openImages(t, test.name), test.o); !errors.Is(err, test.kind) {
 			t.Errorf("%s: %v", title, err)
+		}
+	}
+}
+
+func TestValuesWithoutDataAreThoseThatSamplesHave(t *testing.T) {
+	folder := t.TempDir()
+	for _, test := range []struct {
+		what, file string
+		o          Options
+	}{
+		{"NoData of the file", "0.1", Options{}},
+		{"NoData of the file in a wider type", "0.1", Options{Type: tiff.Float64}},
+		{"another value", "", Options{SourceNoData: []float64{0.1}}},
+		{"another value in a wider type", "", Options{SourceNoData: []float64{0.1}, Type: tiff.Float64}},
+		{"pixels without data in any band", "0.1", Options{UnifiedNoData: true, Type: tiff.Float64}},
+	} {
+		h := tiff.Header{Width: 4, Height: 1, Bands: 1, Type: tiff.Float32, Photometric: tiff.MinIsBlack, NoData: test.file}
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
+		h.Geo.SetAffine(tiff.Affine{500000, 10, 0, 5300000, 0, -10})
+		name := filepath.Join(folder, test.what+".tif")
+		w, err := tiff.Create(name, h, tiff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.WriteRows(t.Context(), tiff.Rows{Pixels: tiff.Bytes([]float32{5, 0.1, 0.1, 7})}), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		result := filepath.Join(folder, "result.tif")
+		test.o.NoData = []float64{-1}
+		if err := File(t.Context(), cpu(t), result, openImages(t, name), test.o); err != nil {
+			t.Fatal(err)
+		}
+		if got := parts(t, openImages(t, result)[0]); !slices.Equal(got, []float64{5, -1, -1, 7}) {
+			t.Errorf("%s: %v", test.what, got)
+		}
+	}
+}
+
+func TestNoDataOfWideIntegersKeepsItsValue(t *testing.T) {
+	folder := t.TempDir()
+	for _, test := range []struct {
+		typ    tiff.Type
+		noData string
+		pixels []byte
+	}{
+		{tiff.Uint64, "18446744073709551615", tiff.Bytes([]uint64{math.MaxUint64, 5})},
+		{tiff.Int64, "9223372036854775807", tiff.Bytes([]int64{math.MaxInt64, 5})},
+		{tiff.Int64, "-9223372036854775808", tiff.Bytes([]int64{math.MinInt64, 5})},
+	} {
+		h := tiff.Header{Width: 2, Height: 1, Bands: 1, Type: test.typ, Photometric: tiff.MinIsBlack, NoData: test.noData}
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
+		h.Geo.SetAffine(tiff.Affine{500000, 10, 0, 5300000, 0, -10})
+		name, result := filepath.Join(folder, "a.tif"), filepath.Join(folder, "result.tif")
+		w, err := tiff.Create(name, h, tiff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.WriteRows(t.Context(), tiff.Rows{Pixels: test.pixels}), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := File(t.Context(), cpu(t), result, openImages(t, name), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		im := openImages(t, result)[0]
+		got := make([]byte, 16)
+		if err := im.ReadRegion(t.Context(), got, im.All()); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := im.NoDataValue(); !ok || !slices.Equal(got, test.pixels) {
+			t.Errorf("NoData %s of %v became %s, and %v became %v", test.noData, test.typ, im.NoData, test.pixels, got)
 		}
 	}
 }

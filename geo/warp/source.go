@@ -209,6 +209,9 @@ func (s *source) setNoData(o *Options) error {
 		if s.noData, err = perBand(o.SourceNoData, s.bands, "SourceNoData"); err != nil {
 			return err
 		}
+		for i, v := range s.noData {
+			s.noData[i] = rounded(v, s.h.Type)
+		}
 	default:
 		if v, ok := s.h.NoDataValue(); ok {
 			s.noData, _ = perBand([]float64{v}, s.bands, "")

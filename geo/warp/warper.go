@@ -11,6 +11,7 @@ import (
 
 	"quern.dev/geo/internal/blocks"
 	"quern.dev/geo/internal/projection"
+	"quern.dev/geo/internal/recode"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp/internal/kernels"
 	"quern.dev/gpu"
@@ -199,7 +200,7 @@ func (w *Warper) describe() error {
 				return failf(ErrArgument, "options: NoData %v is not a value of %v", v, h.Type)
 			}
 		}
-		h.NoData = formatNoData(values[0])
+		h.NoData = recode.Text(h.Type, values[0])
 	}
 	o := kernels.Output{Alpha: -1, AlphaMax: alphaMax(h.Type), NoData: values != nil, Whole: w.opt.UnifiedNoData && w.opt.Resampling == Nearest, Integer: !w.working.Float()}
 	o.Least, o.Most = w.working.Limits()

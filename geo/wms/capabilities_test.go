@@ -3,11 +3,13 @@ package wms
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCapabilitiesAreWellFormed(t *testing.T) {
@@ -170,6 +172,39 @@ func TestExtentsOnTheGlobe(t *testing.T) {
 	} {
 		if got := onGlobe(c.in); got != c.want {
 			t.Errorf("%v: %v, want %v", c.in, got, c.want)
+		}
+	}
+}
+
+func TestTimesWithPartsOfSecondsAreListedAndServed(t *testing.T) {
+	s := fixture(t, func(c *Config) {
+		for i := range c.Layers {
+			for k := range c.Layers[i].Times {
+				c.Layers[i].Times[k].Time = time.Date(2026, 1, 31, 12, 0, 7, k*250_100_000, time.UTC)
+			}
+		}
+	})
+	var document struct {
+		Capability struct {
+			Layer struct {
+				Layers []struct{ Dimension string } `xml:"Layer"`
+			}
+		}
+	}
+	if err := xml.Unmarshal(get(s, "/wms?REQUEST=GetCapabilities").Body.Bytes(), &document); err != nil {
+		t.Fatal(err)
+	}
+	var times []string
+	for _, l := range document.Capability.Layer.Layers {
+		times = append(times, strings.FieldsFunc(l.Dimension, func(r rune) bool { return r == ',' })...)
+	}
+	if len(times) != 3 || times[0] != "2026-01-31T12:00:07Z" {
+		t.Fatalf("times %q", times)
+	}
+	for i, at := range times { // days are 1000 apart
+		im := decode(t, get(s, fmt.Sprintf("%s&LAYERS=days&RESCALE=%d,%d&TIME=%s", inUTM, 1000*i, 1000*i+255, at)))
+		if r, _, _, _ := im.At(100, 100).RGBA(); r>>8 != 100 {
+			t.Errorf("%s: %d", at, r>>8)
 		}
 	}
 }

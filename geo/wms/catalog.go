@@ -216,7 +216,7 @@ func (l *layer) setRange() error {
 		slices.Sort(v)
 		l.low[b], l.high[b] = v[len(v)*2/100], v[len(v)*98/100]
 		if l.low[b] == l.high[b] {
-			l.low[b], l.high[b] = v[0], max(v[len(v)-1], v[0]+1)
+			l.low[b], l.high[b] = v[0], max(v[len(v)-1], v[0]+1, v[0]+math.Abs(v[0])*1e-6)
 		}
 	}
 	return nil
@@ -253,7 +253,7 @@ func sampleRegion(ctx context.Context, im *tiff.Image, r tiff.Region, f func(ban
 	}
 	none, has := im.NoDataValue()
 	for i, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) || has && (v == none || im.Type == tiff.Float32 && float32(v) == float32(none)) || mask != nil && mask[i/im.Bands] == 0 {
+		if math.IsNaN(v) || math.IsInf(v, 0) || has && v == none || mask != nil && mask[i/im.Bands] == 0 {
 			continue
 		}
 		f(i%im.Bands, v)

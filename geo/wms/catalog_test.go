@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,17 @@ func TestLayersOfFolders(t *testing.T) {
 		if ok != (want != "") || ok && formatTime(at) != want {
 			t.Errorf("%s: %v %v, want %s", name, at, ok, want)
 		}
+	}
+	dated := t.TempDir()
+	for day := range 20 {
+		name := filepath.Join(dated, "days", fmt.Sprintf("a_202601%02d.tif", day+1))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	layers, err := FindLayers(dated)
+	if err != nil || len(layers) != 1 || !slices.IsSortedFunc(layers[0].Times, func(a, b TimeFiles) int { return a.Time.Compare(b.Time) }) { // entity tags follow from the order
+		t.Errorf("times are not in order: %v, %v", layers, err)
 	}
 	if _, err := FindLayers(t.TempDir()); err == nil {
 		t.Error("an empty folder has layers")
@@ -136,6 +148,21 @@ func TestConfigurationsThatCannotBeServed(t *testing.T) {
 		if other, err := New(s.renderer.Device(), c); err == nil {
 			t.Errorf("%s: no error", what)
 			other.Close()
+		}
+	}
+}
+
+func TestALayerOfOneValueIsServed(t *testing.T) {
+	for _, v := range []float64{0, 7, 1e20, -3e38} {
+		h := tiff.Header{Width: 64, Height: 64, Bands: 1, Type: tiff.Float32, Photometric: tiff.MinIsBlack}
+		h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
+		h.Geo.SetAffine(tiff.Affine{500000, 10, 0, 5300000, 0, -10})
+		name := writeFile(t, filepath.Join(t.TempDir(), "flat.tif"), h, tiff.Options{}, func(x, y, band int) float64 { return v })
+		s := server(t, Config{Layers: []Layer{{Name: "flat", Files: []string{name}}}})
+		if w := get(s, inUTM+"&LAYERS=flat&TRANSPARENT=TRUE"); w.Code != 200 || w.Header().Get("Content-Type") != "image/png" {
+			t.Errorf("%v: %d, %s", v, w.Code, w.Body)
+		} else if _, _, _, a := decode(t, w).At(10, 10).RGBA(); a != 0xffff {
+			t.Errorf("%v: alpha %d", v, a)
 		}
 	}
 }

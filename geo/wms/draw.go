@@ -43,7 +43,7 @@ func (m *mapRequest) key() string {
 	b = strconv.AppendBool(b, m.transparent)
 	b = strconv.AppendBool(b, m.exact)
 	b = append(b, m.background.R, m.background.G, m.background.B)
-	return string(m.time.AppendFormat(b, "20060102150405.000"))
+	return string(m.time.AppendFormat(b, "20060102150405.000000000"))
 }
 
 // tagOf returns an entity tag for a key.

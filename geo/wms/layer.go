@@ -145,6 +145,7 @@ func (is finder) group(path string) (*Layer, error) {
 		n += len(files)
 		l.Times = append(l.Times, TimeFiles{at, files})
 	}
+	slices.SortFunc(l.Times, func(a, b TimeFiles) int { return a.Time.Compare(b.Time) })
 	switch {
 	case len(l.Files) == 0:
 		return nil, nil

@@ -235,7 +235,8 @@ func (p parameters) setTime(m *mapRequest) *Exception {
 	return exceptf(codeInvalidDimension, "TIME", "%.60q is not a date or a time such as 2026-01-31T12:00:00Z", text)
 }
 
-func formatTime(t time.Time) string { return t.Format("2006-01-02T15:04:05Z") }
+// formatTime returns a time in the form of ISO 8601, with parts of seconds if it has some.
+func formatTime(t time.Time) string { return t.Format("2006-01-02T15:04:05.999999999Z") }
 
 // setOptions reads the parameters that all kinds of requests have.
 func (p parameters) setOptions(m *mapRequest) *Exception {

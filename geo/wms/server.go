@@ -115,7 +115,7 @@ func New(dev *gpu.Device, c Config) (*Server, error) {
 	if c.MaxWidth < 1 || c.MaxHeight < 1 || c.MaxWidth > 1<<14 || c.MaxHeight > 1<<14 || c.Concurrent < 1 || c.Queue < 0 || c.Timeout < 0 || c.Quality < 1 || c.Quality > 100 {
 		return nil, failf(ErrConfig, "a limit is out of range: maps have up to 16384 x 16384 pixels, and JPEG a quality from 1 to 100")
 	}
-	s := &Server{config: c, layers: map[string]*layer{}, slots: make(chan struct{}, c.Concurrent), version: formatTime(time.Now().UTC())}
+	s := &Server{config: c, layers: map[string]*layer{}, slots: make(chan struct{}, c.Concurrent), version: formatTime(time.Now().UTC().Truncate(time.Second))}
 	if c.TileCache > 0 {
 		s.cache = newTileCache(c.TileCache)
 	}

@@ -21,9 +21,6 @@ func New(im *tiff.Image, band int) *Reader {
 	r := &Reader{im, band, math.NaN()}
 	if v, ok := im.NoDataValue(); ok {
 		r.noData = v
-		if im.Type == tiff.Float32 {
-			r.noData = float64(float32(v))
-		}
 	}
 	return r
 }

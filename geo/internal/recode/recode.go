@@ -4,6 +4,7 @@ package recode
 
 import (
 	"math"
+	"strconv"
 	"unsafe"
 
 	"quern.dev/geo/tiff"
@@ -44,6 +45,19 @@ func Value(t tiff.Type, v float64) float64 {
 		v = math.Floor(v + 0.5)
 	}
 	return max(least, min(v, most))
+}
+
+// Text returns a number of a type as NoData is written. The greatest integers of 64 bits, which float64 does not have, keep all digits.
+func Text(t tiff.Type, v float64) string {
+	switch {
+	case v != v:
+		return "nan"
+	case t == tiff.Uint64 && v >= math.MaxUint64:
+		return strconv.FormatUint(math.MaxUint64, 10)
+	case t == tiff.Int64 && v >= math.MaxInt64:
+		return strconv.FormatInt(math.MaxInt64, 10)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
 // Beside returns a number whose sample is not that of avoid: the next one.

@@ -22,6 +22,8 @@ type Samples struct {
 	// NoData is the value of samples that do not count, if HasNoData is set.
 	NoData    float64
 	HasNoData bool
+	// Most is the greatest value of samples with fewer bits than their type, or 0.
+	Most float64
 }
 
 // Resizer makes rows of the result. It is for one goroutine.
@@ -183,9 +185,11 @@ func (r *Resizer) across(pixels, mask []byte, x0 int) row {
 			at := (t.first-x0)*bands + b
 			for _, w := range t.weights {
 				run.add(counts[at] != 0)
-				w *= counts[at]
-				sum += w * values[at]
-				weight += w
+				if counts[at] != 0 { // otherwise the value may be infinite or no number
+					w *= counts[at]
+					sum += w * values[at]
+					weight += w
+				}
 				at += bands
 			}
 			if !r.filter.enough(run, len(t.weights)) {
@@ -290,12 +294,25 @@ func (r *Resizer) down(dst, mask []byte, j int) {
 			if r.samples.Type.Size() <= 2 && r.filter != Average {
 				sums[i] = float64(float32(sums[i])) // halves are rounded as in GDAL
 			}
-			if r.samples.HasNoData {
-				sums[i] = recode.Beside(r.samples.Type, sums[i], r.samples.NoData)
-			}
+			sums[i] = r.samples.limited(sums[i])
 		}
 	}
 	recode.FromFloats(r.samples.Type, dst, sums)
+}
+
+// limited returns a result with data as samples can have it.
+func (s *Samples) limited(v float64) float64 {
+	if s.Most > 0 {
+		v = min(v, s.Most)
+	}
+	if !s.HasNoData {
+		return v
+	}
+	v = recode.Beside(s.Type, v, s.NoData)
+	if s.Most > 0 && v > s.Most {
+		v = s.NoData - 1
+	}
+	return v
 }
 
 // parallel calls a function for 0 to n-1 on all cores.

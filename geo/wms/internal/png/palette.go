@@ -194,7 +194,7 @@ func keyOf(c uint32) uint32 {
 	case 0:
 		return clearKey
 	default:
-		return translucentKey + (a-1)*14/254<<12 | c>>4&0xf | c>>12&0xf<<4 | c>>20&0xf<<8
+		return translucentKey + ((a-1)*14/254<<12 | c>>4&0xf | c>>12&0xf<<4 | c>>20&0xf<<8)
 	}
 }
 

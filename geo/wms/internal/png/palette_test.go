@@ -120,6 +120,23 @@ func TestManyColorsBecomeSimilarOnes(t *testing.T) {
 	}
 }
 
+func TestTranslucentColorsHaveCellsOfFourBits(t *testing.T) {
+	seen := map[uint32]uint32{clearKey: 0}
+	for a := uint32(1); a < 255; a++ {
+		for c := range uint32(1 << 12) {
+			p := c&0xf<<4 | c>>4&0xf<<12 | c>>8&0xf<<20 | a<<24
+			key, cell := keyOf(p), 1+(a-1)*14/254<<12+c
+			if known, ok := seen[key]; key >= keys || ok && known != cell {
+				t.Fatalf("%08x has the key %d, which another cell has too, or is beyond %d", p, key, keys)
+			}
+			seen[key] = cell
+		}
+	}
+	if len(seen) != 1+14<<12 {
+		t.Errorf("%d cells", len(seen))
+	}
+}
+
 func FuzzIndexed(f *testing.F) {
 	f.Add([]byte("12345678abcdefgh"), 2)
 	f.Add(bytes.Repeat([]byte{0, 1, 2, 3, 255, 7, 9}, 4000), 10)

@@ -122,9 +122,6 @@ func (s *Source) setPaint() {
 		p.AlphaMax = math.MaxInt16
 	}
 	p.None, p.NoData = im.NoDataValue()
-	if p.NoData && im.Type == tiff.Float32 {
-		p.None = float64(float32(p.None))
-	}
 	for i := range 3 {
 		levels := 255.0
 		if p.Ramp > 0 {
