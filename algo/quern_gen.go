@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "85f359b542e6e17edd89bb5cc9eb71163e03e066dadf885839515459efea299d",
+	Sum:     "2219103dfc25b600881509341a8e9e322d6e1eba7488cce17aac6c97766dabf4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -2286,12 +2286,12 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base, bins in
 		/*line :122:500*/ t7 := in[t5:t6]
 		/*line :123:500*/ for i2 := 0; i2 < len(t7); i2++ {
 			/*line :122:1*/ x := t7[i2]
-			/*line :124:1*/ b := host.Int64[int]((x - low) * scale)
-			/*line :125:500*/ if x >= low && uint(b) < uint(len(own)) {
+			/*line :125:1*/ b := host.Int64[int]((x - low) * scale)
+			/*line :126:500*/ if x >= low && x <= high && uint(b) < uint(len(own)) {
 				own[b]++
-//line :127:500
+//line :128:500
 			} else if x >= low && x <= high {
-				/*line :128:500*/ own[len(own)-1]++
+				own[len(own)-1]++
 			}
 		}
 	} /*line quern_gen.go:2297:1*/
@@ -2400,7 +2400,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 			/*line :53:500*/ t7 := in[t5:t6]
 			/*line :54:500*/ for i2 := 0; i2 < len(t7); i2++ {
 				/*line :53:1*/ x := t7[i2]
-				/*line :150:1*/ result := valueBin[T](x, bins)
+				/*line :151:1*/ result := valueBin[T](x, bins)
 				/*line :54:500*/ if result >= 0 {
 					own[result]++
 				}
