@@ -12,7 +12,12 @@ import (
 type Compensated[T kernel.Float] struct{ Sum, Rest T }
 
 // Value returns the sum.
-func (c Compensated[T]) Value() T { return c.Sum + c.Rest }
+func (c Compensated[T]) Value() T {
+	if c.Rest != c.Rest { // of an infinite sum, and of one that is not a number
+		return c.Sum
+	}
+	return c.Sum + c.Rest
+}
 
 // addCompensated adds two sums (Knuth, 1969).
 //

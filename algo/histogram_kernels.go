@@ -120,9 +120,10 @@ func histogramEvenParts[T kernel.Float](t kernel.Thread, part, bins int, low, hi
 	own := counts[p*bins : (p+1)*bins]
 	clear(own)
 	for _, x := range in[min(p*part, len(in)):min((p+1)*part, len(in))] {
-		// As evenBin, with fewer comparisons for an element that has a bin.
+		// As evenBin, without a minimum for an element that has a bin. A difference that is rounded
+		// to that of high can have a bin although x is above high.
 		b := int((x - low) * scale)
-		if x >= low && uint(b) < uint(len(own)) {
+		if x >= low && x <= high && uint(b) < uint(len(own)) {
 			own[b]++
 		} else if x >= low && x <= high {
 			own[len(own)-1]++

@@ -69,3 +69,25 @@ func TestHistograms(t *testing.T) {
 		}
 	})
 }
+
+// TestElementsBesideTheRangeAreNotCounted has differences from low that are rounded to those of high.
+func TestElementsBesideTheRangeAreNotCounted(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		const low, high = -1000, 1
+		inf := float32(math.Inf(1))
+		x := []float32{low, high, math.Nextafter32(high, inf), math.Nextafter32(low, -inf), inf, -inf, float32(math.NaN()), math.MaxFloat32}
+		for _, bins := range []int{1, 127, 254, 20000} {
+			counts := gputest.Alloc[uint32](t, d, bins)
+			if err := HistogramEven(d.DefaultStream(), low, high, counts, gputest.Upload(t, d, x)); err != nil {
+				t.Fatal(err)
+			}
+			total := uint32(0)
+			for _, n := range gputest.Download(t, d, counts) {
+				total += n
+			}
+			if total != 2 {
+				t.Errorf("%d bins: %d elements are counted, want those at both edges", bins, total)
+			}
+		}
+	})
+}

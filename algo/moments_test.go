@@ -112,3 +112,29 @@ func TestReduceHasTheSameBitsOnAllDevices(t *testing.T) {
 		})
 	}
 }
+
+// The sum of infinities and numbers is that of plain additions.
+func TestCompensatedSumsOfInfinities(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		inf := math.Inf(1)
+		for _, c := range []struct {
+			x    []float64
+			want float64
+		}{
+			{[]float64{1, inf, 2}, inf},
+			{[]float64{-inf, 1}, -inf},
+			{[]float64{inf, -inf}, math.NaN()},
+			{[]float64{1, math.NaN()}, math.NaN()},
+			{[]float64{math.MaxFloat64, math.MaxFloat64}, inf},
+			{append(make([]float64, 5000), -inf), -inf},
+		} {
+			sum := gputest.Alloc[Compensated[float64]](t, d, 1)
+			if err := SumCompensated(d.DefaultStream(), sum, gputest.Upload(t, d, c.x)); err != nil {
+				t.Fatal(err)
+			}
+			if got := gputest.Download(t, d, sum)[0].Value(); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+				t.Errorf("the sum of %d numbers from %v on is %v, want %v", len(c.x), c.x[:1], got, c.want)
+			}
+		}
+	})
+}

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "85f359b542e6e17edd89bb5cc9eb71163e03e066dadf885839515459efea299d",
+	Sum:     "b2e0688230637ce908fa1ea9ef65e283be3ec014457052e789734d4582e55f01",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1821,10 +1821,10 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 	vRow := (*[256]Compensated[T])(vs)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line compensated.go:34*/ sum := Compensated[T]{}
+		/*line compensated.go:39*/ sum := Compensated[T]{}
 		for j := threadX; j < count; j += 256 {
 			t2 := Compensated[T]{Sum: in[first+j]}
-			/*line compensated.go:36*/ sum = addCompensated[T](sum, t2)
+			/*line compensated.go:41*/ sum = addCompensated[T](sum, t2)
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:245*/ v := sum
 		vRow[threadX] = v
@@ -2090,7 +2090,7 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[lane2]
-		/*line compensated.go:39*/ if threadX == 0 {
+		/*line compensated.go:44*/ if threadX == 0 {
 			out[blockX] = v2
 		}
 	} /*line quern_gen.go:2096:1*/
@@ -2286,12 +2286,12 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base, bins in
 		/*line :122:500*/ t7 := in[t5:t6]
 		/*line :123:500*/ for i2 := 0; i2 < len(t7); i2++ {
 			/*line :122:1*/ x := t7[i2]
-			/*line :124:1*/ b := host.Int64[int]((x - low) * scale)
-			/*line :125:500*/ if x >= low && uint(b) < uint(len(own)) {
+			/*line :125:1*/ b := host.Int64[int]((x - low) * scale)
+			/*line :126:500*/ if x >= low && x <= high && uint(b) < uint(len(own)) {
 				own[b]++
-//line :127:500
+//line :128:500
 			} else if x >= low && x <= high {
-				/*line :128:500*/ own[len(own)-1]++
+				own[len(own)-1]++
 			}
 		}
 	} /*line quern_gen.go:2297:1*/
@@ -2400,7 +2400,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 			/*line :53:500*/ t7 := in[t5:t6]
 			/*line :54:500*/ for i2 := 0; i2 < len(t7); i2++ {
 				/*line :53:1*/ x := t7[i2]
-				/*line :150:1*/ result := valueBin[T](x, bins)
+				/*line :151:1*/ result := valueBin[T](x, bins)
 				/*line :54:500*/ if result >= 0 {
 					own[result]++
 				}
@@ -3227,10 +3227,10 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 					}
 				}
 			}
-			return
+			/*line :40:500*/ return
 		}
 	}
-	for threadX := range width {
+	/*line select_kernels.go:43*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := min(p*part, len(in))
@@ -4749,9 +4749,9 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
-		/*line compensated.go:20*/ in2 := in
+		/*line compensated.go:25*/ in2 := in
 		switch {
-//line :22:500
+//line :27:1500
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -4843,8 +4843,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line moments.go:34*/ in2 := in
-		/*line :35:500*/ switch {
-//line moments.go:36
+		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -4913,7 +4912,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:4916:1*/
+	} /*line quern_gen.go:4915:1*/
 }
 
 func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
@@ -5005,7 +5004,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5008:1*/
+	} /*line quern_gen.go:5007:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -5044,7 +5043,7 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:5047:1*/
+	} /*line quern_gen.go:5046:1*/
 }
 
 //go:noinline
@@ -5054,7 +5053,7 @@ func quernRow1ExtremeIntegerReduceRows(r *host.Run, tos []int, base, group int) 
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:5057:1*/
+	} /*line quern_gen.go:5056:1*/
 }
 
 //go:noinline
@@ -5118,14 +5117,14 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos, active
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:5121:1*/
+	} /*line quern_gen.go:5120:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64 | int](r *host.Run, vs, results []T) {
 	vRow := (*[256]T)(vs)
 	resultRow := (*[256]T)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5128:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5127:1*/
 }
 
 //go:noinline
@@ -5146,14 +5145,14 @@ func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []i
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
 		/*line :143:500*/ vRow[threadX] = v
-	} /*line quern_gen.go:5149:1*/
+	} /*line quern_gen.go:5148:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64 | int](r *host.Run, vs, results []T) {
 	vRow := (*[256]T)(vs)
 	resultRow := (*[256]T)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5156:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5155:1*/
 }
 
 //go:noinline
@@ -5168,7 +5167,7 @@ func quernRow6ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64](r *h
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result6
 		}
-	} /*line quern_gen.go:5171:1*/
+	} /*line quern_gen.go:5170:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -5250,7 +5249,7 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, size, ba
 				/*line quern.dev/algo/internal/template/reduce.go:206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:5253:1*/
+	} /*line quern_gen.go:5252:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -5278,7 +5277,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:5281:1*/
+	} /*line quern_gen.go:5280:1*/
 }
 
 //go:noinline
@@ -5315,7 +5314,7 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:5318:1*/
+	} /*line quern_gen.go:5317:1*/
 }
 
 //go:noinline
@@ -5338,7 +5337,7 @@ func quernRow5ExtremeIntegerReduceSegments[T int32 | int64 | float32 | float64](
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:5341:1*/
+	} /*line quern_gen.go:5340:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -5463,7 +5462,7 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				/*line :416:1*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:5466:1*/
+	} /*line quern_gen.go:5465:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -5545,7 +5544,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base, part,
 				/*line quern.dev/algo/internal/template/scan.go:288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:5548:1*/
+	} /*line quern_gen.go:5547:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -5581,7 +5580,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:5584:1*/
+	} /*line quern_gen.go:5583:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -5701,7 +5700,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base, part, 
 				}
 			}
 		}
-	} /*line quern_gen.go:5704:1*/
+	} /*line quern_gen.go:5703:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -5749,7 +5748,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base, inner,
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:5752:1*/
+	} /*line quern_gen.go:5751:1*/
 }
 
 func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -5841,7 +5840,7 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5844:1*/
+	} /*line quern_gen.go:5843:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -5880,7 +5879,7 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:5883:1*/
+	} /*line quern_gen.go:5882:1*/
 }
 
 //go:noinline
@@ -5944,7 +5943,7 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos, acti
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:5947:1*/
+	} /*line quern_gen.go:5946:1*/
 }
 
 //go:noinline
@@ -5965,7 +5964,7 @@ func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives [
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:5968:1*/
+	} /*line quern_gen.go:5967:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -6047,7 +6046,7 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, size, 
 				/*line quern.dev/algo/internal/template/reduce.go:206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:6050:1*/
+	} /*line quern_gen.go:6049:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -6075,7 +6074,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:6078:1*/
+	} /*line quern_gen.go:6077:1*/
 }
 
 //go:noinline
@@ -6112,7 +6111,7 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6115:1*/
+	} /*line quern_gen.go:6114:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -6237,7 +6236,7 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				/*line :416:1*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:6240:1*/
+	} /*line quern_gen.go:6239:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -6319,7 +6318,7 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base, par
 				/*line quern.dev/algo/internal/template/scan.go:288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:6322:1*/
+	} /*line quern_gen.go:6321:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -6355,7 +6354,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:6358:1*/
+	} /*line quern_gen.go:6357:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -6475,7 +6474,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base, part
 				}
 			}
 		}
-	} /*line quern_gen.go:6478:1*/
+	} /*line quern_gen.go:6477:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -6523,7 +6522,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base, inne
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:6526:1*/
+	} /*line quern_gen.go:6525:1*/
 }
 
 func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6616,7 +6615,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6619:1*/
+	} /*line quern_gen.go:6618:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6655,7 +6654,7 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:6658:1*/
+	} /*line quern_gen.go:6657:1*/
 }
 
 //go:noinline
@@ -6719,7 +6718,7 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:6722:1*/
+	} /*line quern_gen.go:6721:1*/
 }
 
 //go:noinline
@@ -6740,7 +6739,7 @@ func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, ac
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:6743:1*/
+	} /*line quern_gen.go:6742:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6822,7 +6821,7 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 				/*line :206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:6825:1*/
+	} /*line quern_gen.go:6824:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6850,7 +6849,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:6853:1*/
+	} /*line quern_gen.go:6852:1*/
 }
 
 //go:noinline
@@ -6887,7 +6886,7 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6890:1*/
+	} /*line quern_gen.go:6889:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7012,7 +7011,7 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:7015:1*/
+	} /*line quern_gen.go:7014:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7094,7 +7093,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7097:1*/
+	} /*line quern_gen.go:7096:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7130,7 +7129,7 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7133:1*/
+	} /*line quern_gen.go:7132:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7250,7 +7249,7 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 				}
 			}
 		}
-	} /*line quern_gen.go:7253:1*/
+	} /*line quern_gen.go:7252:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7298,7 +7297,7 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7301:1*/
+	} /*line quern_gen.go:7300:1*/
 }
 
 func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7391,7 +7390,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7394:1*/
+	} /*line quern_gen.go:7393:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7430,7 +7429,7 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:7433:1*/
+	} /*line quern_gen.go:7432:1*/
 }
 
 //go:noinline
@@ -7494,7 +7493,7 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:7497:1*/
+	} /*line quern_gen.go:7496:1*/
 }
 
 //go:noinline
@@ -7515,7 +7514,7 @@ func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7518:1*/
+	} /*line quern_gen.go:7517:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7597,7 +7596,7 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 				/*line :206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:7600:1*/
+	} /*line quern_gen.go:7599:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7625,7 +7624,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:7628:1*/
+	} /*line quern_gen.go:7627:1*/
 }
 
 //go:noinline
@@ -7662,7 +7661,7 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7665:1*/
+	} /*line quern_gen.go:7664:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7787,7 +7786,7 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:7790:1*/
+	} /*line quern_gen.go:7789:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7869,7 +7868,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7872:1*/
+	} /*line quern_gen.go:7871:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7905,7 +7904,7 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7908:1*/
+	} /*line quern_gen.go:7907:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8025,7 +8024,7 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:8028:1*/
+	} /*line quern_gen.go:8027:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8073,7 +8072,7 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:8076:1*/
+	} /*line quern_gen.go:8075:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -8123,7 +8122,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, pa
 					}{V: in[p2], At: at[p2]}
 					/*line :38:500*/ hi2 = lo2
 					/*line :39:500*/ for i := first; i < last; i += stride {
-						/*line :40:500*/ e := struct {
+						/*line :40:1000*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
@@ -8159,14 +8158,14 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, pa
 							V  T
 							At int
 						}
-						/*line :22:1000*/ switch {
+						/*line :22:500*/ switch {
 						default:
 							/*line :24:1000*/ quernv03 := hi2.V
 							quernv13 := e.V
 							/*line order.go:111*/ t22 := orderedIntegers[T](quernv03, quernv13, quernbound0)
-							/*line quern.dev/algo/internal/template/extremes.go:21:500*/ if !t22 {
+							/*line quern.dev/algo/internal/template/extremes.go:21*/ if !t22 {
 								t12 := e.At < hi2.At
-								if t12 {
+								/*line :23:500*/ if t12 {
 									quernv04 := e.V
 									quernv14 := hi2.V
 									/*line order.go:111*/ result4 := orderedIntegers[T](quernv04, quernv14, quernbound0)
@@ -8183,7 +8182,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, pa
 						/*line :38:500*/ lo2 = result
 						hi2 = result3
 					}
-					/*line :40:500*/ _ = lo2
+					/*line :40:1000*/ _ = lo2
 					_ = hi2
 					break
 				}
@@ -8243,7 +8242,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:8246:1*/
+	} /*line quern_gen.go:8245:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
@@ -8300,7 +8299,7 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 		}
 		/*line :272:500*/ start3 := count * l.Parts
 		quernRow8OrderedIntegersExtremeLines[T](r, ps, results, c, l, base, start3, out)
-	} /*line quern_gen.go:8303:1*/
+	} /*line quern_gen.go:8302:1*/
 }
 
 //go:noinline
@@ -8368,7 +8367,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []que
 			}
 		}
 		bestRow[threadX] = best
-	} /*line quern_gen.go:8371:1*/
+	} /*line quern_gen.go:8370:1*/
 }
 
 //go:noinline
@@ -8397,7 +8396,7 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:8400:1*/
+	} /*line quern_gen.go:8399:1*/
 }
 
 //go:noinline
@@ -8413,7 +8412,7 @@ func quernRow3OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		V  T
 		At int
 	})(results)
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8416:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8415:1*/
 }
 
 //go:noinline
@@ -8472,7 +8471,7 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:8475:1*/
+	} /*line quern_gen.go:8474:1*/
 }
 
 //go:noinline
@@ -8528,7 +8527,7 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:8531:1*/
+	} /*line quern_gen.go:8530:1*/
 }
 
 //go:noinline
@@ -8570,12 +8569,12 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 					/*line :84:500*/ switch {
 //line :85:500
 					default:
-						/*line quern.dev/algo/internal/template/extremes.go:21:500*/ quernv0 := v2.V
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ quernv0 := v2.V
 						quernv1 := shuffleDown.V
 						/*line order.go:111*/ t22 := orderedIntegers[T](quernv0, quernv1, quernbound0)
-						/*line quern.dev/algo/internal/template/extremes.go:21:500*/ if !t22 {
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ if !t22 {
 							t12 := shuffleDown.At < v2.At
-							if t12 {
+							/*line :23:500*/ if t12 {
 								quernv02 := shuffleDown.V
 								quernv12 := v2.V
 								/*line order.go:111*/ result3 := orderedIntegers[T](quernv02, quernv12, quernbound0)
@@ -8625,7 +8624,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:8628:1*/
+	} /*line quern_gen.go:8627:1*/
 }
 
 //go:noinline
@@ -8641,7 +8640,7 @@ func quernRow7OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		V  T
 		At int
 	})(results)
-	/*line quern.dev/algo/internal/template/reduce.go:269:500*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8644:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269:500*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8643:1*/
 }
 
 //go:noinline
@@ -8662,7 +8661,7 @@ func quernRow8OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		/*line :84:500*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:8665:1*/
+	} /*line quern_gen.go:8664:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -8843,7 +8842,7 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:8846:1*/
+	} /*line quern_gen.go:8845:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -9037,7 +9036,7 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:9040:1*/
+	} /*line quern_gen.go:9039:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -9174,7 +9173,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base, part
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:9177:1*/
+	} /*line quern_gen.go:9176:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -9319,7 +9318,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base, 
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:9322:1*/
+	} /*line quern_gen.go:9321:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -9432,7 +9431,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				/*line :506:500*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:9435:1*/
+	} /*line quern_gen.go:9434:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -9483,7 +9482,7 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:9486:1*/
+	} /*line quern_gen.go:9485:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -9544,8 +9543,8 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 						lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:26*/ j := d - lo
-				/*line :27:1500*/ if j >= len(b_) {
+				/*line quern.dev/algo/internal/template/setops.go:26:500*/ j := d - lo
+				/*line :27:2000*/ if j >= len(b_) {
 					result = lo
 					result2 = j
 					break
@@ -9607,7 +9606,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 				if fromA == fromB+1 && lo4 > fromB {
 					fromB++
 				}
-				result = lo2 + fromA
+				/*line :44:1000*/ result = lo2 + fromA
 				result2 = lo3 + fromB
 			}
 			/*line :212:500*/ i2 := result
@@ -9632,8 +9631,8 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 						lo5 = m5 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:26*/ j3 := d2 - lo5
-				/*line :27:1500*/ if j3 >= len(b_) {
+				/*line quern.dev/algo/internal/template/setops.go:26:500*/ j3 := d2 - lo5
+				/*line :27:2000*/ if j3 >= len(b_) {
 					result7 = lo5
 					result8 = j3
 					break
@@ -9695,7 +9694,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 				if fromA2 == fromB2+1 && lo8 > fromB2 {
 					fromB2++
 				}
-				result7 = lo6 + fromA2
+				/*line :44:1000*/ result7 = lo6 + fromA2
 				result8 = lo7 + fromB2
 			}
 			/*line :214:500*/ n2 := 0
@@ -9776,7 +9775,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:9779:1*/
+	} /*line quern_gen.go:9778:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -9826,7 +9825,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, 
 					}{V: in[p2], At: at[p2]}
 					/*line :38:500*/ hi2 = lo2
 					/*line :39:500*/ for i := first; i < last; i += stride {
-						/*line :40:500*/ e := struct {
+						/*line :40:1000*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
@@ -9862,14 +9861,14 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, 
 							V  T
 							At int
 						}
-						/*line :22:1000*/ switch {
+						/*line :22:500*/ switch {
 						default:
 							/*line :24:1000*/ quernv03 := hi2.V
 							quernv13 := e.V
 							/*line order.go:123*/ t22 := orderedFloats[T](quernv03, quernv13, quernbound0)
-							/*line quern.dev/algo/internal/template/extremes.go:21:500*/ if !t22 {
+							/*line quern.dev/algo/internal/template/extremes.go:21*/ if !t22 {
 								t12 := e.At < hi2.At
-								if t12 {
+								/*line :23:500*/ if t12 {
 									quernv04 := e.V
 									quernv14 := hi2.V
 									/*line order.go:123*/ result4 := orderedFloats[T](quernv04, quernv14, quernbound0)
@@ -9886,7 +9885,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, 
 						/*line :38:500*/ lo2 = result
 						hi2 = result3
 					}
-					/*line :40:500*/ _ = lo2
+					/*line :40:1000*/ _ = lo2
 					_ = hi2
 					break
 				}
@@ -9946,7 +9945,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, 
 				}
 			}
 		}
-	} /*line quern_gen.go:9949:1*/
+	} /*line quern_gen.go:9948:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
@@ -10003,7 +10002,7 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 		}
 		/*line :272:500*/ start3 := count * l.Parts
 		quernRow8OrderedIntegersExtremeLines[T](r, ps, results, c, l, base, start3, out)
-	} /*line quern_gen.go:10006:1*/
+	} /*line quern_gen.go:10005:1*/
 }
 
 //go:noinline
@@ -10071,7 +10070,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []q
 			}
 		}
 		bestRow[threadX] = best
-	} /*line quern_gen.go:10074:1*/
+	} /*line quern_gen.go:10073:1*/
 }
 
 //go:noinline
@@ -10113,12 +10112,12 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 					/*line :84:500*/ switch {
 //line :85:500
 					default:
-						/*line quern.dev/algo/internal/template/extremes.go:21:500*/ quernv0 := v2.V
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ quernv0 := v2.V
 						quernv1 := shuffleDown.V
 						/*line order.go:123*/ t22 := orderedFloats[T](quernv0, quernv1, quernbound0)
-						/*line quern.dev/algo/internal/template/extremes.go:21:500*/ if !t22 {
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ if !t22 {
 							t12 := shuffleDown.At < v2.At
-							if t12 {
+							/*line :23:500*/ if t12 {
 								quernv02 := shuffleDown.V
 								quernv12 := v2.V
 								/*line order.go:123*/ result3 := orderedFloats[T](quernv02, quernv12, quernbound0)
@@ -10168,7 +10167,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:10171:1*/
+	} /*line quern_gen.go:10170:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -10349,7 +10348,7 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:10352:1*/
+	} /*line quern_gen.go:10351:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -10543,7 +10542,7 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:10546:1*/
+	} /*line quern_gen.go:10545:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -10680,7 +10679,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base, pa
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:10683:1*/
+	} /*line quern_gen.go:10682:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -10825,7 +10824,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:10828:1*/
+	} /*line quern_gen.go:10827:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -10938,7 +10937,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				/*line :506:500*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:10941:1*/
+	} /*line quern_gen.go:10940:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -10989,7 +10988,7 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:10992:1*/
+	} /*line quern_gen.go:10991:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -11050,8 +11049,8 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 						lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:26*/ j := d - lo
-				/*line :27:1500*/ if j >= len(b_) {
+				/*line quern.dev/algo/internal/template/setops.go:26:500*/ j := d - lo
+				/*line :27:2000*/ if j >= len(b_) {
 					result = lo
 					result2 = j
 					break
@@ -11113,7 +11112,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 				if fromA == fromB+1 && lo4 > fromB {
 					fromB++
 				}
-				result = lo2 + fromA
+				/*line :44:1000*/ result = lo2 + fromA
 				result2 = lo3 + fromB
 			}
 			/*line :212:500*/ i2 := result
@@ -11138,8 +11137,8 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 						lo5 = m5 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:26*/ j3 := d2 - lo5
-				/*line :27:1500*/ if j3 >= len(b_) {
+				/*line quern.dev/algo/internal/template/setops.go:26:500*/ j3 := d2 - lo5
+				/*line :27:2000*/ if j3 >= len(b_) {
 					result7 = lo5
 					result8 = j3
 					break
@@ -11201,7 +11200,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 				if fromA2 == fromB2+1 && lo8 > fromB2 {
 					fromB2++
 				}
-				result7 = lo6 + fromA2
+				/*line :44:1000*/ result7 = lo6 + fromA2
 				result8 = lo7 + fromB2
 			}
 			/*line :214:500*/ n2 := 0
@@ -11282,7 +11281,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:11285:1*/
+	} /*line quern_gen.go:11284:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11319,7 +11318,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 						result0 = all
 //line :20:500
 					} else {
-						/*line :21:1000*/ result0 = quernStruct3{N: all.N + own.N, Start: own.Start}
+						/*line :21:500*/ result0 = quernStruct3{N: all.N + own.N, Start: own.Start}
 					}
 					/*line :231:500*/ all = result0
 				}
@@ -11378,7 +11377,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 				/*line :278:1500*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:11381:1*/
+	} /*line quern_gen.go:11380:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11422,7 +11421,7 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[int](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6NonZeroCountLines(r, ps, results, c, l, base, size2, out)
-	} /*line quern_gen.go:11425:1*/
+	} /*line quern_gen.go:11424:1*/
 }
 
 //go:noinline
@@ -11465,14 +11464,14 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			}
 		}
 		/*line :104:1000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:11468:1*/
+	} /*line quern_gen.go:11467:1*/
 }
 
 //go:noinline
 func quernRow2NonZeroCountLines(r *host.Run, sums, vs []int) {
 	sumRow := (*[256]int)(sums)
 	vRow := (*[256]int)(vs)
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:11475:1*/
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:11474:1*/
 }
 
 //go:noinline
@@ -11490,7 +11489,7 @@ func quernRow4NonZeroCountLines(r *host.Run, vs, others []int, d, group2, count,
 			/*line quern.dev/algo/internal/template/lines.go:104*/ v += other
 		}
 		/*line :106:1000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11493:1*/
+	} /*line quern_gen.go:11492:1*/
 }
 
 //go:noinline
@@ -11510,7 +11509,7 @@ func quernRow6NonZeroCountLines(r *host.Run, ps []quernStruct2, results []int, c
 				/*line :109:500*/ out[p2.Line] = result
 			}
 		}
-	} /*line quern_gen.go:11513:1*/
+	} /*line quern_gen.go:11512:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11529,14 +11528,14 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		}
 		/*line :150:500*/ host.ReduceAdd(ns2, ns)
 		quernRow3NonZeroCountMatches(r, ns2, count)
-	} /*line quern_gen.go:11532:1*/
+	} /*line quern_gen.go:11531:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches(r *host.Run, ns []uint32) {
 	nRow := (*[256]uint32)(ns)
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:11539:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:11538:1*/
 }
 
 //go:noinline
@@ -11574,7 +11573,7 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:500*/ nRow[threadX] = n
-	} /*line quern_gen.go:11577:1*/
+	} /*line quern_gen.go:11576:1*/
 }
 
 //go:noinline
@@ -11586,7 +11585,7 @@ func quernRow3NonZeroCountMatches(r *host.Run, ns2 []uint32, count []int) {
 		/*line quern.dev/algo/internal/template/select.go:151*/ if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:11589:1*/
+	} /*line quern_gen.go:11588:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11654,7 +11653,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :170:500*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:11657:1*/
+	} /*line quern_gen.go:11656:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11730,7 +11729,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:11733:1*/
+	} /*line quern_gen.go:11732:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11796,7 +11795,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:11799:1*/
+	} /*line quern_gen.go:11798:1*/
 }
 
 //line :215:1000

@@ -122,6 +122,7 @@ func TestPartsOfOneMatrix(t *testing.T) {
 		"real and imaginary parts":     Axpy(s, 1, Vector[float64]{9, 2, buf}, Vector[float64]{9, 2, buf.Slice(1, n*n)}),
 		"a vector and itself":          Axpy(s, 1, row, row),
 		"the transpose of a neighbour": TransposeTo(s, part(0, 4, 4, 4), part(4, 0, 4, 4)),
+		"a batch of one":               GemmBatched(s, NoTrans, NoTrans, 1, Batch[float64]{part(4, 0, 4, 4), 5, 1}, Batch[float64]{part(0, 4, 4, 4), 6, 1}, 1, Batch[float64]{part(4, 4, 4, 4), 7, 1}, Epilogue[float64]{}),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -113,6 +113,9 @@ func plan[T Float](d *gpu.Device, m, n, k, batch, flags, mostParts int) (best ge
 			}
 		}
 		try(0, 1)
+		if k > mostPart && !g.aligned { // as few parts as possible, also of many tiles
+			try(0, min(divideUp(k, mostPart), mostParts))
+		}
 		tiles := divideUp(m, g.rows) * divideUp(n, g.cols) * batch
 		slots := processors * g.resident
 		for _, parts := range [...]int{2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128} {

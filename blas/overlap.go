@@ -15,7 +15,11 @@ type region struct {
 
 func (b Batch[T]) region() region {
 	size := sizeOf[T]()
-	return region{b.Rows, b.Cols * size, b.Stride * size, b.Count, b.Step * size}
+	r := region{b.Rows, b.Cols * size, b.Stride * size, b.Count, b.Step * size}
+	if b.Count == 1 {
+		r.step = 0
+	}
+	return r
 }
 
 func (v Vector[T]) region() region {

@@ -70,6 +70,28 @@ func testGemmKernels[T Float](t *testing.T, d *gpu.Device, list ...gemmKernel) {
 	}
 }
 
+// TestEveryProductHasAPlan plans products of many long sums, such as those of a signal with parts of
+// itself, which no kernel computes in one part.
+func TestEveryProductHasAPlan(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, k := range []int{1, mostPart, mostPart + 1, 3 * mostPart, 1<<40 - 1} {
+			for _, m := range []int{1, 100, 100_000} {
+				for _, batch := range []int{1, 20, 1000} {
+					testPlan(t, plan[float32](d, m, 1, k, batch, 0, math.MaxInt), d, k)
+					testPlan(t, plan[float64](d, m, 1, k, batch, 0, math.MaxInt), d, k)
+				}
+			}
+		}
+	})
+}
+
+func testPlan[T Float](t *testing.T, p gemmPlan[T], d *gpu.Device, k int) {
+	t.Helper()
+	if p.tiles < 1 || p.parts < 1 || p.part*p.parts < k || p.part > mostPart && d.Backend() != gpu.CPU {
+		t.Errorf("the plan for %d elements of k is %+v", k, p)
+	}
+}
+
 // TestGemmOfRandomShapes multiplies matrices of shapes that fit no tile, with gaps between rows, by
 // each kernel.
 func TestGemmOfRandomShapes(t *testing.T) {

@@ -111,7 +111,7 @@ func (l Layout) resolve(op, arg string, shape []int, batch int) (arrays, error) 
 	if len(embed) != len(shape) {
 		return arrays{}, invalid(op, arg+".Embed", "%d lengths for %d dimensions", len(embed), len(shape))
 	}
-	a := arrays{shape: shape, strides: make([]int, len(shape)), batch: batch, dist: l.Dist}
+	a := arrays{shape: slices.Clone(shape), strides: make([]int, len(shape)), batch: batch, dist: l.Dist}
 	stride := cmp.Or(l.Stride, 1)
 	if stride < 0 || stride > maxElements {
 		return arrays{}, invalid(op, arg+".Stride", "%d is not from 0 to 2^40", stride)

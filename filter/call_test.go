@@ -330,6 +330,26 @@ func TestEmpty(t *testing.T) {
 	})
 }
 
+// Images with more pixels than labels or counts have room for are refused.
+func TestMostPixels(t *testing.T) {
+	labelled, counted := mostLabels, mostCounted
+	defer func() { mostLabels, mostCounted = labelled, counted }()
+	mostLabels, mostCounted = 34, 34
+	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
+	s := dev.DefaultStream()
+	src, dst := upImage(t, dev, noise[uint8](7, 5, 1, 1), 0), upImage(t, dev, noise[uint8](7, 5, 1, 1), 0)
+	for name, err := range map[string]error{
+		"Histogram": Histogram(s, gputest.Alloc[uint32](t, dev, 256), src),
+		"Equalize":  Equalize(s, dst, src),
+		"Label":     Label(s, gputest.Alloc[int32](t, dev, 35), nil, src, Connect4),
+		"Canny":     Canny(s, dst, src, 1, 2),
+	} {
+		if want := "filter: " + name + ": src: 35 pixels; at most 34 are allowed"; !errors.Is(err, gpu.ErrInvalid) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func TestPart(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
 		p := noise[uint16](9, 7, 1, 2)

@@ -61,8 +61,8 @@ func Canny[T Pixel](s *gpu.Stream, dst Image[uint8], src Image[T], low, high flo
 		return invalid(op, "thresholds", "%g and %g, want 0 <= low <= high", low, high)
 	}
 	n := to.w * to.h
-	if n > mostLabels {
-		return invalid(op, "src", "%d pixels; at most %d are allowed", n, mostLabels)
+	if err := most(op, n, mostLabels); err != nil {
+		return err
 	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {

@@ -6,11 +6,14 @@ import (
 )
 
 // Histogram counts the pixels of each value: counts[256*c+v] is the number of pixels whose
-// channel c is v.
+// channel c is v. src has less than 2^32 pixels.
 func Histogram(s *gpu.Stream, counts *gpu.Buffer[uint32], src Image[uint8]) error {
 	const op = "Histogram"
 	from, err := src.volume().check(op, "src", true)
 	if err != nil {
+		return err
+	}
+	if err := most(op, from.w*from.h, mostCounted); err != nil {
 		return err
 	}
 	if counts == nil || counts.Len() != 256*from.c {
@@ -40,11 +43,14 @@ func histogram(s *gpu.Stream, counts *gpu.Buffer[uint32], src *gpu.Buffer[uint8]
 // Equalize spreads the values of each channel of src so that they are about equally frequent.
 // As in OpenCV, the lowest value becomes 0, and another value v becomes 255 times the share of
 // the pixels up to v, without those of the lowest value; here it is rounded exactly, ties up.
-// dst may be src.
+// dst may be src, which has less than 2^31 pixels.
 func Equalize(s *gpu.Stream, dst, src Image[uint8], work ...*gpu.Workspace) error {
 	const op = "Equalize"
 	to, from, err := equal(op, dst, src)
 	if err != nil {
+		return err
+	}
+	if err := most(op, from.w*from.h, mostLabels); err != nil {
 		return err
 	}
 	tmp, err := gpu.OpenScratch(s, work)

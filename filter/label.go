@@ -15,7 +15,20 @@ const (
 	Connect8 Connectivity = 8 // those that share an edge or a corner
 )
 
-const mostLabels = math.MaxInt32
+// Limits of the pixels of an image: labels and sums of counts have 31 bits, and counts 32. Tests change
+// them.
+var (
+	mostLabels  = math.MaxInt32
+	mostCounted = math.MaxUint32
+)
+
+// most returns an error if an image has more pixels than allowed.
+func most(op string, pixels, allowed int) error {
+	if pixels > allowed {
+		return invalid(op, "src", "%d pixels; at most %d are allowed", pixels, allowed)
+	}
+	return nil
+}
 
 // Label numbers the connected components of the pixels of src that are not 0. src has one
 // channel. labels gets an element per pixel, without gaps between rows: 0 for the background,
@@ -28,11 +41,12 @@ func Label[T Pixel](s *gpu.Stream, labels, count *gpu.Buffer[int32], src Image[T
 		return err
 	}
 	n := from.w * from.h
+	if err := most(op, n, mostLabels); err != nil {
+		return err
+	}
 	switch {
 	case from.c != 1:
 		return invalid(op, "src", "%d channels, want 1", from.c)
-	case n > mostLabels:
-		return invalid(op, "src", "%d pixels; at most %d are allowed", n, mostLabels)
 	case c != Connect4 && c != Connect8:
 		return invalid(op, "connectivity", "%d, want 4 or 8", int(c))
 	case labels == nil && n > 0:

@@ -56,6 +56,11 @@ func Resize[T Pixel](s *gpu.Stream, dst, src Image[T], i Interpolation) error {
 		return failed(op, kernels.LaunchResizeLinear(s, grid, sx, (sx-1)/2, sy, (sy-1)/2, to.w, to.h, from.w, from.h, to.c, from.stride, to.stride, src.Data, dst.Data))
 	}
 	m := [9]float64{sx, 0, (sx - 1) / 2, 0, sy, (sy - 1) / 2, 0, 0, 1}
+	if i == NearestPixel {
+		// More than the error of a position, and less than the distance of others from ties.
+		const tie = 1.0 / (1 << 26)
+		m[2], m[5] = m[2]+tie, m[5]+tie
+	}
 	return failed(op, warp(s, dst.Data, to, src.Data, from, m, i, Boundary{Mode: Nearest}))
 }
 

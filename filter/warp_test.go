@@ -156,6 +156,35 @@ func TestWarp(t *testing.T) {
 	})
 }
 
+// TestResizeBetweenPixels: a position in the middle of two pixels shows the right or lower one, also
+// where the quotient of the sides is rounded.
+func TestResizeBetweenPixels(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		s := dev.DefaultStream()
+		sizes := []int{1, 2, 5, 10, 13, 18, 26, 34, 49, 50, 98, 147, 1000}
+		pixels := make([]uint16, 1000)
+		for i := range pixels {
+			pixels[i] = uint16(i)
+		}
+		src, dst := gputest.Upload(t, dev, pixels), gputest.Alloc[uint16](t, dev, 1000)
+		for _, from := range sizes {
+			for _, to := range sizes {
+				want := make([]uint16, to)
+				for x := range want {
+					want[x] = uint16((2*x + 1) * from / (2 * to))
+				}
+				row := Resize(s, Image[uint16]{Width: to, Height: 1, Data: dst}, Image[uint16]{Width: from, Height: 1, Data: src}, NearestPixel)
+				gputest.Equal(t, gputest.Download(t, dev, dst)[:to], want, gputest.Name(fmt.Sprintf("a row of %d pixels from %d", to, from)))
+				column := Resize(s, Image[uint16]{Width: 1, Height: to, Data: dst}, Image[uint16]{Width: 1, Height: from, Data: src}, NearestPixel)
+				gputest.Equal(t, gputest.Download(t, dev, dst)[:to], want, gputest.Name(fmt.Sprintf("a column of %d pixels from %d", to, from)))
+				if row != nil || column != nil {
+					t.Fatal(row, column)
+				}
+			}
+		}
+	})
+}
+
 // TestRotateQuarters: quarter turns are exact, and four of them are none.
 func TestRotateQuarters(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {

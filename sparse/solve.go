@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"quern.dev/gpu"
 )
@@ -144,6 +145,26 @@ func (c *settings[T]) result(ctx context.Context, s *gpu.Stream, op string, end,
 		return r, &ConvergenceError{op, r, c.Tolerance, reasons[end]}
 	}
 	return r, nil
+}
+
+// isZero reports whether b is 0, whose squared norm is given. It returns an error if b is not 0,
+// but so small that the squares of residuals vanish before the tolerance is reached.
+func (c *settings[T]) isZero(ctx context.Context, s *gpu.Stream, op string, b *gpu.Buffer[T], norm float64) (bool, error) {
+	const precision, smallest = 0x1p-106, 0x1p-1022 // squares: of float64's precision, and a normal number
+	if !(norm*max(c.Tolerance*c.Tolerance, precision) < smallest) {
+		return false, nil
+	}
+	part := make([]T, min(b.Len(), 1<<16))
+	for at := 0; at < b.Len(); at += len(part) {
+		n := min(len(part), b.Len()-at)
+		if err := gpu.Download(ctx, s, part[:n], b.Slice(at, at+n)); err != nil {
+			return false, failed(op, err)
+		}
+		if slices.ContainsFunc(part[:n], func(v T) bool { return v != 0 }) {
+			return false, invalid(op, "b", "is so small that the squares of residuals vanish; multiply b and the first guess by a number, and divide the solution by it")
+		}
+	}
+	return true, nil
 }
 
 // residual computes r = b - a*x.

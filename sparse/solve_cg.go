@@ -111,7 +111,9 @@ func turnCG[T Float](t kernel.Thread, state []float64, z, p []T) {
 // accumulated in float64. The residual is the one that the method tracks, which may
 // differ from b - a*x by rounding.
 //
-// If the tolerance is not reached, CG returns a [ConvergenceError].
+// If the tolerance is not reached, CG returns a [ConvergenceError]. The squares of the norm of b and
+// of the residual at the tolerance must be in the range of float64: a smaller b that is not 0 is
+// refused, and with a larger one, or infinities, there is no convergence.
 func CG[T Float](ctx context.Context, s *gpu.Stream, a CSR[T], b, x *gpu.Buffer[T], o *Options[T], work ...*gpu.Workspace) (Result, error) {
 	const op = "CG"
 	c, err := checkSystem(op, a, b, x, o)
@@ -197,11 +199,20 @@ func CG[T Float](ctx context.Context, s *gpu.Stream, a CSR[T], b, x *gpu.Buffer[
 		if err := gpu.Download(ctx, s, now[:], state); err != nil {
 			return Result{}, failed(op, err)
 		}
+		if iteration == 0 {
+			zero, err := c.isZero(ctx, s, op, b, now[cgNorm])
+			if err != nil {
+				return Result{}, err
+			}
+			if zero && now[cgDone] == running { // so is the solution
+				return Result{History: []float64{0}}, failed(op, gpu.Zero(s, x))
+			}
+			if math.IsInf(now[cgNorm], 0) { // no residual is above the target
+				now[cgDone] = notANumber
+			}
+		}
 		if now[cgDone] != running || iteration == c.MaxIterations {
 			break
-		}
-		if now[cgNorm] == 0 { // b is 0, and so is the solution
-			return Result{History: []float64{0}}, failed(op, gpu.Zero(s, x))
 		}
 		for last := min(iteration+checkInterval, c.MaxIterations); iteration < last; {
 			iteration++

@@ -195,7 +195,7 @@ func addVector[T Float](t kernel.Thread, y, x []T) {
 // temporary memory; each vector is made orthogonal to the others twice.
 //
 // GMRES waits for the device: it looks at the residual every few iterations. If the
-// tolerance is not reached, it returns a [ConvergenceError].
+// tolerance is not reached, it returns a [ConvergenceError]. b has the limits of [CG].
 func GMRES[T Float](ctx context.Context, s *gpu.Stream, a CSR[T], b, x *gpu.Buffer[T], o *Options[T], work ...*gpu.Workspace) (Result, error) {
 	const op = "GMRES"
 	c, err := checkSystem(op, a, b, x, o)
@@ -236,8 +236,17 @@ func GMRES[T Float](ctx context.Context, s *gpu.Stream, a CSR[T], b, x *gpu.Buff
 		if err := gpu.Download(ctx, s, now[:], g.state); err != nil {
 			return Result{}, failed(op, err)
 		}
-		if now[gmDone] == running && now[gmNorm] == 0 { // b is 0, and so is the solution
-			return Result{History: []float64{0}}, failed(op, gpu.Zero(s, x))
+		if iteration == 0 {
+			zero, err := c.isZero(ctx, s, op, b, now[gmNorm])
+			if err != nil {
+				return Result{}, err
+			}
+			if zero && now[gmDone] == running { // so is the solution
+				return Result{History: []float64{0}}, failed(op, gpu.Zero(s, x))
+			}
+			if math.IsInf(now[gmNorm], 0) { // no residual is above the target
+				now[gmDone] = notANumber
+			}
 		}
 		for column := 0; column < h.M && iteration < c.MaxIterations && now[gmDone] == running; {
 			for last := min(column+checkInterval, h.M); column < last && iteration < c.MaxIterations; column++ {

@@ -186,6 +186,51 @@ func TestSolversReportFailure(t *testing.T) {
 	})
 }
 
+// Numbers whose squares vanish or overflow are refused or solved, not taken for a solution.
+func TestSolversOfVerySmallAndLargeSystems(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
+		s := dev.DefaultStream()
+		e := laplace[float64](3, 1)
+		a, err := sparse.UploadCSR(s, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		for name, solve := range map[string]solver[float64]{"CG": sparse.CG[float64], "GMRES": sparse.GMRES[float64]} {
+			for _, size := range []float64{5e-324, 1e-200, 1e-162, 1e-155, 1e-140, 1e150, 1e160, 1e300} {
+				for _, guess := range []float64{0, 1} {
+					b, first := vector[float64](e.Rows), make([]float64, e.Rows)
+					for i := range b {
+						b[i] *= size
+						first[i] = guess * size
+					}
+					x := gputest.Upload(t, dev, first)
+					r, err := solve(t.Context(), s, a, gputest.Upload(t, dev, b), x, nil)
+					got := gputest.Download(t, dev, x)
+					for i := range b { // of about 1
+						got[i], b[i] = got[i]/size, b[i]/size
+					}
+					if err == nil && (!(error2(e, got, b) < 1e-9) || !(r.Residual < 1e-9)) {
+						t.Errorf("%s of numbers of %g, from %g: residual %g, but it is %g", name, size, guess, r.Residual, error2(e, got, b))
+					}
+					if size >= 1e-140 && size <= 1e150 && err != nil {
+						t.Errorf("%s of numbers of %g: %v", name, size, err)
+					}
+					if size < 1e-155 && !errors.Is(err, gpu.ErrInvalid) {
+						t.Errorf("%s of numbers of %g: %v", name, size, err)
+					}
+				}
+			}
+			b := vector[float64](e.Rows)
+			b[4] = math.Inf(-1)
+			var bad *sparse.ConvergenceError
+			if r, err := solve(t.Context(), s, a, gputest.Upload(t, dev, b), gputest.Upload(t, dev, make([]float64, e.Rows)), nil); !errors.As(err, &bad) {
+				t.Errorf("%s with an infinity: %v, %v", name, r, err)
+			}
+		}
+	})
+}
+
 func TestGMRES(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
 		s := dev.DefaultStream()
