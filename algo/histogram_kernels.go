@@ -119,14 +119,14 @@ func histogramEvenParts[T kernel.Float](t kernel.Thread, part, bins int, low, hi
 	}
 	own := counts[p*bins : (p+1)*bins]
 	clear(own)
+	// As evenBin, with fewer comparisons. What is above high is, also when it is rounded, in the bin of high or beyond.
+	within := own[:min(uint((high-low)*scale), uint(len(own)))]
 	for _, x := range in[min(p*part, len(in)):min((p+1)*part, len(in))] {
-		// As evenBin, without a minimum for an element that has a bin. A difference that is rounded
-		// to that of high can have a bin although x is above high.
 		b := int((x - low) * scale)
-		if x >= low && x <= high && uint(b) < uint(len(own)) {
-			own[b]++
+		if x >= low && uint(b) < uint(len(within)) {
+			within[b]++
 		} else if x >= low && x <= high {
-			own[len(own)-1]++
+			own[min(uint(b), uint(len(own)-1))]++
 		}
 	}
 }

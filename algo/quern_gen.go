@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "b2e0688230637ce908fa1ea9ef65e283be3ec014457052e789734d4582e55f01",
+	Sum:     "71da869d7ba7935dbca02b49d8e1fb5d2e3fdd43a4e39de5b65c7ba5c3315f3b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -321,8 +321,8 @@ func LaunchHistogramEven[T float32 | float64](s *gpu.Stream, g gpu.Grid, copies,
 	return l.EndBegun(err)
 }
 
-var quernHistogramEvenParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramEvenParts[float32]", Code: &quernPTX, Host: quernHostHistogramEvenParts[float32], Plain: quernPlainHistogramEvenParts[float32]}}
-var quernHistogramEvenParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramEvenParts[float64]", Code: &quernPTX, Host: quernHostHistogramEvenParts[float64], Plain: quernPlainHistogramEvenParts[float64]}}
+var quernHistogramEvenParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramEvenParts[float32]", Code: &quernPTX, Host: quernHostHistogramEvenParts_float32, Plain: quernPlainHistogramEvenParts[float32]}}
+var quernHistogramEvenParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "histogramEvenParts[float64]", Code: &quernPTX, Host: quernHostHistogramEvenParts_float64, Plain: quernPlainHistogramEvenParts[float64]}}
 
 // LaunchHistogramEvenParts runs histogramEvenParts on the grid g.
 func LaunchHistogramEvenParts[T float32 | float64](s *gpu.Stream, g gpu.Grid, part, bins int, low, high, scale T, in *gpu.Buffer[T], counts *gpu.Buffer[uint32]) error {
@@ -2255,27 +2255,28 @@ func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
 	host.Plain(r, func(t kernel.Thread) { histogramEvenParts[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
-func quernHostHistogramEvenParts[T float32 | float64](r *host.Run) {
-	part, bins, low, high, scale, in, counts := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[T](r, 3), host.Value[T](r, 4), host.Slice[T](r, 5), host.Slice[uint32](r, 6)
+func quernHostHistogramEvenParts_float32(r *host.Run) {
+	part, bins, low, high, scale, in, counts := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Slice[float32](r, 5), host.Slice[uint32](r, 6)
 	dimX := r.BlockDim.X
+	size := host.Uint64[uint]((high - low) * scale)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
-			quernRow1HistogramEvenParts[T](r, base, bins, counts, in, part, low, scale, high, width)
+			quernRow1HistogramEvenParts_float32(r, base, bins, counts, size, in, part, low, scale, high, width)
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base, bins int, counts []uint32, in []T, part int, low, scale, high T, width int) {
+func quernRow1HistogramEvenParts_float32(r *host.Run, base, bins int, counts []uint32, size uint, in []float32, part int, low, scale, high float32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		t1 := p * bins
 		t2 := (p + 1) * bins
-		t5 := min(p*part, len(in))
-		t6 := min((p+1)*part, len(in))
+		t6 := min(p*part, len(in))
+		t7 := min((p+1)*part, len(in))
 		/*line histogram_kernels.go:117*/ if (p+1)*bins > len(counts) {
 			continue
 		}
@@ -2283,18 +2284,65 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base, bins in
 		for i := 0; i < len(own); i++ {
 			/*line :121:1*/ own[i] = 0
 		}
-		/*line :122:500*/ t7 := in[t5:t6]
-		/*line :123:500*/ for i2 := 0; i2 < len(t7); i2++ {
-			/*line :122:1*/ x := t7[i2]
-			/*line :125:1*/ b := host.Int64[int]((x - low) * scale)
-			/*line :126:500*/ if x >= low && x <= high && uint(b) < uint(len(own)) {
-				own[b]++
+		/*line :123:500*/ t5 := min(size, uint(len(own)))
+		/*line :123:1*/ within := own[:t5]
+		t8 := in[t6:t7]
+		/*line :125:500*/ for i2 := 0; i2 < len(t8); i2++ {
+			/*line :124:1*/ x := t8[i2]
+			b := host.Int64[int]((x - low) * scale)
+			/*line :126:500*/ if x >= low && uint(b) < uint(len(within)) {
+				within[b]++
 //line :128:500
 			} else if x >= low && x <= high {
-				own[len(own)-1]++
+				own[min(uint(b), uint(len(own)-1))]++
 			}
 		}
-	} /*line quern_gen.go:2297:1*/
+	} /*line quern_gen.go:2300:1*/
+}
+
+func quernHostHistogramEvenParts_float64(r *host.Run) {
+	part, bins, low, high, scale, in, counts := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[float64](r, 4), host.Slice[float64](r, 5), host.Slice[uint32](r, 6)
+	dimX := r.BlockDim.X
+	size := host.Uint64[uint]((high - low) * scale)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for rowIdx := 0; r.Row(rowIdx); rowIdx++ {
+			quernRow1HistogramEvenParts_float64(r, base, bins, counts, size, in, part, low, scale, high, width)
+		}
+	}
+}
+
+//go:noinline
+func quernRow1HistogramEvenParts_float64(r *host.Run, base, bins int, counts []uint32, size uint, in []float64, part int, low, scale, high float64, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		p := base + threadX
+		t1 := p * bins
+		t2 := (p + 1) * bins
+		t6 := min(p*part, len(in))
+		t7 := min((p+1)*part, len(in))
+		/*line histogram_kernels.go:117*/ if (p+1)*bins > len(counts) {
+			continue
+		}
+		own := counts[t1:t2]
+		for i := 0; i < len(own); i++ {
+			/*line :121:1*/ own[i] = 0
+		}
+		/*line :123:500*/ t5 := min(size, uint(len(own)))
+		/*line :123:1*/ within := own[:t5]
+		t8 := in[t6:t7]
+		/*line :125:500*/ for i2 := 0; i2 < len(t8); i2++ {
+			/*line :124:1*/ x := t8[i2]
+			b := host.Int64[int]((x - low) * scale)
+			/*line :126:500*/ if x >= low && uint(b) < uint(len(within)) {
+				within[b]++
+//line :128:500
+			} else if x >= low && x <= high {
+				own[min(uint(b), uint(len(own)-1))]++
+			}
+		}
+	} /*line quern_gen.go:2345:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2359,7 +2407,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				}
 			}
 		}
-	} /*line quern_gen.go:2362:1*/
+	} /*line quern_gen.go:2410:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2406,7 +2454,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2409:1*/
+	} /*line quern_gen.go:2457:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2547,7 +2595,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				quernRow14MomentsOfParts(r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2550:1*/
+	} /*line quern_gen.go:2598:1*/
 }
 
 //go:noinline
@@ -2596,14 +2644,14 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:245*/ v := m
 		vRow[threadX] = v
-	} /*line quern_gen.go:2599:1*/
+	} /*line quern_gen.go:2647:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts(r *host.Run, vs, results []Moments) {
 	vRow := (*[256]Moments)(vs)
 	resultRow := (*[256]Moments)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2606:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2654:1*/
 }
 
 //go:noinline
@@ -2641,7 +2689,7 @@ func quernRow3MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, givens []i
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2644:1*/
+	} /*line quern_gen.go:2692:1*/
 }
 
 //go:noinline
@@ -2688,7 +2736,7 @@ func quernRow4MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDow
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2691:1*/
+	} /*line quern_gen.go:2739:1*/
 }
 
 //go:noinline
@@ -2735,7 +2783,7 @@ func quernRow5MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDow
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:2738:1*/
+	} /*line quern_gen.go:2786:1*/
 }
 
 //go:noinline
@@ -2756,14 +2804,14 @@ func quernRow6MomentsOfParts(r *host.Run, vs, shuffleDowns []Moments, shuffleDow
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2759:1*/
+	} /*line quern_gen.go:2807:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts(r *host.Run, vs, results []Moments) {
 	vRow := (*[256]Moments)(vs)
 	resultRow := (*[256]Moments)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2766:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2814:1*/
 }
 
 //go:noinline
@@ -2778,7 +2826,7 @@ func quernRow8MomentsOfParts(r *host.Run, results, vs2 []Moments, partial *[8]Mo
 			partial[threadX/32] = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:2781:1*/
+	} /*line quern_gen.go:2829:1*/
 }
 
 //go:noinline
@@ -2789,7 +2837,7 @@ func quernRow9MomentsOfParts(r *host.Run, vs3 []Moments, at int, partial *[8]Mom
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:251*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
-	} /*line quern_gen.go:2792:1*/
+	} /*line quern_gen.go:2840:1*/
 }
 
 //go:noinline
@@ -2827,7 +2875,7 @@ func quernRow10MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:2830:1*/
+	} /*line quern_gen.go:2878:1*/
 }
 
 //go:noinline
@@ -2874,7 +2922,7 @@ func quernRow11MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
-	} /*line quern_gen.go:2877:1*/
+	} /*line quern_gen.go:2925:1*/
 }
 
 //go:noinline
@@ -2921,7 +2969,7 @@ func quernRow12MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
-	} /*line quern_gen.go:2924:1*/
+	} /*line quern_gen.go:2972:1*/
 }
 
 //go:noinline
@@ -2942,7 +2990,7 @@ func quernRow13MomentsOfParts(r *host.Run, vs3 []Moments, at int, shuffleDowns5 
 		}
 		vRow3[lane2] = v3
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:2945:1*/
+	} /*line quern_gen.go:2993:1*/
 }
 
 //go:noinline
@@ -2955,7 +3003,7 @@ func quernRow14MomentsOfParts(r *host.Run, vs2 []Moments, at int, out []Moments,
 		/*line moments.go:66*/ if threadX == 0 {
 			out[blockX] = v2
 		}
-	} /*line quern_gen.go:2958:1*/
+	} /*line quern_gen.go:3006:1*/
 }
 
 func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
@@ -3005,7 +3053,7 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 		}
 		/*line :274:500*/ start3 := lines * l.Parts
 		quernRow9MomentsOfLines(r, ps, results, c, l, base, start3, out)
-	} /*line quern_gen.go:3008:1*/
+	} /*line quern_gen.go:3056:1*/
 }
 
 //go:noinline
@@ -3055,7 +3103,7 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []quer
 			m = Moments{Count: int64(n2), Mean: origin + mean, M2: squares - sum*mean}
 		}
 		mRow[threadX] = m
-	} /*line quern_gen.go:3058:1*/
+	} /*line quern_gen.go:3106:1*/
 }
 
 //go:noinline
@@ -3072,7 +3120,7 @@ func quernRow2MomentsOfLines(r *host.Run, ps []quernStruct2, ms []Moments, count
 		v := m
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:3075:1*/
+	} /*line quern_gen.go:3123:1*/
 }
 
 //go:noinline
@@ -3094,7 +3142,7 @@ func quernRow7MomentsOfLines(r *host.Run, counts []int, vs, shuffleDowns []Momen
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3097:1*/
+	} /*line quern_gen.go:3145:1*/
 }
 
 //go:noinline
@@ -3109,7 +3157,7 @@ func quernRow9MomentsOfLines(r *host.Run, ps []quernStruct2, results []Moments, 
 		/*line moments.go:93*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result
 		}
-	} /*line quern_gen.go:3112:1*/
+	} /*line quern_gen.go:3160:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -3181,7 +3229,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:3184:1*/
+	} /*line quern_gen.go:3232:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3248,7 +3296,7 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				n++
 			}
 		}
-	} /*line quern_gen.go:3251:1*/
+	} /*line quern_gen.go:3299:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -3303,7 +3351,7 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 			before[i] = sum
 		}
 		/*line select_kernels.go:55*/ count[0] = int(sum)
-	} /*line quern_gen.go:3306:1*/
+	} /*line quern_gen.go:3354:1*/
 }
 
 func quernPlainCountParts[T uint32 | uint64](r *host.Run) {
@@ -3346,7 +3394,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3349:1*/
+	} /*line quern_gen.go:3397:1*/
 }
 
 func quernHostCountParts_uint64(r *host.Run) {
@@ -3384,7 +3432,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3387:1*/
+	} /*line quern_gen.go:3435:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -3440,7 +3488,7 @@ func quernRow1PlaceParts(r *host.Run, base, parts int, counts []uint32, width in
 				at += n
 			}
 		}
-	} /*line quern_gen.go:3443:1*/
+	} /*line quern_gen.go:3491:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -3485,7 +3533,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:3488:1*/
+	} /*line quern_gen.go:3536:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -3532,7 +3580,7 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:3535:1*/
+	} /*line quern_gen.go:3583:1*/
 }
 
 func quernPlainSortLineParts[T uint32 | uint64](r *host.Run) {
@@ -3640,7 +3688,7 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base, inne
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3643:1*/
+	} /*line quern_gen.go:3691:1*/
 }
 
 func quernHostSortLineParts_uint64(r *host.Run) {
@@ -3743,7 +3791,7 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base, inne
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3746:1*/
+	} /*line quern_gen.go:3794:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -3789,7 +3837,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:3792:1*/
+	} /*line quern_gen.go:3840:1*/
 }
 
 func quernPlainPlaceLines(r *host.Run) {
@@ -3836,7 +3884,7 @@ func quernRow1PlaceLines(r *host.Run, base int, out, in []uint32, n, inner uint3
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[i]
 		}
-	} /*line quern_gen.go:3839:1*/
+	} /*line quern_gen.go:3887:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -3878,7 +3926,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 		/*line sort_kernels.go:699*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:3881:1*/
+	} /*line quern_gen.go:3929:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -3920,7 +3968,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 		/*line sort_kernels.go:708*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:3923:1*/
+	} /*line quern_gen.go:3971:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -3962,7 +4010,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 		/*line sort_kernels.go:717*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:3965:1*/
+	} /*line quern_gen.go:4013:1*/
 }
 
 func quernPlainGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4016,7 +4064,7 @@ func quernRow1GatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run, base i
 		} else {
 			out[i] = in[from]
 		}
-	} /*line quern_gen.go:4019:1*/
+	} /*line quern_gen.go:4067:1*/
 }
 
 func quernPlainScatter[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4059,7 +4107,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in, out []uint8, at []uint32,
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4062:1*/
+	} /*line quern_gen.go:4110:1*/
 }
 
 func quernHostScatter_uint16(r *host.Run) {
@@ -4097,7 +4145,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in, out []uint16, at []uint3
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4100:1*/
+	} /*line quern_gen.go:4148:1*/
 }
 
 func quernHostScatter_uint32(r *host.Run) {
@@ -4135,7 +4183,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in, out, at []uint32, words,
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4138:1*/
+	} /*line quern_gen.go:4186:1*/
 }
 
 func quernHostScatter_uint64(r *host.Run) {
@@ -4173,7 +4221,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in, out []uint64, at []uint3
 		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4176:1*/
+	} /*line quern_gen.go:4224:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -4243,7 +4291,7 @@ func quernRow1SegmentsOf(r *host.Run, base int, at, segments []uint32, ends []in
 			}
 		}
 		segments[i] = uint32(low)
-	} /*line quern_gen.go:4246:1*/
+	} /*line quern_gen.go:4294:1*/
 }
 
 func quernPlainKeepOutside(r *host.Run) {
@@ -4287,7 +4335,7 @@ func quernRow1KeepOutside(r *host.Run, base int, at []uint32, ends []int32, widt
 		/*line :30:500*/ if i < len(at) && (i < int(ends[0]) || i >= int(ends[len(ends)-1])) {
 			at[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4290:1*/
+	} /*line quern_gen.go:4338:1*/
 }
 
 func quernPlainFirstOfParts[T uint32 | uint64](r *host.Run) {
@@ -4464,7 +4512,7 @@ func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k, base int
 			/*line topk_kernels.go:144*/ out[t34] = t37
 			/*line topk_kernels.go:144*/ outAt[t36] = t38
 		}
-	} /*line quern_gen.go:4467:1*/
+	} /*line quern_gen.go:4515:1*/
 }
 
 func quernHostFirstOfParts_uint64(r *host.Run) {
@@ -4636,7 +4684,7 @@ func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k, base int
 			/*line topk_kernels.go:144*/ out[t34] = t37
 			/*line topk_kernels.go:144*/ outAt[t36] = t38
 		}
-	} /*line quern_gen.go:4639:1*/
+	} /*line quern_gen.go:4687:1*/
 }
 
 func quernPlainFirstOfLines(r *host.Run) {
@@ -4684,7 +4732,7 @@ func quernRow1FirstOfLines(r *host.Run, base int, first []uint32, inner, k uint3
 		row := uint32(i) / inner
 		plane := row / k
 		first[i] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
-	} /*line quern_gen.go:4687:1*/
+	} /*line quern_gen.go:4735:1*/
 }
 
 func quernPlainIndicesInLines(r *host.Run) {
@@ -4727,7 +4775,7 @@ func quernRow1IndicesInLines(r *host.Run, base int, index, at []uint32, inner, n
 		/*line topk_kernels.go:200*/ if i < len(index) && i < len(at) {
 			index[i] = at[i] / inner % n
 		}
-	} /*line quern_gen.go:4730:1*/
+	} /*line quern_gen.go:4778:1*/
 }
 
 func quernHostAddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -4820,7 +4868,7 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:4823:1*/
+	} /*line quern_gen.go:4871:1*/
 }
 
 func quernHostMergeMomentsReducePartsInTurn(r *host.Run) {
@@ -4912,7 +4960,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:4915:1*/
+	} /*line quern_gen.go:4963:1*/
 }
 
 func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
@@ -5004,7 +5052,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5007:1*/
+	} /*line quern_gen.go:5055:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -5043,7 +5091,7 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:5046:1*/
+	} /*line quern_gen.go:5094:1*/
 }
 
 //go:noinline
@@ -5053,7 +5101,7 @@ func quernRow1ExtremeIntegerReduceRows(r *host.Run, tos []int, base, group int) 
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:5056:1*/
+	} /*line quern_gen.go:5104:1*/
 }
 
 //go:noinline
@@ -5117,14 +5165,14 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos, active
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:5120:1*/
+	} /*line quern_gen.go:5168:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64 | int](r *host.Run, vs, results []T) {
 	vRow := (*[256]T)(vs)
 	resultRow := (*[256]T)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5127:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5175:1*/
 }
 
 //go:noinline
@@ -5145,14 +5193,14 @@ func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []i
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
 		/*line :143:500*/ vRow[threadX] = v
-	} /*line quern_gen.go:5148:1*/
+	} /*line quern_gen.go:5196:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64 | int](r *host.Run, vs, results []T) {
 	vRow := (*[256]T)(vs)
 	resultRow := (*[256]T)(results)
-	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5155:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5203:1*/
 }
 
 //go:noinline
@@ -5167,7 +5215,7 @@ func quernRow6ExtremeIntegerReduceRows[T int32 | int64 | float32 | float64](r *h
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result6
 		}
-	} /*line quern_gen.go:5170:1*/
+	} /*line quern_gen.go:5218:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -5249,7 +5297,7 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, size, ba
 				/*line quern.dev/algo/internal/template/reduce.go:206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:5252:1*/
+	} /*line quern_gen.go:5300:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -5277,7 +5325,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:5280:1*/
+	} /*line quern_gen.go:5328:1*/
 }
 
 //go:noinline
@@ -5314,7 +5362,7 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:5317:1*/
+	} /*line quern_gen.go:5365:1*/
 }
 
 //go:noinline
@@ -5337,7 +5385,7 @@ func quernRow5ExtremeIntegerReduceSegments[T int32 | int64 | float32 | float64](
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:5340:1*/
+	} /*line quern_gen.go:5388:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -5462,7 +5510,7 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				/*line :416:1*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:5465:1*/
+	} /*line quern_gen.go:5513:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -5544,7 +5592,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base, part,
 				/*line quern.dev/algo/internal/template/scan.go:288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:5547:1*/
+	} /*line quern_gen.go:5595:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -5580,7 +5628,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:5583:1*/
+	} /*line quern_gen.go:5631:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -5700,7 +5748,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base, part, 
 				}
 			}
 		}
-	} /*line quern_gen.go:5703:1*/
+	} /*line quern_gen.go:5751:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -5748,7 +5796,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base, inner,
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:5751:1*/
+	} /*line quern_gen.go:5799:1*/
 }
 
 func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -5840,7 +5888,7 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5843:1*/
+	} /*line quern_gen.go:5891:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -5879,7 +5927,7 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:5882:1*/
+	} /*line quern_gen.go:5930:1*/
 }
 
 //go:noinline
@@ -5943,7 +5991,7 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos, acti
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:5946:1*/
+	} /*line quern_gen.go:5994:1*/
 }
 
 //go:noinline
@@ -5964,7 +6012,7 @@ func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives [
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:5967:1*/
+	} /*line quern_gen.go:6015:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -6046,7 +6094,7 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, size, 
 				/*line quern.dev/algo/internal/template/reduce.go:206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:6049:1*/
+	} /*line quern_gen.go:6097:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -6074,7 +6122,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:6077:1*/
+	} /*line quern_gen.go:6125:1*/
 }
 
 //go:noinline
@@ -6111,7 +6159,7 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6114:1*/
+	} /*line quern_gen.go:6162:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -6236,7 +6284,7 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				/*line :416:1*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:6239:1*/
+	} /*line quern_gen.go:6287:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -6318,7 +6366,7 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base, par
 				/*line quern.dev/algo/internal/template/scan.go:288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:6321:1*/
+	} /*line quern_gen.go:6369:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -6354,7 +6402,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:6357:1*/
+	} /*line quern_gen.go:6405:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -6474,7 +6522,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base, part
 				}
 			}
 		}
-	} /*line quern_gen.go:6477:1*/
+	} /*line quern_gen.go:6525:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -6522,7 +6570,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base, inne
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:6525:1*/
+	} /*line quern_gen.go:6573:1*/
 }
 
 func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6615,7 +6663,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6618:1*/
+	} /*line quern_gen.go:6666:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6654,7 +6702,7 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:6657:1*/
+	} /*line quern_gen.go:6705:1*/
 }
 
 //go:noinline
@@ -6718,7 +6766,7 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:6721:1*/
+	} /*line quern_gen.go:6769:1*/
 }
 
 //go:noinline
@@ -6739,7 +6787,7 @@ func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, ac
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:6742:1*/
+	} /*line quern_gen.go:6790:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6821,7 +6869,7 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 				/*line :206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:6824:1*/
+	} /*line quern_gen.go:6872:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -6849,7 +6897,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:6852:1*/
+	} /*line quern_gen.go:6900:1*/
 }
 
 //go:noinline
@@ -6886,7 +6934,7 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6889:1*/
+	} /*line quern_gen.go:6937:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7011,7 +7059,7 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:7014:1*/
+	} /*line quern_gen.go:7062:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7093,7 +7141,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7096:1*/
+	} /*line quern_gen.go:7144:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7129,7 +7177,7 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7132:1*/
+	} /*line quern_gen.go:7180:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7249,7 +7297,7 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 				}
 			}
 		}
-	} /*line quern_gen.go:7252:1*/
+	} /*line quern_gen.go:7300:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7297,7 +7345,7 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7300:1*/
+	} /*line quern_gen.go:7348:1*/
 }
 
 func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7390,7 +7438,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			}
 			/*line :116:500*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7393:1*/
+	} /*line quern_gen.go:7441:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7429,7 +7477,7 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6ExtremeIntegerReduceRows[T](r, tos, results, out, width)
-	} /*line quern_gen.go:7432:1*/
+	} /*line quern_gen.go:7480:1*/
 }
 
 //go:noinline
@@ -7493,7 +7541,7 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line :159:500*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:7496:1*/
+	} /*line quern_gen.go:7544:1*/
 }
 
 //go:noinline
@@ -7514,7 +7562,7 @@ func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7517:1*/
+	} /*line quern_gen.go:7565:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7596,7 +7644,7 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 				/*line :206:500*/ out[(z2*gridY+blockY)*width+x] = sum2
 			}
 		}
-	} /*line quern_gen.go:7599:1*/
+	} /*line quern_gen.go:7647:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7624,7 +7672,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[T](r, vs, results)
 		}
 		/*line :270:500*/ quernRow5ExtremeIntegerReduceSegments[T](r, segments, firsts, lasts, results, out, group, empty)
-	} /*line quern_gen.go:7627:1*/
+	} /*line quern_gen.go:7675:1*/
 }
 
 //go:noinline
@@ -7661,7 +7709,7 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7664:1*/
+	} /*line quern_gen.go:7712:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7786,7 +7834,7 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				/*line :416:1*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:7789:1*/
+	} /*line quern_gen.go:7837:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7868,7 +7916,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :288:500*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7871:1*/
+	} /*line quern_gen.go:7919:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -7904,7 +7952,7 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7907:1*/
+	} /*line quern_gen.go:7955:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8024,7 +8072,7 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:8027:1*/
+	} /*line quern_gen.go:8075:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8072,7 +8120,7 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:8075:1*/
+	} /*line quern_gen.go:8123:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -8242,7 +8290,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:8245:1*/
+	} /*line quern_gen.go:8293:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
@@ -8299,7 +8347,7 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 		}
 		/*line :272:500*/ start3 := count * l.Parts
 		quernRow8OrderedIntegersExtremeLines[T](r, ps, results, c, l, base, start3, out)
-	} /*line quern_gen.go:8302:1*/
+	} /*line quern_gen.go:8350:1*/
 }
 
 //go:noinline
@@ -8367,7 +8415,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []que
 			}
 		}
 		bestRow[threadX] = best
-	} /*line quern_gen.go:8370:1*/
+	} /*line quern_gen.go:8418:1*/
 }
 
 //go:noinline
@@ -8396,7 +8444,7 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:8399:1*/
+	} /*line quern_gen.go:8447:1*/
 }
 
 //go:noinline
@@ -8412,7 +8460,7 @@ func quernRow3OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		V  T
 		At int
 	})(results)
-	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8415:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:261*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8463:1*/
 }
 
 //go:noinline
@@ -8471,7 +8519,7 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:8474:1*/
+	} /*line quern_gen.go:8522:1*/
 }
 
 //go:noinline
@@ -8527,7 +8575,7 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:8530:1*/
+	} /*line quern_gen.go:8578:1*/
 }
 
 //go:noinline
@@ -8624,7 +8672,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:8627:1*/
+	} /*line quern_gen.go:8675:1*/
 }
 
 //go:noinline
@@ -8640,7 +8688,7 @@ func quernRow7OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		V  T
 		At int
 	})(results)
-	/*line quern.dev/algo/internal/template/reduce.go:269:500*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8643:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:269:500*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8691:1*/
 }
 
 //go:noinline
@@ -8661,7 +8709,7 @@ func quernRow8OrderedIntegersExtremeLines[T int32 | int64 | float32 | float64](r
 		/*line :84:500*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:8664:1*/
+	} /*line quern_gen.go:8712:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -8842,7 +8890,7 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:8845:1*/
+	} /*line quern_gen.go:8893:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -9036,7 +9084,7 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:9039:1*/
+	} /*line quern_gen.go:9087:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -9173,7 +9221,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base, part
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:9176:1*/
+	} /*line quern_gen.go:9224:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -9318,7 +9366,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base, 
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:9321:1*/
+	} /*line quern_gen.go:9369:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -9431,7 +9479,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				/*line :506:500*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:9434:1*/
+	} /*line quern_gen.go:9482:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -9482,7 +9530,7 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:9485:1*/
+	} /*line quern_gen.go:9533:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -9775,7 +9823,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch, base
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:9778:1*/
+	} /*line quern_gen.go:9826:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -9945,7 +9993,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base, 
 				}
 			}
 		}
-	} /*line quern_gen.go:9948:1*/
+	} /*line quern_gen.go:9996:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
@@ -10002,7 +10050,7 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 		}
 		/*line :272:500*/ start3 := count * l.Parts
 		quernRow8OrderedIntegersExtremeLines[T](r, ps, results, c, l, base, start3, out)
-	} /*line quern_gen.go:10005:1*/
+	} /*line quern_gen.go:10053:1*/
 }
 
 //go:noinline
@@ -10070,7 +10118,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []q
 			}
 		}
 		bestRow[threadX] = best
-	} /*line quern_gen.go:10073:1*/
+	} /*line quern_gen.go:10121:1*/
 }
 
 //go:noinline
@@ -10167,7 +10215,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:10170:1*/
+	} /*line quern_gen.go:10218:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -10348,7 +10396,7 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:10351:1*/
+	} /*line quern_gen.go:10399:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -10542,7 +10590,7 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 				/*line :386:1000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:10545:1*/
+	} /*line quern_gen.go:10593:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -10679,7 +10727,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base, pa
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:10682:1*/
+	} /*line quern_gen.go:10730:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -10824,7 +10872,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line :451:1*/ at3++
 			}
 		}
-	} /*line quern_gen.go:10827:1*/
+	} /*line quern_gen.go:10875:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -10937,7 +10985,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				/*line :506:500*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:10940:1*/
+	} /*line quern_gen.go:10988:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -10988,7 +11036,7 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:10991:1*/
+	} /*line quern_gen.go:11039:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -11281,7 +11329,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch, ba
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:11284:1*/
+	} /*line quern_gen.go:11332:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11377,7 +11425,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 				/*line :278:1500*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:11380:1*/
+	} /*line quern_gen.go:11428:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11421,7 +11469,7 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			/*line :268:500*/ quernRow5ExtremeIntegerReduceRows[int](r, vs, results)
 		}
 		/*line :270:500*/ quernRow6NonZeroCountLines(r, ps, results, c, l, base, size2, out)
-	} /*line quern_gen.go:11424:1*/
+	} /*line quern_gen.go:11472:1*/
 }
 
 //go:noinline
@@ -11464,14 +11512,14 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			}
 		}
 		/*line :104:1000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:11467:1*/
+	} /*line quern_gen.go:11515:1*/
 }
 
 //go:noinline
 func quernRow2NonZeroCountLines(r *host.Run, sums, vs []int) {
 	sumRow := (*[256]int)(sums)
 	vRow := (*[256]int)(vs)
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:11474:1*/
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:11522:1*/
 }
 
 //go:noinline
@@ -11489,7 +11537,7 @@ func quernRow4NonZeroCountLines(r *host.Run, vs, others []int, d, group2, count,
 			/*line quern.dev/algo/internal/template/lines.go:104*/ v += other
 		}
 		/*line :106:1000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11492:1*/
+	} /*line quern_gen.go:11540:1*/
 }
 
 //go:noinline
@@ -11509,7 +11557,7 @@ func quernRow6NonZeroCountLines(r *host.Run, ps []quernStruct2, results []int, c
 				/*line :109:500*/ out[p2.Line] = result
 			}
 		}
-	} /*line quern_gen.go:11512:1*/
+	} /*line quern_gen.go:11560:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11528,14 +11576,14 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		}
 		/*line :150:500*/ host.ReduceAdd(ns2, ns)
 		quernRow3NonZeroCountMatches(r, ns2, count)
-	} /*line quern_gen.go:11531:1*/
+	} /*line quern_gen.go:11579:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches(r *host.Run, ns []uint32) {
 	nRow := (*[256]uint32)(ns)
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:11538:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:11586:1*/
 }
 
 //go:noinline
@@ -11573,7 +11621,7 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:500*/ nRow[threadX] = n
-	} /*line quern_gen.go:11576:1*/
+	} /*line quern_gen.go:11624:1*/
 }
 
 //go:noinline
@@ -11585,7 +11633,7 @@ func quernRow3NonZeroCountMatches(r *host.Run, ns2 []uint32, count []int) {
 		/*line quern.dev/algo/internal/template/select.go:151*/ if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:11588:1*/
+	} /*line quern_gen.go:11636:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11653,7 +11701,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :170:500*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:11656:1*/
+	} /*line quern_gen.go:11704:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11729,7 +11777,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:11732:1*/
+	} /*line quern_gen.go:11780:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11795,7 +11843,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:11798:1*/
+	} /*line quern_gen.go:11846:1*/
 }
 
 //line :215:1000
