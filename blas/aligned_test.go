@@ -9,7 +9,7 @@ import (
 	"quern.dev/gputest"
 )
 
-// guarded is a batch inside a larger buffer, of which all other elements are poison.
+// guarded is a batch in a larger buffer. The other elements of the buffer are poison.
 type guarded[T Float] struct {
 	Batch[T]
 	host []T // with what is before and behind the batch

@@ -147,6 +147,22 @@ func (c *settings[T]) result(ctx context.Context, s *gpu.Stream, op string, end,
 	return r, nil
 }
 
+// begin looks at the squared norm of b before the first iteration. It reports whether b, and so the solution, is 0, and
+// changes the state if the norm is infinite, which no residual is above.
+func (c *settings[T]) begin(ctx context.Context, s *gpu.Stream, op string, b, x *gpu.Buffer[T], norm float64, state *float64) (r Result, ended bool, err error) {
+	zero, err := c.isZero(ctx, s, op, b, norm)
+	if err != nil {
+		return Result{}, false, err
+	}
+	if zero && *state == running {
+		return Result{History: []float64{0}}, true, failed(op, gpu.Zero(s, x))
+	}
+	if math.IsInf(norm, 0) {
+		*state = notANumber
+	}
+	return Result{}, false, nil
+}
+
 // isZero reports whether b is 0, whose squared norm is given. It returns an error if b is not 0,
 // but so small that the squares of residuals vanish before the tolerance is reached.
 func (c *settings[T]) isZero(ctx context.Context, s *gpu.Stream, op string, b *gpu.Buffer[T], norm float64) (bool, error) {

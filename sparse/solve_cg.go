@@ -200,15 +200,8 @@ func CG[T Float](ctx context.Context, s *gpu.Stream, a CSR[T], b, x *gpu.Buffer[
 			return Result{}, failed(op, err)
 		}
 		if iteration == 0 {
-			zero, err := c.isZero(ctx, s, op, b, now[cgNorm])
-			if err != nil {
-				return Result{}, err
-			}
-			if zero && now[cgDone] == running { // so is the solution
-				return Result{History: []float64{0}}, failed(op, gpu.Zero(s, x))
-			}
-			if math.IsInf(now[cgNorm], 0) { // no residual is above the target
-				now[cgDone] = notANumber
+			if r, ended, err := c.begin(ctx, s, op, b, x, now[cgNorm], &now[cgDone]); ended || err != nil {
+				return r, err
 			}
 		}
 		if now[cgDone] != running || iteration == c.MaxIterations {

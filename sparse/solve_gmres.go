@@ -237,15 +237,8 @@ func GMRES[T Float](ctx context.Context, s *gpu.Stream, a CSR[T], b, x *gpu.Buff
 			return Result{}, failed(op, err)
 		}
 		if iteration == 0 {
-			zero, err := c.isZero(ctx, s, op, b, now[gmNorm])
-			if err != nil {
-				return Result{}, err
-			}
-			if zero && now[gmDone] == running { // so is the solution
-				return Result{History: []float64{0}}, failed(op, gpu.Zero(s, x))
-			}
-			if math.IsInf(now[gmNorm], 0) { // no residual is above the target
-				now[gmDone] = notANumber
+			if r, ended, err := c.begin(ctx, s, op, b, x, now[gmNorm], &now[gmDone]); ended || err != nil {
+				return r, err
 			}
 		}
 		for column := 0; column < h.M && iteration < c.MaxIterations && now[gmDone] == running; {

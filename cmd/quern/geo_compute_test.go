@@ -152,18 +152,21 @@ func TestGeoOverviewsOfALinkAreThoseOfItsFile(t *testing.T) {
 	}
 }
 
+// writeText writes a file and returns its name.
+func writeText(t *testing.T, name, text string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 func TestGeoOrthoRectifiesImages(t *testing.T) {
 	dem := geoImage(t, "dem.tif", 500000, 5000000, 60, 60, nil, func(x, y int) float32 { return 100 })
 	gray := func(x, y int) float32 { return float32(x + 100*y) }
 	frame := geoImage(t, "frame.tif", 0, 0, 40, 30, nil, gray)
 	folder := t.TempDir()
-	write := func(name, text string) string {
-		name = filepath.Join(folder, name)
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
+	write := func(name, text string) string { return writeText(t, filepath.Join(folder, name), text) }
 	cameras := write("cameras.json", `{"lens": {"projection_type": "perspective", "width": 40, "height": 30, "focal": 1}}`)
 	poses := write("poses.csv", "filename,x,y,z,omega,phi,kappa\nframe.jpg,500300,4999700,500,0,0,0\n")
 	result := filepath.Join(folder, "ortho.tif")
@@ -243,13 +246,7 @@ func TestGeoNeverReplacesWhatItReads(t *testing.T) {
 	image := geoImage(t, "image.tif", 500000, 5000000, 40, 30, nil, one)
 	frame := geoImage(t, "frame.tif", 0, 0, 40, 30, nil, one)
 	folder := t.TempDir()
-	write := func(name, text string) string {
-		name = filepath.Join(folder, name)
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
+	write := func(name, text string) string { return writeText(t, filepath.Join(folder, name), text) }
 	cutline := write("area.geojson", `{"type":"Polygon","crs":{"type":"name","properties":{"name":"EPSG:32633"}},"coordinates":[[[500000,5000000],[500200,5000000],[500200,4999800]]]}`)
 	cameras := write("cameras.json", `{"lens": {"projection_type": "perspective", "width": 40, "height": 30, "focal": 1}}`)
 	poses := write("poses.csv", "filename,x,y,z,omega,phi,kappa\nframe.jpg,500300,4999700,500,0,0,0\n")

@@ -25,9 +25,10 @@
 // Reduced copies are read from overviews of the images, if they have them.
 //
 // Finished tiles are in the work file. When a call fails, is canceled, or when the process is killed, the same call continues from
-// them, with the same result bit for bit. The work file belongs to its sources and options; if they differ, it is begun again. A file of another kind is an error. It is
-// locked: a second call that needs it, in this process or another one, gets ErrBusy. The output appears under its name when it is complete. Work file and output together
-// need disk space for the compressed pixels two or three times.
+// them, with the same result bit for bit. The work file belongs to its sources and options; if they differ, it is begun again. It is
+// locked: a second call that needs it, in this process or another one, gets ErrBusy. A file of its name that is no work file is an
+// error, and is not changed. The output appears under its name when it is complete. Work file and output together need
+// disk space for the compressed pixels two or three times.
 //
 // # Invariants
 //
