@@ -177,6 +177,13 @@ func (r *Resizer) across(pixels, mask []byte, x0 int) row {
 		}
 		return out
 	}
+	if r.samples.Type.Float() {
+		for i, count := range counts {
+			if count == 0 { // and the value may be infinite, or no number
+				values[i] = 0
+			}
+		}
+	}
 	out.weights = make([]float64, n*bands)
 	for i, t := range r.x {
 		for b := range bands {
@@ -185,11 +192,9 @@ func (r *Resizer) across(pixels, mask []byte, x0 int) row {
 			at := (t.first-x0)*bands + b
 			for _, w := range t.weights {
 				run.add(counts[at] != 0)
-				if counts[at] != 0 { // otherwise the value may be infinite or no number
-					w *= counts[at]
-					sum += w * values[at]
-					weight += w
-				}
+				w *= counts[at]
+				sum += w * values[at]
+				weight += w
 				at += bands
 			}
 			if !r.filter.enough(run, len(t.weights)) {
