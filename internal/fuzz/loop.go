@@ -22,7 +22,7 @@ func (f *frame) loop() {
 	}
 	in.labels = append(in.labels, label)
 	var head string
-	switch g.IntN(12) {
+	switch g.IntN(13) {
 	case 0, 1, 2: // counting up
 		t := g.integerType()
 		from, step := g.IntN(3), 1+g.IntN(2)
@@ -126,6 +126,38 @@ func (f *frame) loop() {
 		fuel := fmt.Sprintf("fuel%d", *f.fresh)
 		f.line("%s := %d", fuel, trips)
 		f.loopBody(in, label, "for", fmt.Sprintf("if %s--; %s < 0 || %s {\nbreak\n}", fuel, fuel, f.unlikely()))
+		return
+	case 11: // between variables, with tests of whether an iteration is the first
+		t := pick(g, []*typ{tInt, tInt32, tInt64})
+		v := in.add(&variable{name: f.name(), t: t, fixed: true})
+		in.trips = f.trips * 8
+		*f.fresh++
+		from, to := fmt.Sprintf("from%d", *f.fresh), fmt.Sprintf("to%d", *f.fresh)
+		if g.IntN(3) == 0 {
+			f.line("const %s = %d", from, g.IntN(5)-2)
+		} else {
+			f.line("%s := (%s)&3", from, f.expr(t, 1))
+		}
+		order, step := "<", "++"
+		f.line("%s := %s + (%s)&15", to, from, f.expr(t, 1))
+		if g.IntN(3) == 0 {
+			order, step = ">", "--"
+			f.line("%s = %s - (%s - %s)", to, from, to, from)
+		}
+		if g.IntN(6) == 0 {
+			order += "="
+		}
+		first := ""
+		if f.digest && f.has("acc") {
+			for range 1 + g.IntN(2) {
+				x, y := v.name, fmt.Sprintf("%s+%d", from, max(0, g.IntN(6)-3))
+				if g.IntN(4) == 0 {
+					x, y = y, x
+				}
+				first += fmt.Sprintf("if %s %s %s {\nacc = acc*33 + uint64(%s)\n}\n", x, pick(g, []string{"<", "<=", ">", ">=", "==", "!="}), y, v.name)
+			}
+		}
+		f.loopBody(in, label, fmt.Sprintf("for %s := %s(%s); %s %s %s; %s%s", v.name, t.text, from, v.name, order, to, v.name, step), first)
 		return
 	default: // two variables
 		i, j := f.name(), f.name()

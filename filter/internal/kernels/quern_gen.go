@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "d97b8474cf69a90b900b82eba9d35ef8406d188d68bb4f3dcf1e1b6ed2da5e17",
+	Sum:     "e5941286ae419a09fadc4d7d1e09e291ff93f7faecd24f42fd023ed43645df91",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

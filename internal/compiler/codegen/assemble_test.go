@@ -101,7 +101,7 @@ func generatedModules(t *testing.T, p *frontend.Package) []archive.Module {
 // of 64 bits, up to 48 bytes.
 var spilling = regexp.MustCompile(`^(fft registers|blas/internal/kernels (gemm|product|tensor|group.* older)|` +
 	`algo (sortPairs|sortLines|extremeFloatScanTiles|.*UniqueTiles|nonZeroKeepTiles)|bench/parity/kernels (lennardJones|attentionUnchecked wide)|` +
-	`filter/internal/kernels maskedExtreme.* wide|geo/tiff/device/internal/kernels (difference|join).* wide|` +
+	`filter/internal/kernels (maskedExtreme|windowColumns).* wide|geo/tiff/device/internal/kernels (difference|join).* wide|` +
 	`internal/conformance/(algo (joinScanRuns|withinRunTiles wide|.*UniqueTiles|bySizeSortPairTiles)|tensor (groups|product\[float64,float64,float64\] narrow|product.* older)))`)
 
 // Every module assembles for every architecture from its target on, and no kernel spills

@@ -90,6 +90,8 @@ type counting struct {
 	step  ir.Expr     // positive in batches, unless the loop counts down
 	fixed *ir.Const   // the step, nil if it is not constant
 	start *ir.Const   // of v, nil if it is not constant
+	begin *ir.Local   // variable that v starts from and that the loop does not change, or nil
+	phase *ir.Const   // instead of start, but for a multiple of the size; only in batches that come last
 	size  int         // iterations per batch
 	from  []*ir.Local // the slices that contain the bound
 }
@@ -116,6 +118,9 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 		return nil
 	}
 	c.fixed = asConst(c.step)
+	if w, ok := ir.Variable(initialValue(before, v)); ok && w != v && b.constantIn(s, ir.Get(w)) && keepsAfter(before, v, w) {
+		c.begin = w
+	}
 	switch {
 	case !c.down() && cond.Op != ir.Lt && cond.Op != ir.Le:
 		return nil
@@ -132,6 +137,16 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 		}
 	}
 	return c
+}
+
+// keepsAfter reports whether w keeps its value after the last assignment to v in a list.
+func keepsAfter(list []ir.Stmt, v, w *ir.Local) bool {
+	for i := len(list) - 1; i >= 0 && !assigns(list[i:i+1], w); i-- {
+		if assigns(list[i:i+1], v) {
+			return true
+		}
+	}
+	return false
 }
 
 // isExtent reports whether an expression is a product of grid and block extents, and
@@ -303,7 +318,7 @@ func (b *batcher) repeat(main, s *ir.Loop, c *counting, private []*ir.Local, pla
 			copies = append(copies, copied)
 			continue
 		}
-		main.Body = append(main.Body, continueBehind(copied(s.Body), s.Label)...)
+		main.Body = append(main.Body, continueBehind(decide(copied(s.Body)), s.Label)...)
 	}
 	if plan != nil {
 		main.Body = append(main.Body, plan.body(copies, main.Label, s.Pos)...)
@@ -444,12 +459,17 @@ func plus(v *ir.Local, n int64) ir.Expr {
 }
 
 // substitute replaces the loop's counter in a body with the counter of copy j. Bits of
-// it that are the same in all batches become constant.
+// it that are the same in all batches become constant, and so do comparisons with where the
+// counter started, which it has passed in all copies but the first.
 func (c *counting) substitute(body []ir.Stmt, j int, at func() ir.Expr) []ir.Stmt {
 	same, low := 0, int64(0)
-	if c.start != nil && c.fixed != nil {
+	phase := c.start
+	if c.phase != nil {
+		phase = c.phase
+	}
+	if phase != nil && c.fixed != nil {
 		same = bits.TrailingZeros64(uint64(int64(c.size) * c.fixed.Int64()))
-		low = c.start.Int64() + int64(j)*c.fixed.Int64()
+		low = phase.Int64() + int64(j)*c.fixed.Int64()
 	}
 	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
 		if w, ok := ir.Variable(e); ok && w == c.v {
@@ -459,6 +479,9 @@ func (c *counting) substitute(body []ir.Stmt, j int, at func() ir.Expr) []ir.Stm
 	}}
 	masks := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
 		m, ok := e.(*ir.Binary)
+		if ok && m.Op.IsComparison() {
+			return c.passed(m, j)
+		}
 		if !ok || m.Op != ir.And {
 			return e
 		}
@@ -472,6 +495,45 @@ func (c *counting) substitute(body []ir.Stmt, j int, at func() ir.Expr) []ir.Stm
 		return e
 	}}
 	return r.Body(masks.Body(body))
+}
+
+// passed returns the result of a comparison of the counter with a value that copy j of an
+// iteration is known to have passed, otherwise the comparison. The counter must not wrap: it
+// counts by one up to what is greater, or down to what is less.
+func (c *counting) passed(e *ir.Binary, j int) ir.Expr {
+	if c.fixed == nil || c.distance() != 1 || c.cond.Op != ir.Lt && c.cond.Op != ir.Gt {
+		return e
+	}
+	op, y := e.Op, e.Y
+	if !isVariable(e.X, c.v) {
+		if op, y = mirrored[op], e.X; !isVariable(e.Y, c.v) {
+			return e
+		}
+	}
+	ahead := int64(j) // the counter has passed y by at least this
+	if k := asConst(y); k != nil && c.start != nil {
+		const far = 1 << 62 // no difference of nearer numbers overflows
+		from, to := c.start.Int64(), k.Int64()
+		if min(from, to) < -far || max(from, to) > far {
+			return e
+		}
+		if ahead += from - to; c.down() {
+			ahead = int64(j) + to - from
+		}
+	} else if w, ok := ir.Variable(y); !ok || w != c.begin {
+		return e
+	}
+	if c.down() {
+		op = mirrored[op]
+	}
+	switch {
+	case ahead < 0:
+	case op == ir.Ge, ahead > 0 && (op == ir.Gt || op == ir.Ne):
+		return ir.BoolConst(true)
+	case op == ir.Lt, ahead > 0 && (op == ir.Le || op == ir.Eq):
+		return ir.BoolConst(false)
+	}
+	return e
 }
 
 // constantLast moves a constant that is added within an integer expression to its end:

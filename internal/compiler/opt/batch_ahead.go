@@ -438,7 +438,9 @@ func (p *aheadPlan) body(copies []iteration, loop *ir.Label, pos ir.Pos) []ir.St
 					continue // of two indices in range, all between are
 				}
 				s := copied([]ir.Stmt{&ir.If{Cond: check.cond, Pos: check.pos}})
-				fails = either(fails, s[0].(*ir.If).Cond)
+				if cond := s[0].(*ir.If).Cond; asConst(cond) == nil || asConst(cond).Bits != 0 {
+					fails = either(fails, cond)
+				}
 			}
 		}
 		if fails != nil {
@@ -446,7 +448,7 @@ func (p *aheadPlan) body(copies []iteration, loop *ir.Label, pos ir.Pos) []ir.St
 		}
 	}
 	for _, copied := range copies {
-		out = append(out, copied(p.rest)...)
+		out = append(out, decide(copied(p.rest))...)
 	}
 	return out
 }

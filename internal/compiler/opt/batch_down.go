@@ -65,7 +65,7 @@ func (b *batcher) batchesDown(s *ir.Loop, c *counting, private []*ir.Local) []ir
 	case c.isMultiple():
 	case toZero:
 		c.size = min(c.size, sizeOfRest)
-		c.start = end // of the batches, but for a multiple of their size
+		c.phase = end
 		low := &ir.Binary{Op: ir.And, X: ir.Get(c.v), Y: ir.IntConst(c.v.Type, int64(c.size-1)), Pos: c.cond.Pos}
 		odd := &ir.Binary{Op: ir.Ne, X: low, Y: ir.IntConst(c.v.Type, 0), Pos: c.cond.Pos}
 		main.Cond = ir.CloneExpr(c.cond)

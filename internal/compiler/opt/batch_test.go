@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"math"
 	"testing"
 
 	"quern.dev/internal/compiler/ir"
@@ -274,6 +275,101 @@ func TestLoopsGoOnInBatches(t *testing.T) {
 			i := counter()
 			return Kernel("k", locals(out, n), locals(i), down(i, ir.Get(n), ir.Lt, i32(0), 1, SetPlace(Elem(out, ir.Get(i)), i32(7)))...)
 		}, lines("i = n", "for L0.i i < 0i32 {", "out[?i] = 7i32", "} post {", "i = i - 1i32")},
+		{"copies know that the counter has passed where it started", func() *ir.Kernel {
+			i, m := counter(), Local("m", ir.TInt32)
+			return Kernel("k", locals(out, n, m), locals(i), For(i, ir.Get(n), ir.Get(m),
+				If(Op(ir.Get(i), ir.Gt, ir.Get(n)), SetPlace(Elem(out, Int(0)), i32(7))),
+				Else(If(Op(ir.Get(n), ir.Eq, ir.Get(i)), SetPlace(Elem(out, Int(1)), i32(8))), SetPlace(Elem(out, Int(2)), i32(9))))...)
+		}, lines("i = n",
+			"iLimit = max(m, -2147483645i32) - 3i32",
+			"for L0.i.batch i < iLimit {",
+			"if i > n {", "out[?0] = 7i32", "if n == i {", "out[?1] = 8i32", "} else {", "out[?2] = 9i32",
+			"out[?0] = 7i32", "out[?2] = 9i32", "out[?0] = 7i32", "out[?2] = 9i32", "out[?0] = 7i32", "out[?2] = 9i32",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < m {", "if i > n {", "out[?0] = 7i32", "if n == i {", "out[?1] = 8i32", "} else {", "out[?2] = 9i32", "} post {", "i = i + 1i32")},
+		{"not if the start has changed", func() *ir.Kernel {
+			i, m, start := counter(), Local("m", ir.TInt32), Local("start", ir.TInt32)
+			list := For(i, ir.Get(start), ir.Get(m), If(Op(ir.Get(i), ir.Gt, ir.Get(start)), SetPlace(Elem(out, Int(0)), i32(7))))
+			return Kernel("k", locals(out, n, m), locals(i, start), Set(start, ir.Get(n)), list[0], Set(start, ir.Get(m)), list[1])
+		}, lines("start = n", "i = start", "start = m",
+			"iLimit = max(m, -2147483645i32) - 3i32",
+			"for L0.i.batch i < iLimit {",
+			"if i > start {", "out[?0] = 7i32", "if (i + 1i32) > start {", "out[?0] = 7i32", "if (i + 2i32) > start {", "out[?0] = 7i32", "if (i + 3i32) > start {", "out[?0] = 7i32",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < m {", "if i > start {", "out[?0] = 7i32", "} post {", "i = i + 1i32")},
+		{"nor if the counter may wrap", func() *ir.Kernel {
+			i := counter()
+			list := For(i, i32(1), ir.Get(n), If(Op(ir.Get(i), ir.Gt, i32(1)), SetPlace(Elem(out, Int(0)), i32(7))))
+			list[1].(*ir.Loop).Cond.(*ir.Binary).Op = ir.Le
+			return Kernel("k", locals(out, n), locals(i), list...)
+		}, lines("i = 1i32",
+			"iLimit = max(n, -2147483646i32) - 2i32",
+			"for L0.i.batch i < iLimit {",
+			"if i > 1i32 {", "out[?0] = 7i32", "if (i + 1i32) > 1i32 {", "out[?0] = 7i32", "if (i + 2i32) > 1i32 {", "out[?0] = 7i32", "if (i + 3i32) > 1i32 {", "out[?0] = 7i32",
+			"} post {", "i = i + 4i32",
+			"for L1.i i <= n {", "if i > 1i32 {", "out[?0] = 7i32", "} post {", "i = i + 1i32")},
+		{"constants that the counter has passed", func() *ir.Kernel {
+			i := counter()
+			at := func(n int64) ir.Stmt { return SetPlace(Elem(out, Int(n)), i32(7)) }
+			return Kernel("k", locals(out, n), locals(i), For(i, i32(5), ir.Get(n),
+				If(Op(ir.Get(i), ir.Lt, i32(5)), at(0)),
+				If(Op(ir.Get(i), ir.Ge, i32(7)), at(1)),
+				If(Op(ir.Get(i), ir.Ne, i32(7)), at(2)))...)
+		}, lines("i = 5i32",
+			"iLimit = max(n, -2147483645i32) - 3i32",
+			"for L0.i.batch i < iLimit {",
+			"if i >= 7i32 {", "out[?1] = 7i32", "if i != 7i32 {", "out[?2] = 7i32",
+			"if (i + 1i32) >= 7i32 {", "out[?1] = 7i32", "if (i + 1i32) != 7i32 {", "out[?2] = 7i32",
+			"out[?1] = 7i32", "if (i + 2i32) != 7i32 {", "out[?2] = 7i32",
+			"out[?1] = 7i32", "out[?2] = 7i32",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < n {", "if i < 5i32 {", "out[?0] = 7i32", "if i >= 7i32 {", "out[?1] = 7i32", "if i != 7i32 {", "out[?2] = 7i32", "} post {", "i = i + 1i32")},
+		{"and not those whose distance overflows", func() *ir.Kernel {
+			i, m := Local("i", ir.TInt), Local("m", ir.TInt)
+			return Kernel("k", locals(out, m), locals(i), For(i, Int(math.MinInt64), ir.Get(m), If(Op(ir.Get(i), ir.Gt, Int(1)), SetPlace(Elem(out, Int(0)), i32(7))))...)
+		}, lines("i = -9223372036854775808",
+			"iLimit = max(m, -9223372036854775805) - 3",
+			"for L0.i.batch i < iLimit {",
+			"if i > 1 {", "out[?0] = 7i32", "if (i + 1) > 1 {", "out[?0] = 7i32", "if (i + 2) > 1 {", "out[?0] = 7i32", "if (i + 3) > 1 {", "out[?0] = 7i32",
+			"} post {", "i = i + 4",
+			"for L1.i i < m {", "if i > 1 {", "out[?0] = 7i32", "} post {", "i = i + 1")},
+		{"a continue in the copies after the first one ends them", func() *ir.Kernel {
+			i, m := counter(), Local("m", ir.TInt32)
+			list := For(i, ir.Get(n), ir.Get(m))
+			l := list[1].(*ir.Loop)
+			l.Body = []ir.Stmt{
+				SetPlace(Elem(out, Int(1)), ir.Get(i)),
+				If(Op(ir.Get(i), ir.Gt, ir.Get(n)), &ir.Continue{Label: l.Label}),
+				SetPlace(Elem(out, Int(0)), ir.Get(i))}
+			return Kernel("k", locals(out, n, m), locals(i), list...)
+		}, lines("i = n",
+			"iLimit = max(m, -2147483645i32) - 3i32",
+			"for L0.i.batch i < iLimit {",
+			"out[?1] = i", "if i > n {", "} else {", "out[?0] = i", "out[?1] = i + 1i32", "out[?1] = i + 2i32", "out[?1] = i + 3i32",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < m {", "out[?1] = i", "if i > n {", "continue L1.i", "out[?0] = i", "} post {", "i = i + 1i32")},
+		{"a loop that counts down has passed what is greater", func() *ir.Kernel {
+			i, m := counter(), Local("m", ir.TInt32)
+			return Kernel("k", locals(out, n, m), locals(i), down(i, ir.Get(n), ir.Gt, ir.Get(m), 1,
+				If(Op(ir.Get(i), ir.Lt, ir.Get(n)), SetPlace(Elem(out, ir.Get(i)), i32(7))))...)
+		}, lines("i = n",
+			"iLimit = min(m, 2147483644i32) + 3i32",
+			"for L0.i.batch i > iLimit {",
+			"if i < n {", "out[?i] = 7i32", "out[?i + -1i32] = 7i32", "out[?i + -2i32] = 7i32", "out[?i + -3i32] = 7i32",
+			"} post {", "i = i - 4i32",
+			"for L1.i i > m {", "if i < n {", "out[?i] = 7i32", "} post {", "i = i - 1i32")},
+		{"also where the batches come last", func() *ir.Kernel {
+			i := counter()
+			return Kernel("k", locals(out, n), locals(i), down(i, ir.Get(n), ir.Gt, i32(0), 1,
+				If(Op(ir.Get(i), ir.Lt, ir.Get(n)), SetPlace(Elem(out, ir.Get(i)), i32(7))), If(Op(ir.Get(i), ir.Lt, i32(1)), SetPlace(Elem(out, ir.Get(i)), i32(8))))...)
+		}, lines("i = n",
+			"for L0.i (i > 0i32) && ((i & 3i32) != 0i32) {", "if i < n {", "out[?i] = 7i32", "if i < 1i32 {", "out[?i] = 8i32", "} post {", "i = i - 1i32",
+			"for L1.i.batch i > 0i32 {",
+			"if i < n {", "out[?i] = 7i32", "if i < 1i32 {", "out[?i] = 8i32",
+			"out[?i + -1i32] = 7i32", "if (i + -1i32) < 1i32 {", "out[?i + -1i32] = 8i32",
+			"out[?i + -2i32] = 7i32", "if (i + -2i32) < 1i32 {", "out[?i + -2i32] = 8i32",
+			"out[?i + -3i32] = 7i32", "if (i + -3i32) < 1i32 {", "out[?i + -3i32] = 8i32",
+			"} post {", "i = i - 4i32")},
 		{"a loop whose bound changes stays", func() *ir.Kernel {
 			i, m := counter(), Local("m", ir.TInt32)
 			return Kernel("k", locals(out), locals(i, m), Body(Set(m, i32(50)), For(i, i32(0), ir.Get(m), Set(m, Add(ir.Get(m), i32(-1)))), SetPlace(Elem(out, Int(0)), ir.Get(m)))...)

@@ -127,18 +127,7 @@ func (s *simplifier) loop(st *ir.Loop) []ir.Stmt {
 
 // trim drops the statements after a jump in a list.
 func (s *simplifier) trim(list []ir.Stmt) []ir.Stmt {
-	for i, st := range list {
-		ends := false
-		switch st := st.(type) {
-		case *ir.Break, *ir.Continue, *ir.Return, *ir.Panic:
-			ends = true
-		case *ir.If:
-			ends = jumps(st.Then) && jumps(st.Else)
-		}
-		if ends && i+1 < len(list) {
-			s.again = true
-			return list[:i+1]
-		}
-	}
-	return list
+	reached := untilJump(list)
+	s.again = s.again || len(reached) < len(list)
+	return reached
 }

@@ -16,6 +16,37 @@ func jumps(list []ir.Stmt) bool {
 	return false
 }
 
+// untilJump returns the statements of a list up to one whose end control never reaches.
+func untilJump(list []ir.Stmt) []ir.Stmt {
+	for i := range list {
+		if jumps(list[:i+1]) {
+			return list[:i+1]
+		}
+	}
+	return list
+}
+
+// decide replaces each If by the branch that its condition takes if that is constant.
+func decide(body []ir.Stmt) []ir.Stmt {
+	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
+		switch s := s.(type) {
+		case *ir.Block:
+			s.Body = untilJump(s.Body)
+		case *ir.If:
+			s.Then, s.Else = untilJump(s.Then), untilJump(s.Else)
+			switch c := asConst(s.Cond); {
+			case c == nil:
+			case c.Bits != 0:
+				return s.Then
+			default:
+				return s.Else
+			}
+		}
+		return []ir.Stmt{s}
+	}}
+	return untilJump(r.Body(body))
+}
+
 // leaves reports whether a list contains a statement for which leave is true.
 func leaves(list []ir.Stmt, leave func(ir.Stmt) bool) bool {
 	found := false

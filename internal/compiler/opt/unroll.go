@@ -9,8 +9,10 @@ import (
 const (
 	maxTrips      = 64
 	maxArrayTrips = 128
+	maxStateTrips = 8
 
 	smallBudget  = 1 << 11 // saves only the loop's own instructions
+	stateBudget  = 1 << 13 // conditions become constants, in at most maxStateTrips iterations
 	memoryBudget = 1 << 15 // addresses in shared memory and tables become constants
 	arrayBudget  = 1 << 16 // elements of local arrays become registers
 
@@ -307,7 +309,11 @@ func (u *unroller) worthwhile(s *ir.Loop, c *counted) bool {
 	if s.Unroll != ir.UnrollAsWorthwhile {
 		return nodes*len(c.values) <= hintBudget
 	}
-	return len(c.values) <= trips && nodes*len(c.values) <= budget
+	size := nodes * len(c.values)
+	if len(c.values) <= trips && size <= budget {
+		return true
+	}
+	return len(c.values) <= maxStateTrips && size <= stateBudget && u.decides(s.Body)
 }
 
 // follows reports whether a value is computed from the derived variables by arithmetic

@@ -68,6 +68,46 @@ func TestLoopsUnrollWhereIndicesBecomeConstant(t *testing.T) {
 	})
 }
 
+// A long body is copied if conditions depend on what the body only sets and counts.
+func TestLongLoopsUnrollWhereConditionsBecomeKnown(t *testing.T) {
+	state := ir.StructOf("state", ir.Field{Name: "left", Type: ir.TInt}, ir.Field{Name: "word", Type: ir.TInt})
+	refilled := func(trips int64, next ir.Expr) int {
+		out, i, r := Local("out", ints), Local("i", ir.TInt), Local("r", state)
+		left := func() ir.Place { return &ir.FieldPlace{X: Var(r)} }
+		if next == nil {
+			next = Add(Load(left()), Int(-1))
+		}
+		long := []ir.Stmt{SetPlace(left(), Int(2))}
+		for range smallBudget / 16 {
+			long = append(long, SetPlace(&ir.FieldPlace{X: Var(r), Field: 1}, Mul(Load(&ir.FieldPlace{X: Var(r), Field: 1}), Int(3))))
+		}
+		k := Kernel("k", locals(out), locals(i, r), Body(Set(r, &ir.Zero{T: state}), For(i, Int(0), Int(trips), Body(
+			If(Op(Load(left()), ir.Eq, Int(0)), long...),
+			SetPlace(left(), next),
+			SetPlace(Elem(out, Int(0)), Load(&ir.FieldPlace{X: Var(r), Field: 1})))...))...)
+		if err := unroll(k); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		leaves(k.Func.Body, func(s ir.Stmt) bool {
+			if i, ok := s.(*ir.If); ok && len(i.Then) > 1 {
+				n++
+			}
+			return false
+		})
+		return n
+	}
+	if n := refilled(4, nil); n != 4 {
+		t.Errorf("%d copies of a body that counts, want 4", n)
+	}
+	if n := refilled(maxStateTrips+1, nil); n != 1 {
+		t.Errorf("%d copies of many iterations, want 1", n)
+	}
+	if n := refilled(4, Thread(ir.ThreadIdxX)); n != 1 {
+		t.Errorf("%d copies of a body whose condition varies, want 1", n)
+	}
+}
+
 func TestTheRegisterTileOfAMatrixProductBecomesRegisters(t *testing.T) {
 	row, tile := ir.ArrayOf(8, ir.TFloat32), ir.ArrayOf(8, ir.ArrayOf(8, ir.TFloat32))
 	shared := &ir.SharedVar{Name: "s", Type: ir.ArrayOf(16, ir.ArrayOf(128, ir.TFloat32))}

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/tiff/device/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "3ccbaa375313deac86c53f0a91a3d0e008dff902befccf1320ebc639e4223ccf",
+	Sum:     "6f6b0a009a0c39ac578837492692eae61968a41694f48a70efdfc5ebe514dd1c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
