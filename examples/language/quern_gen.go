@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "03d48d4813c2e9229a0e45659524a0751a8b292e3683db8774483e9c06c6a1a7",
+	Sum:     "b4ab6f8b16d591b462099c7ab087a93e368522c996d82069a6003f5db473a20c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

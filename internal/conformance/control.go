@@ -271,3 +271,48 @@ func stepLoops(t kernel.Thread, first, end, step int, count int32, in, out []int
 	}
 	out[i] = sum + int64(n)<<32 + int64(m)
 }
+
+// negatedEnds counts down to negations.
+//
+//quern:kernel instantiate=int32,int64
+func negatedEnds[T int32 | int64](t kernel.Thread, start T, in, out []T) {
+	i := t.Global()
+	if i >= len(in) || 8*i+7 >= len(out) {
+		return
+	}
+	x := in[i]
+	var sums [8]T
+	for v := T(0); v > -x; v-- {
+		sums[0] = sums[0]*3 + v
+	}
+	for v := start; v >= -x; v -= 2 {
+		sums[1] = sums[1]*3 + v
+	}
+	end := -x
+	for v := start; end < v; v-- {
+		sums[2] = v
+	}
+	for v := start; v > -(x * 2); v -= 3 {
+		sums[3] = sums[3]*3 + v
+	}
+	for v := start; ; v-- {
+		if v <= -x {
+			break
+		}
+		sums[4] = sums[4]*3 + v
+	}
+	for v := start; v > x*-1; v-- {
+		sums[5] = sums[5]*3 + v
+	}
+	for v := start; v > x/-1; v-- {
+		sums[6] = sums[6]*3 + v
+	}
+	for v := start; v > -x; v-- {
+		for u := v; u > -x; u-- {
+			sums[7] = sums[7]*3 + u
+		}
+	}
+	for k, sum := range sums {
+		out[8*i+k] = sum
+	}
+}

@@ -45,3 +45,26 @@ func TestStepsOfTheLaunch(t *testing.T) {
 		}
 	})
 }
+
+func TestLoopsEndAtNegations(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		testNegatedEnds(t, d, LaunchNegatedEnds[int32])
+		testNegatedEnds(t, d, LaunchNegatedEnds[int64])
+	})
+}
+
+func testNegatedEnds[T int32 | int64](t *testing.T, d *gpu.Device, device func(*gpu.Stream, gpu.Grid, T, *gpu.Buffer[T], *gpu.Buffer[T]) error) {
+	in := make([]T, 64)
+	for i := range in {
+		in[i] = T(i) - 20
+	}
+	for _, start := range []T{0, 1, 17} {
+		check(t, d, in, poison[T](8*len(in)), launch[T, T]{
+			grid: dim(2), block: dim(32),
+			plain: func(t kernel.Thread, in, out []T) { negatedEnds(t, start, in, out) },
+			device: func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[T]) error {
+				return device(s, g, start, in, out)
+			},
+		})
+	}
+}

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "e5941286ae419a09fadc4d7d1e09e291ff93f7faecd24f42fd023ed43645df91",
+	Sum:     "43ac254295b49253097194a5618d065d957f4966a4dd090201de3dc899046a31",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

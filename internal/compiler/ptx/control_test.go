@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"strings"
 	"testing"
 
 	"quern.dev/internal/compiler/ir"
@@ -65,4 +66,40 @@ func TestIfElseWithEmptyAndLeavingBranches(t *testing.T) {
 		irtest.Else(irtest.If(less(4), irtest.Else(irtest.If(less(2), set(3)), set(4), irtest.Return())), set(5), irtest.Return()),
 		set(6))
 	same(t, irtest.Kernel("branches", []*ir.Local{out}, []*ir.Local{i}, body...), 8, irtest.SliceValue(ir.TInt, 8))
+}
+
+func TestNegationsThatLoopsCompareWith(t *testing.T) {
+	neg := func(e ir.Expr) ir.Expr { return &ir.Unary{Op: ir.Neg, X: e} }
+	for _, typ := range []*ir.Type{ir.TInt, ir.TInt32} {
+		out, i, v, x, end := irtest.Local("out", ir.SliceOf(typ)), irtest.Local("i", ir.TInt), irtest.Local("v", typ), irtest.Local("x", typ), irtest.Local("end", typ)
+		at := func() ir.Expr { return irtest.Load(irtest.Elem(out, ir.Get(i))) }
+		down := func(to ir.Expr) []ir.Stmt {
+			list := irtest.For(v, ir.IntConst(typ, 0), to, irtest.SetPlace(irtest.Elem(out, ir.Get(i)), irtest.Add(at(), ir.Get(v))))
+			l := list[1].(*ir.Loop)
+			l.Cond.(*ir.Binary).Op = ir.Gt
+			l.Post = []ir.Stmt{irtest.Set(v, irtest.Add(ir.Get(v), ir.IntConst(typ, -1)))}
+			return list
+		}
+		for _, c := range []struct {
+			name    string
+			body    []ir.Stmt
+			negates bool
+		}{
+			{"a condition", down(neg(ir.Get(x))), false},
+			{"a product", down(irtest.Mul(ir.Get(x), ir.IntConst(typ, -1))), false},
+			{"a variable", append([]ir.Stmt{irtest.Set(end, neg(ir.Get(x)))}, down(ir.Get(end))...), false},
+			{"a variable by way of another", append([]ir.Stmt{irtest.Set(x, neg(ir.Get(x))), irtest.Set(end, ir.Get(x))}, down(ir.Get(end))...), false},
+			{"a loop's exit", []ir.Stmt{irtest.Set(v, ir.IntConst(typ, 0)), &ir.Loop{Label: &ir.Label{Name: "l"}, Body: []ir.Stmt{
+				irtest.If(irtest.Op(ir.Get(v), ir.Le, neg(ir.Get(x))), irtest.Return()),
+				irtest.SetPlace(irtest.Elem(out, ir.Get(i)), ir.Get(v)),
+				irtest.Set(v, irtest.Add(ir.Get(v), ir.IntConst(typ, -1)))}}}, false},
+			{"what no loop compares", append(down(ir.IntConst(typ, -3)), irtest.SetPlace(irtest.Elem(out, ir.Get(i)), neg(at()))), true},
+		} {
+			k := irtest.Kernel("negations", []*ir.Local{out}, []*ir.Local{i, v, x, end}, irtest.Body(tid(i), irtest.Set(x, at()), irtest.Set(end, ir.Get(x)), c.body)...)
+			if got := strings.Contains(emit(t, k).Text, "\tneg.s"); got != c.negates {
+				t.Errorf("%s, %s: a negation: %t, want %t", typ, c.name, got, c.negates)
+			}
+			same(t, k, 8, irtest.SliceValue(typ, 8))
+		}
+	}
 }

@@ -70,6 +70,7 @@ type generator struct {
 	replaceable bool                    // some operation has a replacement for older devices
 	sources     map[*ir.Local][]ir.Expr // see findSources
 	visiting    map[*ir.Local]bool
+	negations   map[ir.Expr]ir.Expr // and what they negate; see findNegations
 
 	names     map[string]bool // used PTX identifiers
 	params    []*parameter
@@ -120,6 +121,7 @@ func Emit(k *ir.Kernel, options Options) (*Module, error) {
 	g.declareShared()
 	g.declareVariables()
 	g.findSources(k.Func.Body)
+	g.findNegations(k.Func.Body)
 
 	g.initCopyBarriers()
 	if !g.body(k.Func.Body) {

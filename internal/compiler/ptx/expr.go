@@ -14,6 +14,9 @@ func (g *generator) eval(e ir.Expr, dst operand) operand {
 		p, space := g.pointer(e)
 		return g.cast(p, space, genericSpace)
 	}
+	if x := g.negations[e]; x != nil {
+		return g.complement(x, dst)
+	}
 	switch e := e.(type) {
 	case *ir.Const:
 		return constOperand(e)
