@@ -194,6 +194,9 @@ func (c *Campaign) keep(m *Mismatch) error {
 	name := fmt.Sprintf("%d-%s.go", m.Seed, strings.ReplaceAll(m.Where, " ", "-"))
 	what := strings.ReplaceAll(m.What, "\n", "\n// ")
 	text := m.Source + "\n// " + m.Where + ": " + what + "\n"
+	if err := os.MkdirAll(c.Keep, 0o755); err != nil {
+		return err
+	}
 	return os.WriteFile(filepath.Join(c.Keep, name), []byte(text), 0o644)
 }
 

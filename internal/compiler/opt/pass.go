@@ -92,7 +92,7 @@ var passes = []pass{
 		"a division and a square root that a loop does not change are computed once before it",
 		[]after{{"fold", "starts and bounds of loops are constants"}}, onKernel(hoistLong)},
 	{"unroll", once, ir.StageInlined,
-		"counted loops are unrolled if array indices then become constants",
+		"counted loops are unrolled if array indices, or conditions of long bodies, then become constants",
 		[]after{
 			{"fold", "trip counts are constants"},
 			{"early hoist", "copies of an iteration are no loop"},
