@@ -24,7 +24,7 @@
 //   - collectives: warp reductions, scans and matches become shuffles and votes;
 //   - fold: folds constants, exact identities and copies, and removes dead code;
 //   - early hoist: a division and a square root that a loop does not change are computed once before it;
-//   - unroll: counted loops are unrolled if array indices then become constants;
+//   - unroll: counted loops are unrolled if array indices, or conditions of long bodies, then become constants;
 //   - late pointers: pointers once more;
 //   - scalarise: structs, and arrays with constant indices, become scalar variables;
 //   - late fold: fold once more;
